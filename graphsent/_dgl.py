@@ -1,0 +1,123 @@
+"""The one place that imports DGL: ``from graphsent._dgl import dgl``.
+
+The last wheels of DGL (2.1.0 on Linux, CPython 3.10 to 3.12) carry native GraphBolt libraries for
+torch 2.0.0 to 2.2.1 only, and GraphBolt, DGL's data loader for very large graphs, wants the
+``torchdata.datapipes`` that torchdata has dropped since. ``import dgl`` therefore fails beside a
+current torch, although nothing that graphsent needs depends on GraphBolt.
+
+While DGL is imported here, ``dgl.graphbolt`` is first tried as it is. Only if that fails is it
+replaced by an empty module whose attributes say why they are missing. A DGL that imports by itself
+is left alone, and nothing else in ``sys.modules`` is touched. After this module has been imported, a
+plain ``import dgl`` gives the same module.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+__all__ = ["dgl"]
+
+_GRAPHBOLT = "dgl.graphbolt"
+_REQUIREMENTS = (
+    "graphsent needs DGL 2.1 or 2.2 with torch 2.1 or newer; DGL has wheels for CPython 3.10, 3.11 "
+    "and 3.12 only (2.1.0 on Linux, 2.2 on macOS and Windows)"
+)
+
+
+class _OptionalLoader(Loader):
+    """Runs a package's own loader; empties the package where that fails."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        try:
+            self._loader.exec_module(module)
+        except Exception as error:
+            _discard_submodules(module.__name__)
+            _make_unavailable(module, error)
+
+
+class _OptionalGraphBolt(MetaPathFinder):
+    """Lets the import of DGL go on where its GraphBolt cannot be loaded."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _GRAPHBOLT:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _OptionalLoader(spec.loader)
+        return spec
+
+
+def _discard_submodules(package: str) -> None:
+    for name in [name for name in sys.modules if name.startswith(package + ".")]:
+        del sys.modules[name]
+
+
+def _make_unavailable(module: ModuleType, error: Exception) -> None:
+    reason = f"{module.__name__} is not available here: {type(error).__name__}: {error}"
+
+    def missing_attribute(name: str) -> Any:
+        raise AttributeError(f"{reason} (wanted {name!r})")
+
+    for name in [name for name in vars(module) if not name.startswith("__")]:
+        delattr(module, name)
+    module.__doc__ = reason
+    module.__path__ = []
+    vars(module)["__getattr__"] = missing_attribute
+
+
+@contextmanager
+def _known_warnings_ignored() -> Iterator[None]:
+    """Silences what importing DGL is known to raise, and nothing else."""
+    with warnings.catch_warnings():
+        # Docstrings in DGL's sources, seen when Python compiles them for the first time.
+        for category in (DeprecationWarning, SyntaxWarning):
+            warnings.filterwarnings("ignore", r"invalid escape sequence", category)
+        # torchdata 0.8 and 0.9, whose datapipes GraphBolt uses.
+        warnings.filterwarnings("ignore", r"(?s).*'datapipes', 'dataloader2' modules", UserWarning)
+        yield
+
+
+def _import_dgl() -> ModuleType:
+    if "dgl" in sys.modules:
+        return sys.modules["dgl"]
+    if importlib.util.find_spec("dgl") is None:
+        running = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+        raise ImportError(f"DGL is not installed for {running}. {_REQUIREMENTS}.", name="dgl")
+    # Without a choice DGL prints a notice and writes a configuration file to the home directory.
+    os.environ.setdefault("DGLBACKEND", "pytorch")
+    # An earlier `import dgl` that failed leaves its submodules behind.
+    _discard_submodules("dgl")
+    finder = _OptionalGraphBolt()
+    sys.meta_path.insert(0, finder)
+    try:
+        with _known_warnings_ignored():
+            return importlib.import_module("dgl")
+    except Exception as error:
+        raise ImportError(
+            f"DGL is installed but fails to import: {type(error).__name__}: {error}. "
+            f"{_REQUIREMENTS}.",
+            name="dgl",
+        ) from error
+    finally:
+        sys.meta_path.remove(finder)
+
+
+dgl: Any = _import_dgl()

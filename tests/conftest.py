@@ -1,0 +1,65 @@
+"""Fixtures that every test may use: real data where it is, a fixed seed, one thread."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+settings.register_profile("graphsent", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "graphsent")
+
+# Tests run on few cores and on small tensors, where more threads only cost time.
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def seed() -> int:
+    """Seeds torch and numpy's global generators before each test; the value is 0."""
+    torch.manual_seed(0)
+    np.random.seed(0)
+    return 0
+
+
+def _shared_directory(name: str) -> Path:
+    """A directory of real data: beside ``$GRAPHSENT_DATA``, or in ``shared`` beside the checkout.
+
+    ``GRAPHSENT_DATA`` names the corpora; parses and vectors are its siblings.
+    """
+    given = os.environ.get("GRAPHSENT_DATA")
+    corpora = Path(given) if given else REPOSITORY.parent / "shared" / "data"
+    directory = corpora if name == "data" else corpora.parent / name
+    if not directory.is_dir():
+        pytest.skip(f"no real data: {directory} is not a directory (set GRAPHSENT_DATA)")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The benchmark corpora (``sst/``, ``trec/``, ``sick/``, ...)."""
+    return _shared_directory("data")
+
+
+@pytest.fixture(scope="session")
+def parses_dir() -> Path:
+    """Dependency and constituency parses of the corpora."""
+    return _shared_directory("parses")
+
+
+@pytest.fixture(scope="session")
+def vectors_dir() -> Path:
+    """Word vectors as ``.npz`` files."""
+    return _shared_directory("vectors")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
