@@ -5,10 +5,10 @@ torch 2.0.0 to 2.2.1 only, and GraphBolt, DGL's data loader for very large graph
 ``torchdata.datapipes`` that torchdata has dropped since. ``import dgl`` therefore fails beside a
 current torch, although nothing that graphsent needs depends on GraphBolt.
 
-While DGL is imported here, ``dgl.graphbolt`` is first tried as it is. Only if that fails is it
-replaced by an empty module whose attributes say why they are missing. A DGL that imports by itself
-is left alone, and nothing else in ``sys.modules`` is touched. After this module has been imported, a
-plain ``import dgl`` gives the same module.
+While DGL is imported here, ``dgl.graphbolt`` is first tried as it is; only if that fails is it
+replaced by an empty module whose attributes say why they are missing. A DGL that imports by
+itself is left alone, and nothing else in ``sys.modules`` is touched. After this module has been
+imported, a plain ``import dgl`` gives the same module.
 """
 
 from __future__ import annotations

@@ -1,0 +1,68 @@
+# graphsent: `make` lists the targets. Variables:
+#   PYTHON=...       the interpreter to build the environment with (3.10, 3.11 or 3.12)
+#   TORCH_INDEX=...  a package index for torch alone, say https://download.pytorch.org/whl/cpu
+
+VENV := .venv
+STAMP := $(VENV)/.installed
+EXTRAS := dev,draw
+PYTHON ?=
+TORCH_INDEX ?=
+
+# True in a supported interpreter; with ensurepip, in one that can build an environment.
+SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
+COMPLETE := import ensurepip, venv; $(SUPPORTED)
+
+.PHONY: help venv demo test test-slow lint clean FORCE
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' Makefile | expand -t 12
+
+# An environment that was copied from elsewhere, or whose interpreter is gone, counts as absent.
+USABLE := $(shell head -n 2 $(VENV)/bin/pip 2>/dev/null | grep -qF '$(CURDIR)/$(VENV)/' \
+	&& $(VENV)/bin/python -c '$(SUPPORTED)' 2>/dev/null && echo yes)
+
+venv: $(STAMP)  ## set up .venv with the pinned packages (once)
+
+# The stamp is written last, so that an interrupted installation is taken up again.
+$(STAMP): setup.cfg pyproject.toml constraints.txt $(if $(USABLE),,FORCE)
+	@rm -f $@
+ifeq ($(USABLE),)
+	@python=; incomplete=; \
+	for candidate in $(or $(PYTHON),python3 python3.12 python3.11 python3.10 python); do \
+		if "$$candidate" -c '$(COMPLETE)' >/dev/null 2>&1; then python=$$candidate; break; fi; \
+		if "$$candidate" -c '$(SUPPORTED)' >/dev/null 2>&1; then incomplete=$$candidate; fi; \
+	done; \
+	if [ -n "$$python" ]; then \
+		echo "Building $(VENV) with $$("$$python" --version) ($$python)"; \
+		"$$python" -m venv --clear $(VENV); \
+	elif [ -n "$$incomplete" ]; then \
+		echo "error: $$incomplete cannot create virtual environments (no ensurepip);" \
+			"on Debian and Ubuntu install its package: apt install python3-venv" >&2; exit 1; \
+	else \
+		echo "error: no Python 3.10, 3.11 or 3.12 among:" \
+			"$(or $(PYTHON),python3 python3.12 python3.11 python3.10 python)." \
+			"DGL has no wheels for others. Install one, or name it: make venv PYTHON=/path/to/python3.12" \
+			>&2; exit 1; \
+	fi
+endif
+	$(VENV)/bin/python -m pip install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -c constraints.txt torch
+	$(VENV)/bin/python -m pip install -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: venv  ## train, evaluate and draw on the embedded treebank (runs/demo)
+	$(VENV)/bin/graphsent demo --out runs/demo
+
+test: venv  ## run the tests, without the slow ones
+	$(VENV)/bin/python -m pytest
+
+test-slow: venv  ## run the slow tests
+	$(VENV)/bin/python -m pytest -m slow
+
+lint: venv  ## check style and formatting
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+clean:  ## remove the environment, builds and caches; runs stay
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
