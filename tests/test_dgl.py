@@ -1,0 +1,209 @@
+"""The import of DGL, in fresh interpreters: what it changes and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+def run(script, *, packages=None, **environment):
+    """Runs a script in a new interpreter with warnings as errors; returns what it printed."""
+    variables = {name: value for name, value in os.environ.items() if name != "DGLBACKEND"}
+    if packages is not None:
+        inherited = variables.get("PYTHONPATH")
+        variables["PYTHONPATH"] = os.pathsep.join([str(packages), *filter(None, [inherited])])
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        env={**variables, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def fake_dgl(directory, init, **modules):
+    """Writes a package named dgl whose graphbolt subpackage has the given modules."""
+    graphbolt = directory / "dgl" / "graphbolt"
+    graphbolt.mkdir(parents=True)
+    (directory / "dgl" / "__init__.py").write_text(textwrap.dedent(init))
+    for name, content in modules.items():
+        (graphbolt / f"{name}.py").write_text(textwrap.dedent(content))
+    return directory
+
+
+def test_dgl_imports_traverses_and_is_the_plain_dgl(tmp_path):
+    printed = run(
+        """
+        import sys
+        from graphsent import dgl
+        import graphsent, torch
+
+        graph = dgl.graph(([1, 2], [0, 0]))
+        graph.ndata["x"] = torch.tensor([1.0, 2.0, 3.0])
+        graph.ndata["h"] = torch.zeros(3)
+        copy, total = dgl.function.copy_u("h", "m"), dgl.function.sum("m", "h")
+        add_input = lambda nodes: {"h": nodes.data["h"] + nodes.data["x"]}
+        dgl.prop_nodes_topo(graph, copy, total, apply_node_func=add_input)
+        print(graph.ndata["h"].tolist())
+
+        from graphsent._dgl import dgl as inside
+        import dgl as plain
+        assert dgl is inside is plain is graphsent.dgl is sys.modules["dgl"]
+        assert not [name for name in sys.modules if name.startswith("setuptools")]
+        assert not [finder for finder in sys.meta_path if "graphsent" in type(finder).__module__]
+        """,
+        HOME=str(tmp_path),
+    )
+    assert printed == "[6.0, 2.0, 3.0]\n"
+    assert list(tmp_path.iterdir()) == []  # no configuration file in the home directory
+
+
+def test_importing_changes_no_warning_filter():
+    run(
+        """
+        import warnings, torch, pandas
+        before = list(warnings.filters)
+        from graphsent import dgl
+        assert warnings.filters == before
+        """
+    )
+
+
+def test_an_earlier_failed_import_of_dgl_does_no_harm():
+    run(
+        """
+        import os
+        os.environ["DGLBACKEND"] = "pytorch"
+        try:
+            import dgl
+        except Exception:
+            pass
+        from graphsent import dgl
+        from dgl.heterograph import DGLGraph
+        import dgl as plain
+        assert plain.DGLGraph is dgl.DGLGraph is DGLGraph
+        assert dgl.batch([dgl.graph(([0], [1]))] * 2).num_nodes() == 4
+        """
+    )
+
+
+def test_a_dgl_that_imports_by_itself_is_left_alone(tmp_path):
+    packages = fake_dgl(
+        tmp_path,
+        "from . import graphbolt",
+        __init__="from .base import answer",
+        base="answer = 42",
+    )
+    printed = run(
+        """
+        from graphsent import dgl
+        import dgl.graphbolt.base
+        print(dgl.__file__, dgl.graphbolt.answer, dgl.graphbolt.base.answer)
+        """,
+        packages=packages,
+    )
+    assert printed == f"{tmp_path / 'dgl' / '__init__.py'} 42 42\n"
+
+
+def test_a_dgl_imported_before_is_used_as_it_is(tmp_path):
+    packages = fake_dgl(tmp_path, "token = object()")
+    run(
+        """
+        import os, dgl
+        token = dgl.token
+        from graphsent._dgl import dgl
+        assert dgl.token is token
+        assert "DGLBACKEND" not in os.environ
+        """,
+        packages=packages,
+    )
+
+
+def test_only_a_broken_graphbolt_is_replaced_and_says_why(tmp_path):
+    packages = fake_dgl(
+        tmp_path,
+        "from . import graphbolt as gb; value = 1",
+        __init__="from . import base; public = 1; raise FileNotFoundError('no library')",
+        base="",
+    )
+    printed = run(
+        """
+        import sys
+        from graphsent import dgl
+        assert dgl.value == 1 and dgl.gb is dgl.graphbolt is sys.modules["dgl.graphbolt"]
+        assert not hasattr(dgl.graphbolt, "public") and not hasattr(dgl.graphbolt, "base")
+        assert "dgl.graphbolt.base" not in sys.modules
+        try:
+            dgl.graphbolt.ItemSet
+        except AttributeError as error:
+            print(error)
+        try:
+            import dgl.graphbolt.base
+        except ModuleNotFoundError as error:
+            print(error)
+        """,
+        packages=packages,
+    )
+    assert printed.splitlines() == [
+        "dgl.graphbolt is not available here: FileNotFoundError: no library (wanted 'ItemSet')",
+        "No module named 'dgl.graphbolt.base'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (
+            "raise OSError('libdgl.so')",
+            "DGL is installed but fails to import: OSError: libdgl.so. graphsent needs DGL 2.1",
+        ),
+        (
+            "import module_that_is_absent",
+            "DGL is installed but fails to import: ModuleNotFoundError: No module named 'module_th",
+        ),
+    ],
+)
+def test_a_broken_dgl_is_explained(tmp_path, init, message):
+    printed = run(
+        """
+        for attempt in range(2):
+            try:
+                from graphsent import dgl
+            except ImportError as error:
+                print(error)
+        """,
+        packages=fake_dgl(tmp_path, init),
+    )
+    first, second = printed.splitlines()
+    assert first.startswith(message)
+    assert first == second
+
+
+def test_a_missing_dgl_is_explained():
+    printed = run(
+        """
+        import sys
+        from importlib.machinery import PathFinder
+
+        class WithoutDGL(PathFinder):
+            @classmethod
+            def find_spec(cls, name, path=None, target=None):
+                return None if name == "dgl" else super().find_spec(name, path, target)
+
+        sys.meta_path = [f for f in sys.meta_path if f is not PathFinder] + [WithoutDGL]
+        try:
+            from graphsent import dgl
+        except ImportError as error:
+            print(error.name, "|", error)
+        """
+    )
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert printed.startswith(f"dgl | DGL is not installed for Python {version}. graphsent needs")
+    assert "CPython 3.10, 3.11 and 3.12 only" in printed
