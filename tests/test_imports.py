@@ -1,0 +1,76 @@
+"""``import graphsent`` is cheap, and every public name is where the table says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import graphsent
+
+HEAVY = {
+    "conllu",
+    "dgl",
+    "jsonargparse",
+    "lightning",
+    "matplotlib",
+    "networkx",
+    "nltk",
+    "numpy",
+    "pandas",
+    "pytorch_lightning",
+    "safetensors",
+    "torch",
+    "torchmetrics",
+    "tqdm",
+}
+
+
+def run(script: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    printed = run("import sys, graphsent, graphsent.vocabulary; print(*sys.modules)")
+    assert not HEAVY & set(printed.split())
+
+
+@pytest.mark.parametrize("room", ["trees", "graphs", "cells", "models", "tasks"])
+def test_a_room_imports_neither_training_nor_drawing(room):
+    printed = run(f"import sys, graphsent.{room}; print(*sys.modules)")
+    assert not {"lightning", "pytorch_lightning", "matplotlib"} & set(printed.split())
+
+
+def test_importing_the_package_takes_less_than_a_third_of_a_second():
+    script = """
+import time
+start = time.perf_counter()
+import graphsent
+print(time.perf_counter() - start)
+"""
+    assert min(float(run(script)) for _ in range(3)) < 0.3
+
+
+@pytest.mark.parametrize("name", graphsent.__all__)
+def test_every_public_name_resolves(name):
+    assert getattr(graphsent, name) is not None
+
+
+def test_public_names_are_sorted_and_listed():
+    assert graphsent.__all__ == sorted(set(graphsent.__all__))
+    assert set(graphsent.__all__) <= set(dir(graphsent))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'graphsent' has no attribute 'tree_lstm'"):
+        _ = graphsent.tree_lstm
+
+
+def test_the_same_object_comes_by_either_way():
+    from graphsent import Vocabulary
+    from graphsent.vocabulary import Vocabulary as defined
+
+    assert Vocabulary is defined
