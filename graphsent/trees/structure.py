@@ -1,0 +1,119 @@
+"""Quantities of a forest, each a few vectorised operations whatever its depth.
+
+A forest is an int64 array of parents: ``parents[i]`` is the row of the parent of node ``i``, -1 at
+roots. It may hold one tree or those of a whole batch, one after the other, with parents counted
+from the first row of the batch. All results are int64 with one row per node.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+NO_PARENT = -1
+
+
+def depths(parents: np.ndarray) -> np.ndarray:
+    """Number of steps from each node up to its root; for nodes in any order.
+
+    Pointer jumping: after ``k`` rounds every node knows its ``2**k``-th ancestor and the number of
+    steps to it, so that time is O(N log depth).
+    """
+    ancestor = parents.astype(np.int64)
+    depth = (ancestor >= 0).astype(np.int64)
+    while (below := np.flatnonzero(ancestor >= 0)).size:
+        above = ancestor[below]
+        depth[below] += depth[above]
+        ancestor[below] = ancestor[above]
+    return depth
+
+
+def num_children(parents: np.ndarray) -> np.ndarray:
+    """Number of children of each node; for nodes in any order."""
+    return np.bincount(parents[parents >= 0], minlength=len(parents)).astype(np.int64)
+
+
+def child_index(parents: np.ndarray) -> np.ndarray:
+    """Index of each node among the children of its parent, 0 at roots; for nodes in any order.
+
+    Siblings count in the order of their rows: in preorder from left to right.
+    """
+    by_parent = np.argsort(parents, kind="stable")
+    ordered = parents[by_parent]
+    index = np.empty(len(parents), np.int64)
+    index[by_parent] = np.arange(len(parents)) - np.searchsorted(ordered, ordered)
+    index[parents < 0] = 0
+    return index
+
+
+def parents_from_depths(depth: np.ndarray) -> np.ndarray:
+    """Parents of a forest in preorder, given the depth of each node.
+
+    The parent is the last node before with a depth smaller by one, -1 where the depth is 0.
+    """
+    rows = np.arange(len(depth))
+    keys = depth * len(depth) + rows  # sorted: by depth, then by row
+    order = np.argsort(depth, kind="stable")
+    last_before = np.searchsorted(keys[order], keys - len(depth)) - 1
+    return np.where(depth > 0, order[last_before], NO_PARENT)
+
+
+def num_closed(depth: np.ndarray) -> np.ndarray:
+    """Brackets that close between each node's opening bracket and the next, for a preorder forest.
+
+    0 where the next node is a child; the total is the number of nodes.
+    """
+    following = np.append(depth[1:], 0)[: len(depth)]
+    return depth - following + 1
+
+
+def subtree_ends(parents: np.ndarray) -> np.ndarray:
+    """One past the last row of each node's subtree, for a forest in preorder.
+
+    The subtree of node ``i`` is the rows ``i`` to ``subtree_ends(parents)[i] - 1``.
+    """
+    depth = depths(parents)
+    closed = num_closed(depth)
+    # One row per closing bracket: the depth of its node, and how many brackets opened before it.
+    # At each depth, opening and closing brackets alternate: the first closes the first.
+    opened = np.repeat(np.arange(len(depth)), closed)
+    among_closed = np.arange(len(depth)) - (np.cumsum(closed) - closed)[opened]
+    close_depth = depth[opened] - among_closed
+    ends = np.empty(len(depth), np.int64)
+    ends[np.argsort(depth, kind="stable")] = opened[np.argsort(close_depth, kind="stable")] + 1
+    return ends
+
+
+def word_spans(parents: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Half-open range ``[min, max + 1)`` of the positions in each node's subtree, shape (N, 2).
+
+    For nodes in any order, each with a position of its own (the words of dependency trees). A
+    range holds positions outside the subtree where the tree is not projective. O(N log depth).
+    """
+    low, high = positions.astype(np.int64), positions.astype(np.int64)
+    ancestor = parents.astype(np.int64)
+    while (below := np.flatnonzero(ancestor >= 0)).size:
+        above = ancestor[below]
+        np.minimum.at(low, above, low[below])
+        np.maximum.at(high, above, high[below])
+        ancestor[below] = ancestor[above]
+    return np.stack((low, high + 1), axis=1)
+
+
+def node_on_cycle(parents: np.ndarray) -> int | None:
+    """A node that is its own ancestor, or None where the parents are a forest."""
+    ancestor = parents.astype(np.int64)
+    for _ in range(len(parents).bit_length()):
+        below = np.flatnonzero(ancestor >= 0)
+        ancestor[below] = ancestor[ancestor[below]]
+    # At least len(parents) steps were made: what has not left its root by now goes round.
+    cyclic = ancestor[ancestor >= 0]
+    return int(cyclic.min()) if cyclic.size else None
+
+
+def children_lists(parents: np.ndarray) -> list[list[int]]:
+    """The children of each node, in the order of their rows."""
+    children: list[list[int]] = [[] for _ in range(len(parents))]
+    for node, parent in enumerate(parents.tolist()):
+        if parent >= 0:
+            children[parent].append(node)
+    return children

@@ -1,0 +1,252 @@
+"""Constituency trees as flat arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphsent.trees import structure
+from graphsent.trees.errors import (
+    EmptyNode,
+    InvalidStructure,
+    MixedChildren,
+    TreeError,
+)
+
+if TYPE_CHECKING:
+    import nltk
+
+_REPR_WIDTH = 60
+
+
+class Tree:
+    """An immutable constituency tree.
+
+    A node is a pair of brackets; a word is the *token* of the node around it, not a node of its
+    own. A node has either one token or at least one child. Nodes are numbered in preorder, in the
+    order of their opening brackets, so the root is node 0. Being flat, a tree may be many
+    thousand levels deep.
+
+    Args:
+        labels: Label of each node; ``""`` where it is unlabelled.
+        tokens: Token of each node; None at nodes with children.
+        parents: Parent of each node, -1 at the root.
+
+    Raises:
+        TreeError: The three do not describe one tree in preorder.
+
+    Example:
+        >>> tree = Tree.from_string("(3 (2 a) (3 (3 lovely) (2 film)))")
+        >>> tree.labels
+        ('3', '2', '3', '3', '2')
+        >>> tree.tokens
+        (None, 'a', None, 'lovely', 'film')
+        >>> tree.parents
+        array([-1,  0,  0,  2,  2])
+    """
+
+    labels: tuple[str, ...]
+    tokens: tuple[str | None, ...]
+    parents: np.ndarray
+
+    def __init__(
+        self,
+        labels: Iterable[str],
+        tokens: Iterable[str | None],
+        parents: Iterable[int] | np.ndarray,
+    ) -> None:
+        if not isinstance(parents, np.ndarray):
+            parents = np.array(list(parents))
+        self._set(tuple(labels), tuple(tokens), parents)
+        self._validate()
+
+    def _set(
+        self, labels: tuple[str, ...], tokens: tuple[str | None, ...], parents: np.ndarray
+    ) -> None:
+        fields = self.__dict__  # not setattr, which is blocked
+        fields["labels"] = labels
+        fields["tokens"] = tokens
+        fields["parents"] = parents
+
+    @classmethod
+    def _trusted(
+        cls, labels: tuple[str, ...], tokens: tuple[str | None, ...], parents: np.ndarray
+    ) -> Tree:
+        """A tree of fields known to be valid; ``parents`` must be int64 and nobody else's."""
+        tree = cls.__new__(cls)
+        parents.flags.writeable = False
+        tree._set(labels, tokens, parents)
+        return tree
+
+    def _validate(self) -> None:
+        sizes = len(self.labels), len(self.tokens), len(self.parents)
+        if not sizes[0] or len(set(sizes)) > 1 or self.parents.ndim != 1:
+            raise InvalidStructure(
+                "expected as many labels as tokens and parents, at least one; "
+                f"got {sizes[0]}, {sizes[1]} and {sizes[2]}"
+            )
+        self.__dict__["parents"] = _preorder(self.parents)
+        for node, num_children in enumerate(self.num_children.tolist()):
+            label, token = self.labels[node], self.tokens[node]
+            if not isinstance(label, str):
+                raise InvalidStructure(f"node {node}: expected a label, a str, got {label!r}")
+            if num_children and token is not None:
+                raise MixedChildren(
+                    f"node {node}, {label!r}: expected a token or children, "
+                    f"got token {token!r} and {num_children} children"
+                )
+            if not num_children and (not isinstance(token, str) or not token):
+                raise EmptyNode(f"node {node}, {label!r}: expected a token, got {token!r}")
+
+    @classmethod
+    def from_string(
+        cls, text: str, *, empty_nodes: str = "error", require_labels: bool = True
+    ) -> Tree:
+        """The one tree that a bracketed string holds; see ``parse_trees`` for the arguments.
+
+        Raises:
+            TreeError: The string is not one well-formed tree.
+        """
+        from graphsent.trees.brackets import parse_tree
+
+        return parse_tree(text, empty_nodes=empty_nodes, require_labels=require_labels)
+
+    @classmethod
+    def from_nltk(cls, tree: nltk.Tree) -> Tree:
+        """The same tree as an ``nltk.Tree`` whose every leaf is the only child of its parent.
+
+        Raises:
+            TreeError: A node is empty, or has a leaf beside other children.
+        """
+        from graphsent.trees.nltk import from_nltk
+
+        return from_nltk(tree)
+
+    def to_nltk(self) -> nltk.Tree:
+        """The same tree as an ``nltk.Tree``, without recursion.
+
+        nltk's own methods recurse: on trees deeper than Python's recursion limit most of them fail.
+        """
+        from graphsent.trees.nltk import to_nltk
+
+        return to_nltk(self)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.labels)
+
+    @property
+    def words(self) -> list[str]:
+        """The tokens, from left to right."""
+        return [token for token in self.tokens if token is not None]
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """Distance of each node from the root, (N,) int64."""
+        return _read_only(structure.depths(self.parents))
+
+    @cached_property
+    def child_index(self) -> np.ndarray:
+        """Index of each node among its siblings, from the left, (N,) int64; 0 at the root."""
+        return _read_only(structure.child_index(self.parents))
+
+    @cached_property
+    def num_children(self) -> np.ndarray:
+        """Number of children of each node, (N,) int64."""
+        return _read_only(structure.num_children(self.parents))
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """Half-open range of word positions below each node, (N, 2) int64."""
+        ends = structure.subtree_ends(self.parents)
+        words_before = np.concatenate(([0], np.cumsum(self.num_children == 0)))
+        return _read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Tree is immutable: cannot set {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return (
+            self.labels == other.labels
+            and self.tokens == other.tokens
+            and np.array_equal(self.parents, other.parents)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.tokens, self.parents.tobytes()))
+
+    def __reduce__(self) -> tuple:
+        return Tree._trusted, (self.labels, self.tokens, self.parents)
+
+    def __str__(self) -> str:
+        """The bracketed form in one line."""
+        leaf_ends = np.where(self.num_children == 0, structure.num_closed(self.depths), 0)
+        text = " ".join(
+            f"({label}" if token is None else f"({label} {token}" + ")" * num_closed
+            for label, token, num_closed in zip(
+                self.labels, self.tokens, leaf_ends.tolist(), strict=True
+            )
+        )
+        # Readers take one outer bracket without a label off.
+        return f"( {text})" if not self.labels[0] and self.num_children[0] == 1 else text
+
+    def __repr__(self) -> str:
+        text = str(self)
+        if len(text) > _REPR_WIDTH:
+            text = text[: _REPR_WIDTH - 3] + "..."
+        return f"Tree({text!r}, num_nodes={self.num_nodes})"
+
+
+def as_tree(tree: Tree | nltk.Tree | str) -> Tree:
+    """A ``Tree`` as it is; an ``nltk.Tree`` or a bracketed string converted.
+
+    Raises:
+        TreeError: The string or the ``nltk.Tree`` is malformed, or it is something else.
+    """
+    if isinstance(tree, Tree):
+        return tree
+    if isinstance(tree, str):
+        return Tree.from_string(tree)
+    nltk_trees = sys.modules.get("nltk.tree")  # an nltk.Tree exists only where this is loaded
+    if nltk_trees is not None and isinstance(tree, nltk_trees.Tree):
+        return Tree.from_nltk(tree)
+    raise TreeError(
+        f"expected a Tree, an nltk.Tree or a bracketed string, got {type(tree).__name__}"
+    )
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def _preorder(parents: np.ndarray) -> np.ndarray:
+    """A read-only int64 copy of the parents of one tree in preorder.
+
+    Raises:
+        InvalidStructure: They are no such thing.
+    """
+    if not np.issubdtype(parents.dtype, np.integer):
+        raise InvalidStructure(f"expected integer parents, got {parents.dtype}")
+    parents = parents.astype(np.int64)
+    rows = np.arange(len(parents))
+    expected_root = (rows == 0) == (parents == structure.NO_PARENT)
+    wrong = ~expected_root | (parents >= rows) | (parents < structure.NO_PARENT)
+    if not wrong.any():
+        depth = structure.depths(parents)
+        wrong = parents != structure.parents_from_depths(depth)
+        wrong[1:] |= depth[1:] > depth[:-1] + 1
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        raise InvalidStructure(
+            f"node {node} has parent {parents[node]}: expected nodes in preorder, "
+            "the root first with parent -1 and every subtree in one piece"
+        )
+    return _read_only(parents)
