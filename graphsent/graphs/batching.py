@@ -1,0 +1,67 @@
+"""Putting graphs together, taking them apart, turning their edges round, finding their roots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.errors import DataError
+from graphsent.graphs import fields
+
+
+def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
+    """One graph of several, in order; node ids, edge ids and data one after the other.
+
+    This is ``dgl.batch``. Child order survives, since the edges of each graph keep their order. For
+    trees that are not graphs yet, ``constituency_batch`` and ``dependency_batch`` are much faster.
+
+    Raises:
+        DataError: There are no graphs, or sibling graphs are mixed with others.
+    """
+    graphs = list(graphs)
+    if not graphs:
+        raise DataError("batch() needs at least one graph, got none")
+    if len({fields.KIND in graph.edata for graph in graphs}) > 1:
+        raise DataError("batch() got sibling graphs together with graphs of another direction")
+    return dgl.batch(graphs)
+
+
+def unbatch(graph: dgl.DGLGraph) -> list[dgl.DGLGraph]:
+    """The graphs that a batched graph was made of, in order. This is ``dgl.unbatch``."""
+    return dgl.unbatch(graph)
+
+
+def reverse(graph: dgl.DGLGraph) -> dgl.DGLGraph:
+    """The graph with every edge turned round; turns ``bottom_up`` into ``top_down`` and back.
+
+    Unlike ``dgl.reverse`` it keeps the batch information. Nodes and edges keep their ids, so node
+    data, edge data and child order stay valid; the tensors are shared with ``graph``.
+    """
+    turned = dgl.reverse(graph, copy_ndata=True, copy_edata=True)
+    turned.set_batch_num_nodes(graph.batch_num_nodes())
+    turned.set_batch_num_edges(graph.batch_num_edges())
+    return turned
+
+
+def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:
+    """Node ids of the roots, one per sentence and in the order of the batch, int64.
+
+    Raises:
+        DataError: The graph has no ``depth`` in its node data.
+    """
+    return torch.nonzero(node_data(graph, fields.DEPTH) == 0).squeeze(1)
+
+
+def node_data(graph: dgl.DGLGraph, field: str) -> torch.Tensor:
+    """``graph.ndata[field]``, with an error that says how graphs come to have it.
+
+    Raises:
+        DataError: The graph has no such node data.
+    """
+    if field not in graph.ndata:
+        raise DataError(
+            f"the graph has no node data {field!r}: build it with graphsent.graphs, or set it"
+        )
+    return graph.ndata[field]

@@ -1,0 +1,181 @@
+"""Scenes on matplotlib figures. Imported when the first tree is drawn, not before."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path
+from matplotlib.textpath import text_to_path
+from matplotlib.transforms import IdentityTransform
+
+from graphsent._files import atomic_path
+from graphsent.graphs.scene import Box, Caption, Line, Scene
+
+_POINTS_PER_INCH = 72
+_MOST_PIXELS = 20_000, 50_000_000  # along one side, in all; larger pictures are scaled down
+_SMALLEST_TEXT = 1.0  # points; anything smaller is no letter any more
+_ARROW = 5.5
+_HALF_CAPITAL = 0.36  # half the height of a digit, as a share of the font size
+
+
+class TreeFigure(Figure):
+    """A figure without a window; a notebook shows it where it is the value of a cell."""
+
+    def _repr_png_(self) -> bytes:
+        data = io.BytesIO()
+        self.savefig(data, format="png")
+        return data.getvalue()
+
+
+@lru_cache(maxsize=10_000)
+def text_width(text: str, size: float) -> float:
+    """Width in points of a line of text at a font size."""
+    if not text:
+        return 0.0
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(size=size), ismath=False
+    )
+    return float(width)
+
+
+def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
+    """Draws a scene into ``ax``, fitted to its size, or into a figure of its own."""
+    width, height = scene.right - scene.left, scene.top - scene.bottom
+    if ax is None:
+        pixels = width * dpi / _POINTS_PER_INCH, height * dpi / _POINTS_PER_INCH
+        side, area = _MOST_PIXELS
+        scale = min(1.0, side / max(pixels), (area / (pixels[0] * pixels[1])) ** 0.5)
+        size = scale * width / _POINTS_PER_INCH, scale * height / _POINTS_PER_INCH
+        ax = TreeFigure(size, dpi, facecolor="white").add_axes((0, 0, 1, 1))
+    else:
+        inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+        scale = _POINTS_PER_INCH * min(inches.width / width, inches.height / height)
+    ax.set_xlim(scene.left, scene.right)
+    ax.set_ylim(scene.bottom, scene.top)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    _draw_lines(ax, scene.lines, scale)
+    _draw_boxes(ax, scene.boxes, scale)
+    for caption in scene.captions:
+        _draw_caption(ax, caption, scale)
+    return ax.figure
+
+
+def save(figure: Figure, path: str | os.PathLike[str], file_format: str) -> None:
+    """Writes a figure; the same picture gives the same bytes."""
+    metadata = {"Date": None} if file_format == "svg" else None
+    with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "graphsent"}):
+        figure.savefig(temporary, format=file_format, metadata=metadata)
+
+
+def _draw_lines(ax: Axes, lines: Sequence[Line], scale: float) -> None:
+    segments = [(line.start, _before_arrow(line)) for line in lines]
+    ax.add_collection(
+        LineCollection(
+            segments,
+            colors=[line.ink for line in lines],
+            linewidths=[line.width * scale for line in lines],
+            linestyles=[line.style for line in lines],
+            zorder=1,
+        ),
+        autolim=False,
+    )
+    arrows = [line for line in lines if line.arrow]
+    ax.add_collection(
+        PolyCollection(
+            [_arrow_head(line) for line in arrows],
+            facecolors=[line.ink for line in arrows],
+            linewidths=0,
+            zorder=2,
+        ),
+        autolim=False,
+    )
+
+
+def _arrow_size(line: Line) -> float:
+    return _ARROW + line.width
+
+
+def _along(line: Line, distance: float) -> tuple[float, float, float, float]:
+    """The point ``distance`` before the line's end, and the line's direction."""
+    (x0, y0), (x1, y1) = line.start, line.end
+    length = math.hypot(x1 - x0, y1 - y0) or 1.0
+    dx, dy = (x1 - x0) / length, (y1 - y0) / length
+    return x1 - distance * dx, y1 - distance * dy, dx, dy
+
+
+def _before_arrow(line: Line) -> tuple[float, float]:
+    if not line.arrow:
+        return line.end
+    x, y, _, _ = _along(line, 0.8 * _arrow_size(line))
+    return x, y
+
+
+def _arrow_head(line: Line) -> list[tuple[float, float]]:
+    size = _arrow_size(line)
+    x, y, dx, dy = _along(line, size)
+    half = 0.36 * size
+    return [line.end, (x - half * dy, y + half * dx), (x + half * dy, y - half * dx)]
+
+
+def _rounded(box: Box) -> Path:
+    """The outline of a box: two half circles and what lies between."""
+    radius, straight = box.height / 2, (box.width - box.height) / 2
+    right, left = Path.arc(-90, 90), Path.arc(90, 270)
+    vertices = np.concatenate(
+        (
+            right.vertices * radius + (box.x + straight, box.y),
+            left.vertices * radius + (box.x - straight, box.y),
+            [(box.x, box.y)],
+        )
+    )
+    codes = np.concatenate((right.codes, left.codes, [Path.CLOSEPOLY]))
+    codes[len(right.codes)] = Path.LINETO
+    return Path(vertices, codes)
+
+
+def _draw_boxes(ax: Axes, boxes: Sequence[Box], scale: float) -> None:
+    ax.add_collection(
+        PathCollection(
+            [_rounded(box) for box in boxes],
+            facecolors=[box.fill for box in boxes],
+            edgecolors=[box.outline for box in boxes],
+            linewidths=0.8 * scale,
+            offset_transform=IdentityTransform(),
+            transform=ax.transData,
+            zorder=3,
+        ),
+        autolim=False,
+    )
+    for box in boxes:
+        _draw_caption(ax, Caption(box.x, box.y, box.text, box.size, box.ink), scale)
+
+
+def _draw_caption(ax: Axes, caption: Caption, scale: float) -> None:
+    size = caption.size * scale
+    if not caption.text or size < _SMALLEST_TEXT:
+        return
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6 * scale}
+    ax.text(
+        caption.x,
+        caption.y - _HALF_CAPITAL * caption.size,
+        caption.text,
+        fontsize=size,
+        color=caption.ink,
+        fontweight="bold" if caption.bold else "normal",
+        horizontalalignment=caption.align,
+        verticalalignment="baseline",
+        bbox=ground if caption.opaque else None,
+        parse_math=False,  # a word may be "$"
+        zorder=4,
+    )

@@ -1,0 +1,105 @@
+"""Dependency trees as DGL graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+
+from graphsent._dgl import dgl
+from graphsent.errors import DataError
+from graphsent.graphs import fields
+from graphsent.graphs.forest import Forest, split_heads, split_tokens, to_graph
+from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
+from graphsent.trees import DependencyTree
+from graphsent.trees.structure import child_index, depths, word_spans
+
+
+def dependency_graph(
+    tree: DependencyTree,
+    direction: str = fields.BOTTOM_UP,
+    vocab: SymbolIndex | None = None,
+    label_index: SymbolIndex | None = None,
+) -> dgl.DGLGraph:
+    """The graph of one dependency tree; arguments and data as in :func:`dependency_batch`.
+
+    Example:
+        >>> from graphsent.trees import DependencyTree
+        >>> graph = dependency_graph(DependencyTree(["a", "lovely", "film"], [2, 2, -1]))
+        >>> graph.edges()  # dependent -> head; nodes in the order of the sentence
+        (tensor([0, 1]), tensor([2, 2]))
+    """
+    return dependency_batch([tree], direction, vocab, label_index)
+
+
+def dependency_batch(
+    trees: Iterable[DependencyTree],
+    direction: str = fields.BOTTOM_UP,
+    vocab: SymbolIndex | None = None,
+    label_index: SymbolIndex | None = None,
+) -> dgl.DGLGraph:
+    """One batched graph of many dependency trees, built at once.
+
+    Equal to ``batch([dependency_graph(tree, ...) for tree in trees])``, data, edge order and batch
+    information included, at a fraction of the time.
+
+    Nodes are the words in the order of the sentence. Edges run
+
+    * ``"bottom_up"``: from every dependent to its head;
+    * ``"top_down"``: from every head to its dependents;
+    * ``"sibling"``: as in TreeNet over the phrases that the tree stands for. A word with dependents
+      becomes a phrase without a ``token``; its children, in the order of the sentence, are its
+      dependents and a node for the word itself. Every word is moved to a token node below its node,
+      or below that node for the word itself. Nodes are numbered: words, nodes for words with
+      dependents, tokens, each in the order of the sentence. The first keep their labels.
+
+    Edges are ordered by their child node, so that the mailbox of a node, which follows edge ids,
+    holds its dependents from left to right (sibling graphs: left sibling, then rightmost child).
+    Node and edge data are those of :mod:`graphsent.graphs.fields`. In a tree that is not projective
+    the ``span`` of a word may hold words that are not below it.
+
+    Args:
+        trees: Dependency trees. None at all give a graph of batch size 0, without nodes, with every
+            field.
+        direction: ``"bottom_up"``, ``"top_down"`` or ``"sibling"``.
+        vocab: Numbers the words by ``vocab[word]``. Without it every ``token`` is -1.
+        label_index: Numbers the labels by ``label_index[label]``. Without it a label that is a
+            decimal number becomes that number and any other -1.
+
+    Raises:
+        DataError: The direction is none of the three; something is no dependency tree; ``vocab`` or
+            ``label_index`` has no entry for a word or label, or one that is no integer.
+    """
+    fields.check_direction(direction)
+    trees = list(trees)
+    for tree in trees:
+        if not isinstance(tree, DependencyTree):
+            raise DataError(f"expected a DependencyTree, got {type(tree).__name__}")
+    forest = _forest(trees, vocab, label_index)
+    if direction == fields.SIBLING:
+        forest = split_tokens(split_heads(forest))
+    return to_graph(forest, direction)
+
+
+def _forest(
+    trees: Sequence[DependencyTree], vocab: SymbolIndex | None, label_index: SymbolIndex | None
+) -> Forest:
+    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    tree = np.repeat(np.arange(len(trees)), sizes)
+    num_nodes = len(tree)
+    head = np.concatenate([np.zeros(0, np.int64), *(tree.heads for tree in trees)])
+    head = np.where(head < 0, NOTHING, head + starts[tree])
+    position = np.arange(num_nodes) - starts[tree]
+    return Forest(
+        num_trees=len(trees),
+        tree=tree,
+        parent=head,
+        child_index=child_index(head),
+        depth=depths(head),
+        span=word_spans(head, position),
+        position=position,
+        token=token_indices(chain.from_iterable(t.words for t in trees), vocab, num_nodes),
+        label=label_indices(chain.from_iterable(t.labels for t in trees), label_index, num_nodes),
+    )

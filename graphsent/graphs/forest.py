@@ -1,0 +1,154 @@
+"""All trees of a batch as flat arrays, and from them the graph of each direction.
+
+Every step is a vectorised operation over the whole batch, so the cost of a tree does not depend on
+how many trees a batch has, and depth costs nothing extra.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.graphs import fields
+from graphsent.graphs.symbols import NOTHING
+
+
+class Forest(NamedTuple):
+    """The nodes of ``num_trees`` trees, those of one tree together and in its own node order.
+
+    All arrays are int64 and have one row per node.
+    """
+
+    num_trees: int
+    tree: np.ndarray  # (num_nodes,) index of the tree the node belongs to, ascending
+    parent: np.ndarray  # (num_nodes,) row of the parent, -1 at roots
+    child_index: np.ndarray  # (num_nodes,) index among the children of the parent, 0 at roots
+    depth: np.ndarray  # (num_nodes,)
+    span: np.ndarray  # (num_nodes, 2) word positions within the sentence
+    position: np.ndarray  # (num_nodes,) -1 without a word
+    token: np.ndarray  # (num_nodes,) -1 without a word or a vocabulary
+    label: np.ndarray  # (num_nodes,) -1 where unlabelled
+
+
+def _append(forest: Forest, added: Forest) -> Forest:
+    """Both sets of nodes, the added ones after the others of their tree.
+
+    ``added.parent`` numbers the rows of ``forest`` first and then those of ``added``.
+    """
+    columns = [np.concatenate(pair) for pair in zip(forest[1:], added[1:], strict=True)]
+    joined = Forest(forest.num_trees, *columns)
+    order = np.argsort(joined.tree, kind="stable")
+    row = np.empty_like(order)
+    row[order] = np.arange(len(order))
+    parent = np.where(joined.parent < 0, NOTHING, row[joined.parent])
+    joined = joined._replace(parent=parent)
+    return Forest(forest.num_trees, *(column[order] for column in joined[1:]))
+
+
+def split_heads(forest: Forest) -> Forest:
+    """Gives every word that has children a child of its own, at the word's place among them.
+
+    What was a word with dependents becomes a phrase without a word; the new nodes, without labels,
+    carry the words.
+    """
+    children = np.flatnonzero(forest.parent >= 0)
+    heads = np.unique(forest.parent[children])  # rows, ascending
+    new_row = np.full(len(forest.parent), NOTHING)
+    new_row[heads] = np.arange(len(heads))
+
+    is_left = forest.position[children] < forest.position[forest.parent[children]]
+    num_left = np.bincount(new_row[forest.parent[children[is_left]]], minlength=len(heads))
+    child_index = forest.child_index.copy()
+    child_index[children[~is_left]] += 1
+
+    position = forest.position[heads]
+    added = Forest(
+        forest.num_trees,
+        tree=forest.tree[heads],
+        parent=heads,
+        child_index=num_left,
+        depth=forest.depth[heads] + 1,
+        span=np.stack((position, position + 1), axis=1),
+        position=position,
+        token=forest.token[heads],
+        label=np.full(len(heads), NOTHING),
+    )
+    emptied = _without_words(forest, heads)
+    return _append(emptied._replace(child_index=child_index), added)
+
+
+def split_tokens(forest: Forest) -> Forest:
+    """Moves every word to a node of its own below the node that had it, in sentence order."""
+    owners = np.flatnonzero(forest.position >= 0)
+    owners = owners[np.lexsort((forest.position[owners], forest.tree[owners]))]
+    position = forest.position[owners]
+    added = Forest(
+        forest.num_trees,
+        tree=forest.tree[owners],
+        parent=owners,
+        child_index=np.zeros(len(owners), np.int64),
+        depth=forest.depth[owners] + 1,
+        span=np.stack((position, position + 1), axis=1),
+        position=position,
+        token=forest.token[owners],
+        label=np.full(len(owners), NOTHING),
+    )
+    return _append(_without_words(forest, owners), added)
+
+
+def _without_words(forest: Forest, rows: np.ndarray) -> Forest:
+    token, position = forest.token.copy(), forest.position.copy()
+    token[rows] = NOTHING
+    position[rows] = NOTHING
+    return forest._replace(token=token, position=position)
+
+
+def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
+    """Row of the sibling to the right of each of ``children``, -1 for a rightmost child."""
+    parent, child_index = forest.parent[children], forest.child_index[children]
+    num_children = np.bincount(parent, minlength=len(forest.parent))
+    first_slot = np.cumsum(num_children) - num_children
+    slot = first_slot[parent] + child_index
+    child_at = np.empty_like(children)
+    child_at[slot] = children
+    has_next = child_index + 1 < num_children[parent]
+    following = np.full(len(children), NOTHING)
+    following[has_next] = child_at[slot[has_next] + 1]
+    return following
+
+
+def to_graph(forest: Forest, direction: str) -> dgl.DGLGraph:
+    """The batched graph of a forest in one direction.
+
+    Each edge stands for one node that is not a root, its *child*. Edges are in the order of their
+    children's rows; in sibling graphs those to a sibling come first within each tree, so that a
+    node receives from its left sibling before its rightmost child.
+    """
+    source = np.flatnonzero(forest.parent >= 0)
+    target = forest.parent[source]
+    edge_data = {}
+    if direction == fields.SIBLING:
+        following = _next_sibling(forest, source)
+        kind = np.where(following >= 0, fields.SIBLING_EDGE, fields.CHILD_EDGE)
+        target = np.where(following >= 0, following, target)
+        order = np.argsort(2 * forest.tree[source] + kind, kind="stable")
+        source, target = source[order], target[order]
+        edge_data[fields.KIND] = kind[order]
+    edge_data[fields.CHILD_INDEX] = forest.child_index[source]
+    edges_per_tree = np.bincount(forest.tree[source], minlength=forest.num_trees)
+    if direction == fields.TOP_DOWN:
+        source, target = target, source
+
+    ends = torch.from_numpy(source), torch.from_numpy(target)
+    graph = dgl.graph(ends, num_nodes=len(forest.parent))
+    nodes_per_tree = np.bincount(forest.tree, minlength=forest.num_trees)
+    graph.set_batch_num_nodes(torch.from_numpy(nodes_per_tree))
+    graph.set_batch_num_edges(torch.from_numpy(edges_per_tree))
+    for name in fields.NODE_FIELDS:
+        graph.ndata[name] = torch.from_numpy(getattr(forest, name))
+    for name, values in edge_data.items():
+        graph.edata[name] = torch.from_numpy(values)
+    return graph

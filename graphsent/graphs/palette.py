@@ -1,0 +1,84 @@
+"""Colours of ordered classes: orange-red for the negative end, blue for the positive one.
+
+The five anchors are a diverging scale that people with any common colour blindness can read
+(ColorBrewer "RdBu"). Colour never stands alone: nodes show their class as text, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from graphsent.errors import DataError
+
+_ANCHORS = ("#ca0020", "#f4a582", "#f7f7f7", "#92c5de", "#0571b0")
+_NAMES = {
+    2: ("negative", "positive"),
+    3: ("negative", "neutral", "positive"),
+    5: ("very negative", "negative", "neutral", "positive", "very positive"),
+}
+_DEFAULT_CLASSES = 5
+_DARK_TEXT, _LIGHT_TEXT = "#1a1a1a", "#ffffff"
+_DARKEST_FOR_DARK_TEXT = 0.36  # relative luminance
+
+
+class ClassColor(NamedTuple):
+    """How one class is shown."""
+
+    name: str  # "" where the class has only a number
+    fill: str  # "#rrggbb"
+    text: str  # "#rrggbb", readable on fill
+
+
+def class_colors(
+    classes: int | Sequence[str] | None, labels: Sequence[str]
+) -> tuple[ClassColor, ...]:
+    """The classes' colours, lowest first; none where the labels are no classes.
+
+    Args:
+        classes: Names of the classes in order, or how many there are. None means five classes of
+            sentiment if every label is one of ``"0"`` to ``"4"``, and no classes otherwise.
+        labels: Labels of all nodes; "" where there is none.
+
+    Raises:
+        DataError: Fewer than two classes, or a label that is none of them.
+    """
+    shown = sorted({label for label in labels if label})
+    if classes is None:
+        if not shown or any(label not in _digits(_DEFAULT_CLASSES) for label in shown):
+            return ()
+        classes = _DEFAULT_CLASSES
+    count = classes if isinstance(classes, int) else len(classes)
+    if count < 2:
+        raise DataError(f"classes: expected at least 2, got {classes!r}")
+    for label in shown:
+        if label not in _digits(count):
+            raise DataError(f"label {label!r} is no class: expected 0 to {count - 1}")
+    names = _NAMES.get(count, ("",) * count) if isinstance(classes, int) else tuple(classes)
+    fills = [_interpolate(index / (count - 1)) for index in range(count)]
+    return tuple(
+        ClassColor(name, fill, _text_on(fill)) for name, fill in zip(names, fills, strict=True)
+    )
+
+
+def _digits(count: int) -> set[str]:
+    return {str(index) for index in range(count)}
+
+
+def _channels(color: str) -> list[int]:
+    return [int(color[start : start + 2], 16) for start in (1, 3, 5)]
+
+
+def _interpolate(place: float) -> str:
+    """The colour at ``place`` in [0, 1] of the scale."""
+    index, share = divmod(place * (len(_ANCHORS) - 1), 1)
+    low = _channels(_ANCHORS[int(index)])
+    high = _channels(_ANCHORS[min(int(index) + 1, len(_ANCHORS) - 1)])
+    mixed = [round(a + share * (b - a)) for a, b in zip(low, high, strict=True)]
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def _text_on(fill: str) -> str:
+    linear = [(channel / 255) ** 2.2 for channel in _channels(fill)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return _DARK_TEXT if luminance > _DARKEST_FOR_DARK_TEXT else _LIGHT_TEXT

@@ -1,0 +1,275 @@
+"""What a picture of a tree consists of: boxes, lines and pieces of text with their places.
+
+All lengths are in points; x grows to the right, y upwards. Nothing here needs a plotting library:
+the width of a text is asked for by a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from graphsent.graphs import fields
+from graphsent.graphs.layout import Layout, tree_layout
+from graphsent.graphs.palette import ClassColor
+
+if TYPE_CHECKING:
+    import networkx
+
+WORD_SIZE, LABEL_SIZE, WEIGHT_SIZE, LEGEND_SIZE, TITLE_SIZE = 11.0, 9.0, 6.5, 9.0, 13.0
+INK, GREY, PALE, PLAIN_FILL, PLAIN_EDGE = "#1a1a1a", "#7f7f7f", "#c4c4c4", "#eef1f5", "#9aa5b1"
+SIBLING_INK = "#6a3d9a"
+_BOX_HEIGHT = 17.0
+_BOX_PADDING = 10.0  # beside the text of a box, both sides together
+_DOT = 6.0
+_THIN, _THICK = 0.6, 4.5  # lines of the least and the greatest weight
+_MARGIN = 8.0
+_WEIGHT_PLACE = 0.3  # of the way from child to parent
+
+TextWidth = Callable[[str, float], float]
+Point = tuple[float, float]
+
+
+class Box(NamedTuple):
+    """A rounded box around an optional text; a circle where it is as wide as high."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+    fill: str
+    ink: str
+    outline: str
+    size: float = LABEL_SIZE
+
+
+class Line(NamedTuple):
+    """A straight line."""
+
+    start: Point
+    end: Point
+    ink: str = GREY
+    width: float = 1.1
+    style: str = "solid"
+    arrow: bool = False  # at the end
+
+
+class Caption(NamedTuple):
+    """A text without a box."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    ink: str = INK
+    align: str = "center"
+    opaque: bool = False  # on a white ground
+    bold: bool = False
+
+
+class Scene(NamedTuple):
+    """A whole picture."""
+
+    boxes: list[Box]
+    lines: list[Line]
+    captions: list[Caption]
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+def build_scene(
+    digraph: networkx.DiGraph,
+    colors: Sequence[ClassColor],
+    text_width: TextWidth,
+    *,
+    arrows: bool,
+    show_weights: bool,
+    legend: bool,
+    title: str | None,
+) -> Scene:
+    """The picture of a tree given as by ``to_networkx``, with edge attribute ``weight`` if any."""
+    keys, names, legend_width = [], [], 0.0
+    if legend and colors:
+        keys, names, legend_width = _legend(colors, text_width)
+    boxes, layout = _place(digraph, colors, text_width, legend_width)
+    words = _words(digraph)
+    is_token = _on_word_line(digraph)
+    captions = [
+        Caption(x, layout.word_y, words[position], WORD_SIZE)
+        for position, x in enumerate(layout.word_x.tolist())
+        if not is_token.any()
+    ]
+    lines = [] if is_token.any() else _leaders(digraph, boxes, layout)
+    edges, numbers = _edges(digraph, boxes, arrows, show_weights)
+    lines += edges
+    captions += numbers
+
+    left, right = 0.0, layout.width
+    bottom, top = layout.word_y - 0.75 * WORD_SIZE, _BOX_HEIGHT / 2
+    if keys:
+        bottom -= 24
+        shift = (layout.width - legend_width) / 2
+        boxes += [key._replace(x=key.x + shift, y=bottom) for key in keys]
+        captions += [name._replace(x=name.x + shift, y=bottom) for name in names]
+        bottom -= _BOX_HEIGHT / 2
+        left, right = min(left, shift), max(right, shift + legend_width)
+    if title:
+        top += 12
+        captions.append(Caption(layout.width / 2, top, title, TITLE_SIZE, bold=True))
+        top += 0.75 * TITLE_SIZE
+        excess = max(0.0, 1.08 * text_width(title, TITLE_SIZE) - (right - left)) / 2
+        left, right = left - excess, right + excess
+    return Scene(
+        boxes, lines, captions, left - _MARGIN, right + _MARGIN, bottom - _MARGIN, top + _MARGIN
+    )
+
+
+def _words(digraph: networkx.DiGraph) -> dict[int, str]:
+    return {
+        data["position"]: data["word"]
+        for _, data in digraph.nodes(data=True)
+        if data["position"] is not None
+    }
+
+
+def _on_word_line(digraph: networkx.DiGraph) -> np.ndarray:
+    """Which nodes are nothing but a word: the token nodes of a sibling graph."""
+    has_kinds = any(fields.KIND in data for _, _, data in digraph.edges(data=True))
+    positions = [data["position"] for _, data in digraph.nodes(data=True)]
+    return np.array([has_kinds and position is not None for position in positions])
+
+
+def _place(
+    digraph: networkx.DiGraph,
+    colors: Sequence[ClassColor],
+    text_width: TextWidth,
+    least_width: float,
+) -> tuple[list[Box], Layout]:
+    is_token = _on_word_line(digraph)
+    boxes = [
+        _token_box(data["word"], text_width)
+        if token
+        else _node_box(data["label"], data.get("relation", ""), colors, text_width)
+        for token, (_, data) in zip(is_token.tolist(), digraph.nodes(data=True), strict=True)
+    ]
+    words = _words(digraph)
+    column = {
+        name: [data[name] for _, data in digraph.nodes(data=True)]
+        for name in ("parent", "depth", "position", "span")
+    }
+    layout = tree_layout(
+        parents=_or_minus_one(column["parent"]),
+        depths=np.array(column["depth"]),
+        positions=_or_minus_one(column["position"]),
+        spans=np.array(column["span"]),
+        box_widths=np.array([box.width for box in boxes]),
+        word_widths=np.array([text_width(words[place], WORD_SIZE) for place in range(len(words))]),
+        on_word_line=is_token,
+        least_width=least_width,
+    )
+    places = zip(boxes, layout.x.tolist(), layout.y.tolist(), strict=True)
+    return [box._replace(x=x, y=y) for box, x, y in places], layout
+
+
+def _or_minus_one(values: list[int | None]) -> np.ndarray:
+    return np.array([-1 if value is None else value for value in values])
+
+
+def _node_box(
+    label: str, relation: str, colors: Sequence[ClassColor], text_width: TextWidth
+) -> Box:
+    text = " ".join(part for part in (relation, label) if part)
+    if not text:
+        return Box(0, 0, _DOT, _DOT, "", PLAIN_EDGE, INK, PLAIN_EDGE)
+    width = max(_BOX_HEIGHT, text_width(text, LABEL_SIZE) + _BOX_PADDING)
+    if len(text) == 1:
+        width = _BOX_HEIGHT
+    if colors and label:
+        color = colors[int(label)]
+        return Box(0, 0, width, _BOX_HEIGHT, text, color.fill, color.text, GREY)
+    return Box(0, 0, width, _BOX_HEIGHT, text, PLAIN_FILL, INK, PLAIN_EDGE)
+
+
+def _token_box(word: str, text_width: TextWidth) -> Box:
+    height = _BOX_HEIGHT + 3
+    width = max(height, text_width(word, WORD_SIZE) + _BOX_PADDING)
+    return Box(0, 0, width, height, word, "#ffffff", INK, PALE, WORD_SIZE)
+
+
+def _leaders(digraph: networkx.DiGraph, boxes: Sequence[Box], layout: Layout) -> list[Line]:
+    """Dotted lines from the nodes to their words."""
+    above_word = layout.word_y + 0.8 * WORD_SIZE
+    return [
+        Line((box.x, box.y - box.height / 2), (box.x, above_word), PALE, 1.0, "dotted")
+        for box, (_, data) in zip(boxes, digraph.nodes(data=True), strict=True)
+        if data["position"] is not None
+    ]
+
+
+def _edges(
+    digraph: networkx.DiGraph, boxes: Sequence[Box], arrows: bool, show_weights: bool
+) -> tuple[list[Line], list[Caption]]:
+    lines, numbers = [], []
+    weights = [abs(data["weight"]) for _, _, data in digraph.edges(data=True) if "weight" in data]
+    greatest = max(weights, default=0.0)
+    for source, target, data in digraph.edges(data=True):
+        lower, upper = sorted((source, target), key=lambda node: -digraph.nodes[node]["depth"])
+        if data.get(fields.KIND) == fields.SIBLING_EDGE:
+            line = _beside(boxes[source], boxes[target])
+        else:
+            line = _upward(boxes[lower], boxes[upper])
+            if lower == target:
+                line = line._replace(start=line.end, end=line.start)
+        line = line._replace(arrow=arrows)
+        if "weight" in data:
+            share = abs(data["weight"]) / greatest if greatest else 0.0
+            style = "dashed" if data["weight"] < 0 else line.style
+            line = line._replace(width=_THIN + share * (_THICK - _THIN), style=style)
+            if show_weights:
+                numbers.append(_number(line, lower == source, data["weight"]))
+        lines.append(line)
+    return lines, numbers
+
+
+def _beside(left: Box, right: Box) -> Line:
+    """From one sibling to the next, in either direction."""
+    sign = 1 if left.x < right.x else -1
+    start = (left.x + sign * left.width / 2, left.y)
+    return Line(start, (right.x - sign * right.width / 2, right.y), SIBLING_INK, 1.1, "dashed")
+
+
+def _upward(child: Box, parent: Box) -> Line:
+    """From the top of the child to where the parent's box begins."""
+    top = (child.x, child.y + child.height / 2)
+    dx, dy = top[0] - parent.x, top[1] - parent.y
+    if parent.width == parent.height:
+        share = parent.width / 2 / float(np.hypot(dx, dy))
+    else:
+        share = min(parent.height / 2 / -dy, parent.width / 2 / abs(dx) if dx else np.inf)
+    return Line(top, (parent.x + share * dx, parent.y + share * dy))
+
+
+def _number(line: Line, starts_at_child: bool, weight: float) -> Caption:
+    low, high = (line.start, line.end) if starts_at_child else (line.end, line.start)
+    x = low[0] + _WEIGHT_PLACE * (high[0] - low[0])
+    y = low[1] + _WEIGHT_PLACE * (high[1] - low[1])
+    return Caption(x, y, f"{weight:.2f}", WEIGHT_SIZE, INK, opaque=True)
+
+
+def _legend(
+    colors: Sequence[ClassColor], text_width: TextWidth
+) -> tuple[list[Box], list[Caption], float]:
+    """A row of boxes with the classes' names beside them, from x = 0; and its width."""
+    boxes, captions, x = [], [], 0.0
+    for index, color in enumerate(colors):
+        box = _node_box(str(index), "", colors, text_width)
+        boxes.append(box._replace(x=x + box.width / 2))
+        x += box.width + 4
+        captions.append(Caption(x, 0, color.name, LEGEND_SIZE, align="left"))
+        x += text_width(color.name, LEGEND_SIZE) + 14
+    return boxes, captions, x - 14
