@@ -110,6 +110,23 @@ def node_on_cycle(parents: np.ndarray) -> int | None:
     return int(cyclic.min()) if cyclic.size else None
 
 
+def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """Parents of the nodes to keep, numbered without the others; for nodes in any order.
+
+    The parent of a node becomes its nearest ancestor that is kept, -1 if there is none.
+
+    Args:
+        parents: Parent of each of N nodes.
+        keep: Whether to keep each node, (N,) bool.
+    """
+    ancestor = parents.astype(np.int64)
+    while (dropped := np.flatnonzero((ancestor >= 0) & ~keep[ancestor])).size:
+        # Nodes that are dropped jump too, so that each round doubles the steps made.
+        ancestor[dropped] = ancestor[ancestor[dropped]]
+    new_row = np.append(np.cumsum(keep) - 1, NO_PARENT)  # the last entry is that of row -1
+    return new_row[ancestor[keep]]
+
+
 def children_lists(parents: np.ndarray) -> list[list[int]]:
     """The children of each node, in the order of their rows."""
     children: list[list[int]] = [[] for _ in range(len(parents))]

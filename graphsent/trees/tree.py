@@ -111,7 +111,7 @@ class Tree:
         Raises:
             TreeError: The string is not one well-formed tree.
         """
-        from graphsent.trees.brackets import parse_tree
+        from graphsent.trees.bracket_files import parse_tree
 
         return parse_tree(text, empty_nodes=empty_nodes, require_labels=require_labels)
 
@@ -122,7 +122,7 @@ class Tree:
         Raises:
             TreeError: A node is empty, or has a leaf beside other children.
         """
-        from graphsent.trees.nltk import from_nltk
+        from graphsent.trees.nltk_trees import from_nltk
 
         return from_nltk(tree)
 
@@ -131,7 +131,7 @@ class Tree:
 
         nltk's own methods recurse: on trees deeper than Python's recursion limit most of them fail.
         """
-        from graphsent.trees.nltk import to_nltk
+        from graphsent.trees.nltk_trees import to_nltk
 
         return to_nltk(self)
 
@@ -185,17 +185,24 @@ class Tree:
     def __reduce__(self) -> tuple:
         return Tree._trusted, (self.labels, self.tokens, self.parents)
 
-    def __str__(self) -> str:
-        """The bracketed form in one line."""
+    def bracket_pieces(self) -> list[str]:
+        """The bracketed form, cut before each opening bracket; any white space joins the pieces."""
         leaf_ends = np.where(self.num_children == 0, structure.num_closed(self.depths), 0)
-        text = " ".join(
+        pieces = [
             f"({label}" if token is None else f"({label} {token}" + ")" * num_closed
             for label, token, num_closed in zip(
                 self.labels, self.tokens, leaf_ends.tolist(), strict=True
             )
-        )
-        # Readers take one outer bracket without a label off.
-        return f"( {text})" if not self.labels[0] and self.num_children[0] == 1 else text
+        ]
+        if not self.labels[0] and self.num_children[0] == 1:
+            # Readers take off one outer bracket without a label; this one is for them.
+            pieces[0] = "( " + pieces[0]
+            pieces[-1] += ")"
+        return pieces
+
+    def __str__(self) -> str:
+        """The bracketed form in one line."""
+        return " ".join(self.bracket_pieces())
 
     def __repr__(self) -> str:
         text = str(self)

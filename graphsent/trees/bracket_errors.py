@@ -1,0 +1,98 @@
+"""Finds what is wrong with bracketed text, and where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsent.trees.bracket_items import ATOM, CLOSE, OPEN, Items
+from graphsent.trees.errors import (
+    EmptyNode,
+    ExtraCloseBracket,
+    MixedChildren,
+    SeveralTokens,
+    TextOutsideTree,
+    TreeError,
+    UnclosedTree,
+)
+
+
+def error_at(
+    error: type[TreeError], message: str, items: Items, offset: int, source: str
+) -> TreeError:
+    """An error that says where it is."""
+    return error(message, source, *items.place(offset))
+
+
+def check_items(items: Items, source: str, allow_empty: bool) -> None:
+    """Raises the error of the first item that does not follow from those before it.
+
+    Args:
+        items: The items of the whole text.
+        source: Name of the text in messages.
+        allow_empty: Whether ``()`` and ``(atom)`` may stand.
+
+    Raises:
+        TreeError: The subclass says which way the text is broken.
+    """
+    kinds, level = items.kinds, items.level
+    last, second_last = items.before(1), items.before(2)
+    is_atom, is_open, is_close = kinds == ATOM, kinds == OPEN, kinds == CLOSE
+    after_label = (last == ATOM) & (second_last == OPEN)
+    after_token = (last == ATOM) & (second_last != OPEN)
+    faults: list[tuple[type[TreeError], np.ndarray]] = [
+        (ExtraCloseBracket, is_close & (level == 0)),
+        (TextOutsideTree, is_atom & (level == 0)),
+        (SeveralTokens, is_atom & after_token),
+        (MixedChildren, (is_atom & (last == CLOSE)) | (is_open & after_token)),
+    ]
+    if not allow_empty:
+        faults.append((EmptyNode, is_close & ((last == OPEN) | after_label)))
+
+    found = [(int(np.argmax(mask)), error) for error, mask in faults if mask.any()]
+    if found:
+        # Of faults at one item, the first in the list; min() keeps it.
+        item, error = min(found, key=lambda fault: fault[0])
+        item, message = _describe(error, items, item)
+        raise error_at(error, message, items, int(items.offsets[item]), source)
+    if items.final_level:
+        _raise_unclosed(items, source)
+
+
+def _raise_unclosed(items: Items, source: str) -> None:
+    outermost = int(np.flatnonzero((items.level == 0) & (items.kinds == OPEN))[-1])
+    last_line, _ = items.place(len(items.data.rstrip()))
+    message = (
+        f"the bracket {_excerpt(items, outermost)} is not closed: expected "
+        f"{items.final_level} more ')' before the end of the text in line {last_line}"
+    )
+    raise error_at(UnclosedTree, message, items, int(items.offsets[outermost]), source)
+
+
+def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str]:
+    """The item to point at, and what is wrong with it."""
+    found = items.text(item)
+    if error is ExtraCloseBracket:
+        return item, "')' closes nothing: expected '(' or the end of the text"
+    if error is TextOutsideTree:
+        return item, f"{found!r} stands outside of a tree: expected '('"
+    if error is SeveralTokens:
+        token = items.text(item - 1)
+        return item, f"token {found!r} follows token {token!r} in one node: expected ')'"
+    if error is MixedChildren:
+        if found == "(":
+            token = items.text(item - 1)
+            return item, f"a child node follows token {token!r}: expected ')'"
+        return item, f"token {found!r} follows a child node: expected '(' or ')'"
+    opening = item - 1 if items.kinds[item - 1] == OPEN else item - 2
+    lone = items.text(item - 1) if opening == item - 2 else ""
+    return opening, (
+        f"node ({lone}) has neither a token nor children: expected '(label token)' "
+        "(empty_nodes='drop' or 'token' accepts such nodes)"
+    )
+
+
+def _excerpt(items: Items, item: int, width: int = 30) -> str:
+    start = int(items.offsets[item])
+    line = items.data[start : start + 4 * width].decode("utf-8", "ignore").partition("\n")[0]
+    text = line.rstrip()
+    return repr(text if len(text) <= width else text[: width - 3] + "...")

@@ -1,0 +1,148 @@
+"""Readers of bracketed trees."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from graphsent.trees.bracket_errors import error_at
+from graphsent.trees.brackets import ParsedTrees, parse
+from graphsent.trees.errors import (
+    TextOutsideTree,
+    UnclosedTree,
+    WrongTreeCount,
+)
+from graphsent.trees.text_files import read_text
+from graphsent.trees.tree import Tree
+
+
+def read_trees(
+    path: str | os.PathLike[str],
+    *,
+    encoding: str = "utf-8",
+    empty_nodes: str = "error",
+    require_labels: bool = True,
+) -> list[Tree]:
+    """Reads a file of bracketed trees, such as the SST, the Penn Treebank or QuestionBank.
+
+    Trees may take one line or many, and many may share a line. A file named ``*.gz`` is unzipped.
+
+    Args:
+        path: The file.
+        encoding: Its encoding; a byte-order mark is skipped.
+        empty_nodes: See :func:`parse_trees`.
+        require_labels: See :func:`parse_trees`.
+
+    Raises:
+        TreeError: The file is broken; the message says where and how.
+        DataError: The file cannot be read.
+    """
+    return parse_trees(
+        read_text(path, encoding),
+        str(path),
+        empty_nodes=empty_nodes,
+        require_labels=require_labels,
+    )
+
+
+def parse_trees(
+    text: str,
+    source: str = "<string>",
+    *,
+    empty_nodes: str = "error",
+    require_labels: bool = True,
+) -> list[Tree]:
+    r"""The bracketed trees of a text.
+
+    A node is ``(label token)`` or ``(label child child ...)``; blanks between siblings are
+    optional. Only brackets and ASCII white space divide, so that a no-break space (U+00A0) stays
+    inside its token, and so do the escapes ``-LRB-`` and ``\/`` (see ``unescape``). An outer
+    bracket without a label around a single node, as in ``( (S ...))``, is taken off.
+
+    Args:
+        text: The trees.
+        source: Name of the text in messages.
+        empty_nodes: What to do with nodes that have neither token nor children: ``()`` and
+            ``(name)``. ``"error"`` raises; ``"drop"`` leaves them out, with parents they leave
+            empty; ``"token"`` makes the name the token of a node without a label, and leaves
+            ``()`` out.
+        require_labels: Whether inner nodes must have labels. If not, those of ``((A a) (B b))``
+            are ``""``. With ``empty_nodes="token"``, this reads whatever ``str(tree)`` writes.
+
+    Raises:
+        TreeError: The text is broken; each way has a subclass in :mod:`graphsent.trees.errors`.
+
+    Example:
+        >>> [tree.words for tree in parse_trees("( (NP (DT the)(NN book))) (NN film)")]
+        [['the', 'book'], ['film']]
+    """
+    return parse(text, source, empty_nodes, require_labels).trees
+
+
+def parse_tree(text: str, *, empty_nodes: str = "error", require_labels: bool = True) -> Tree:
+    """The one tree of a text; arguments as in :func:`parse_trees`.
+
+    Raises:
+        TreeError: The text is broken, or holds no tree or several.
+    """
+    parsed = parse(text, "<string>", empty_nodes, require_labels)
+    if len(parsed.trees) == 1:
+        return parsed.trees[0]
+    offset = int(parsed.first[1]) if parsed.trees else 0
+    message = f"expected one tree, found {len(parsed.trees)}"
+    raise error_at(WrongTreeCount, message, parsed.items, offset, "<string>")
+
+
+def read_labelled_trees(
+    path: str | os.PathLike[str], *, encoding: str = "utf-8", empty_nodes: str = "error"
+) -> list[tuple[str, Tree | None]]:
+    """Reads lines of ``label<TAB>tree``, one for each line of the file.
+
+    Args:
+        path: The file; unzipped if named ``*.gz``.
+        encoding: Its encoding.
+        empty_nodes: See :func:`parse_trees`.
+
+    Returns:
+        Label and tree of each line; the tree is None where the line has nothing after the tab.
+
+    Raises:
+        TreeError: A line has no tab, more than one tree, or a broken one.
+        DataError: The file cannot be read.
+    """
+    source = str(path)
+    text = read_text(path, encoding)
+    lines = text.removesuffix("\n").split("\n") if text else []
+    labels = []
+    for number, line in enumerate(lines, start=1):
+        label, tab, _ = line.partition("\t")
+        if not tab:
+            found = repr(line[:30])
+            message = f"no tab in {found}: expected 'label<TAB>tree'"
+            raise TextOutsideTree(message, source, number, 1)
+        labels.append(label)
+    # Blanks in place of the labels keep every column of a message right.
+    trees_alone = "\n".join(
+        " " * len(label) + line[len(label) :] for label, line in zip(labels, lines, strict=True)
+    )
+    parsed = parse(trees_alone, source, empty_nodes, require_labels=True)
+    trees: list[Tree | None] = [None] * len(lines)
+    for tree, line_index in zip(parsed.trees, _one_tree_a_line(parsed, source), strict=True):
+        trees[line_index] = tree
+    return list(zip(labels, trees, strict=True))
+
+
+def _one_tree_a_line(parsed: ParsedTrees, source: str) -> list[int]:
+    """Index of the line of each tree."""
+    items = parsed.items
+    line_ends = np.flatnonzero(np.frombuffer(items.data, np.uint8) == ord("\n"))
+    first_line = np.searchsorted(line_ends, parsed.first)
+    last_line = np.searchsorted(line_ends, parsed.last)
+    for tree in np.flatnonzero(first_line != last_line):
+        message = "the tree does not end in its line: expected 'label<TAB>tree'"
+        raise error_at(UnclosedTree, message, items, int(parsed.first[tree]), source)
+    for tree in np.flatnonzero(first_line[1:] == first_line[:-1]) + 1:
+        message = "a second tree in the line: expected 'label<TAB>tree'"
+        raise error_at(WrongTreeCount, message, items, int(parsed.first[tree]), source)
+    return first_line.tolist()

@@ -1,0 +1,72 @@
+"""Cuts bracketed text into brackets and atoms."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+ATOM, OPEN, CLOSE, BLANK = range(4)
+
+# Exactly what bytes.split() takes for white space; other white space of Unicode stays in atoms.
+_ASCII_BLANKS = b" \t\n\r\v\f"
+_KIND_OF_BYTE = np.full(256, ATOM, np.int8)
+_KIND_OF_BYTE[list(_ASCII_BLANKS)] = BLANK
+_KIND_OF_BYTE[ord("(")] = OPEN
+_KIND_OF_BYTE[ord(")")] = CLOSE
+_BRACKETS_TO_BLANKS = bytes.maketrans(b"()", b"  ")
+
+
+class Items:
+    """The brackets and atoms of a text.
+
+    Attributes:
+        data: The text in UTF-8.
+        kinds: ``OPEN``, ``CLOSE`` or ``ATOM`` for each item.
+        offsets: Byte at which each item starts, int64.
+        level: Number of brackets open before each item, int64.
+        final_level: The same at the end of the text.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        kinds = _KIND_OF_BYTE[np.frombuffer(data, np.uint8)]
+        is_atom = kinds == ATOM
+        inside_atom = np.zeros(len(kinds), bool)
+        inside_atom[1:] = is_atom[1:] & is_atom[:-1]
+        self.data = data
+        self.offsets = np.flatnonzero((kinds != BLANK) & ~inside_atom)
+        self.kinds = kinds[self.offsets]
+        step = (self.kinds == OPEN).astype(np.int64) - (self.kinds == CLOSE)
+        level_after = np.cumsum(step)
+        self.level = level_after - step
+        self.final_level = int(level_after[-1]) if level_after.size else 0
+
+    @cached_property
+    def atoms(self) -> list[str]:
+        """The text of each atom, in order."""
+        atoms = self.data.translate(_BRACKETS_TO_BLANKS).split()
+        # No atom holds a line end, and decoding once is much faster than once for each.
+        return b"\n".join(atoms).decode("utf-8", "surrogatepass").split("\n") if atoms else []
+
+    def before(self, distance: int) -> np.ndarray:
+        """Kind of the item ``distance`` places before each; ``CLOSE`` before the first."""
+        kinds = np.full(len(self.kinds), CLOSE, np.int8)
+        kinds[distance:] = self.kinds[:-distance]
+        return kinds
+
+    def text(self, item: int) -> str:
+        """The text of one item."""
+        if self.kinds[item] != ATOM:
+            return "(" if self.kinds[item] == OPEN else ")"
+        return self.atoms[int(np.count_nonzero(self.kinds[:item] == ATOM))]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, of a byte; the column counts characters."""
+        line_start = self.data.rfind(b"\n", 0, offset) + 1
+        before = self.data[line_start:offset].decode("utf-8", "surrogatepass")
+        return self.data.count(b"\n", 0, offset) + 1, len(before) + 1
+
+
+def cut(text: str) -> Items:
+    """The items of a text."""
+    return Items(text.encode("utf-8", "surrogatepass"))

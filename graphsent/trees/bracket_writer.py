@@ -1,0 +1,79 @@
+"""Writers of bracketed trees."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from graphsent.trees.errors import UnwritableTree
+from graphsent.trees.text_files import write_text
+from graphsent.trees.tree import Tree
+
+_UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
+_INDENT = "  "
+_MAX_INDENTS = 40  # deeper lines are not indented further: output stays linear in the nodes
+
+
+def write_trees(
+    path: str | os.PathLike[str],
+    trees: Iterable[Tree],
+    *,
+    pretty: bool = False,
+    encoding: str = "utf-8",
+) -> None:
+    """Writes bracketed trees, replacing the file at once when all are written.
+
+    Args:
+        path: The file; zipped if named ``*.gz``.
+        trees: The trees.
+        pretty: One line a node, indented, instead of one line a tree.
+        encoding: The encoding.
+
+    Raises:
+        UnwritableTree: A label or token has brackets or ASCII white space (see ``escape``).
+    """
+    write_text(path, (bracketed(tree, pretty=pretty) + "\n" for tree in trees), encoding)
+
+
+def bracketed(tree: Tree, *, pretty: bool = False) -> str:
+    """A tree in brackets, in one line or indented.
+
+    Reading it gives the same tree (with ``empty_nodes="token"`` and ``require_labels=False`` where
+    nodes have no label).
+
+    Raises:
+        UnwritableTree: A label or token has brackets or ASCII white space (see ``escape``).
+
+    Example:
+        >>> print(bracketed(Tree.from_string("(S (NP (DT a) (NN film)) (. .))"), pretty=True))
+        (S
+          (NP (DT a) (NN film))
+          (. .))
+    """
+    for node, (label, token) in enumerate(zip(tree.labels, tree.tokens, strict=True)):
+        for what, text in (("label", label), ("token", token or "")):
+            if _UNWRITABLE.search(text):
+                raise UnwritableTree(
+                    f"node {node} has {what} {text!r}: expected one without brackets and blanks"
+                )
+    if not pretty:
+        return str(tree)
+    return _indented(tree)
+
+
+def _indented(tree: Tree) -> str:
+    """One line a node, but pre-terminals without other siblings beside their parent."""
+    has_children = tree.num_children > 0
+    has_phrases = np.zeros(tree.num_nodes, bool)
+    has_phrases[tree.parents[1:][has_children[1:]]] = True
+    starts_line = has_phrases[tree.parents]
+    starts_line[0] = False
+    indents = np.minimum(tree.depths, _MAX_INDENTS)
+    separators = np.where(starts_line, indents, -1).tolist()
+    return "".join(
+        ("\n" + _INDENT * separator if separator >= 0 else " ") + piece
+        for separator, piece in zip(separators, tree.bracket_pieces(), strict=True)
+    ).lstrip(" ")

@@ -1,0 +1,129 @@
+"""From bracketed text to trees, without a loop over its characters or nodes.
+
+The text is cut into *items*: brackets and atoms, an atom being what stands between brackets and
+ASCII white space. Which atom is a label and which a token, and whether the text is well-formed, can
+be seen from each item, the two before it and the number of brackets open there; all are arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.trees import structure
+from graphsent.trees.bracket_errors import check_items, error_at
+from graphsent.trees.bracket_items import ATOM, OPEN, Items, cut
+from graphsent.trees.errors import EmptyNode, MissingLabel
+from graphsent.trees.tree import Tree
+
+EMPTY_NODES = ("error", "drop", "token")
+_NOTHING = -1
+
+
+class ParsedTrees(NamedTuple):
+    """Trees and where they were in the text: offsets of their first and last brackets, int64."""
+
+    trees: list[Tree]
+    items: Items
+    first: np.ndarray
+    last: np.ndarray
+
+
+class _Nodes(NamedTuple):
+    """One row for each opening bracket of the text; atoms by index, -1 where there is none."""
+
+    parent: np.ndarray
+    label: np.ndarray
+    token: np.ndarray
+    offset: np.ndarray
+
+    def keep(self, keep: np.ndarray) -> _Nodes:
+        parent = structure.without(self.parent, keep)
+        return _Nodes(parent, *(column[keep] for column in self[1:]))
+
+
+def parse(text: str, source: str, empty_nodes: str, require_labels: bool) -> ParsedTrees:
+    """All trees of a text; see ``parse_trees`` in :mod:`graphsent.trees.bracket_files`."""
+    if empty_nodes not in EMPTY_NODES:
+        valid = ", ".join(map(repr, EMPTY_NODES))
+        raise DataError(f"unknown empty_nodes {empty_nodes!r}: expected one of {valid}")
+    items = cut(text)
+    check_items(items, source, allow_empty=empty_nodes != "error")
+
+    nodes = _nodes(items, lone_atom_is_token=empty_nodes == "token")
+    first = nodes.offset[nodes.parent < 0]
+    closes_tree = (items.level == 1) & (np.append(items.level[1:], 0) == 0)
+    last = items.offsets[closes_tree]
+    if empty_nodes != "error":
+        nodes = _drop_empty(nodes, items, source)
+    nodes = _take_off_outer_brackets(nodes)
+    if require_labels:
+        _check_labels(nodes, items, source)
+    return ParsedTrees(_to_trees(nodes, items.atoms), items, first, last)
+
+
+def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
+    rows = np.flatnonzero(items.kinds == OPEN)
+    # A closing bracket follows every opening one, so the first lookahead stays inside; the second
+    # is used after an atom only.
+    kinds = np.append(items.kinds, OPEN)
+    has_atom = kinds[rows + 1] == ATOM
+    has_second = has_atom & (kinds[np.minimum(rows + 2, len(items.kinds))] == ATOM)
+    atom = np.cumsum(items.kinds == ATOM)[rows]  # index of the next atom
+    label = np.where(has_atom, atom, _NOTHING)
+    token = np.where(has_second, atom + 1, _NOTHING)
+    parent = structure.parents_from_depths(items.level[rows])
+    if lone_atom_is_token:
+        is_leaf = structure.num_children(parent) == 0
+        lone = is_leaf & has_atom & ~has_second
+        label, token = np.where(lone, _NOTHING, label), np.where(lone, label, token)
+    return _Nodes(parent, label, token, items.offsets[rows])
+
+
+def _drop_empty(nodes: _Nodes, items: Items, source: str) -> _Nodes:
+    """Drops nodes without a word below them."""
+    keep = has_words(nodes.parent, nodes.token >= 0)
+    empty_roots = np.flatnonzero((nodes.parent < 0) & ~keep)
+    if empty_roots.size:
+        offset = int(nodes.offset[empty_roots[0]])
+        raise error_at(
+            EmptyNode, "the tree has no token: expected at least one", items, offset, source
+        )
+    return nodes if keep.all() else nodes.keep(keep)
+
+
+def has_words(parents: np.ndarray, is_word: np.ndarray) -> np.ndarray:
+    """Whether each node of a preorder forest has a word in its subtree, bool."""
+    before = np.concatenate(([0], np.cumsum(is_word)))
+    return before[structure.subtree_ends(parents)] > before[:-1]
+
+
+def _take_off_outer_brackets(nodes: _Nodes) -> _Nodes:
+    """Drops roots without a label that have one child, as in ``( (S ...))``."""
+    outer = (nodes.parent < 0) & (nodes.label < 0) & (structure.num_children(nodes.parent) == 1)
+    return nodes.keep(~outer) if outer.any() else nodes
+
+
+def _check_labels(nodes: _Nodes, items: Items, source: str) -> None:
+    unlabelled = np.flatnonzero((nodes.label < 0) & (nodes.token < 0))
+    if unlabelled.size:
+        message = (
+            "the node has no label: expected one after '(' "
+            "(only an outer bracket around a single node may lack it)"
+        )
+        raise error_at(MissingLabel, message, items, int(nodes.offset[unlabelled[0]]), source)
+
+
+def _to_trees(nodes: _Nodes, atoms: list[str]) -> list[Tree]:
+    labels = list(map([*atoms, ""].__getitem__, nodes.label.tolist()))
+    tokens = list(map([*atoms, None].__getitem__, nodes.token.tolist()))
+    starts = np.flatnonzero(nodes.parent < 0)
+    ends = np.append(starts[1:], len(nodes.parent))[: len(starts)]
+    parent = nodes.parent - np.repeat(starts, ends - starts)
+    parent[starts] = structure.NO_PARENT
+    return [
+        Tree._trusted(tuple(labels[start:end]), tuple(tokens[start:end]), parent[start:end].copy())
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
