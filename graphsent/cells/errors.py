@@ -1,0 +1,7 @@
+"""The error of this room."""
+
+from graphsent.errors import GraphsentError
+
+
+class CellError(GraphsentError, ValueError):
+    """A cell's options, or the graph or tensors it is called with, do not fit together."""

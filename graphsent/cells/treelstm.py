@@ -1,0 +1,247 @@
+"""The two Tree-LSTMs of Tai, Socher and Manning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from graphsent._dgl import dgl
+from graphsent.cells.base import State, TreeCell
+from graphsent.cells.errors import CellError
+from graphsent.cells.gates import lstm_state, uniform_
+from graphsent.cells.slots import SlottedCell
+from graphsent.cells.validation import check_choice
+
+
+class ChildSumTreeLSTM(TreeCell):
+    r"""Child-sum Tree-LSTM, for any number of unordered children.
+
+    `Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks
+    <https://aclanthology.org/P15-1150>`_ (Tai et al. 2015), equations 2 to 8:
+
+    .. math::
+        \tilde h &= \textstyle\sum_k h_k \\
+        i &= \sigma(W_i x + U_i \tilde h + b_i) \\
+        o &= \sigma(W_o x + U_o \tilde h + b_o) \\
+        u &= \tanh(W_u x + U_u \tilde h + b_u) \\
+        f_k &= \sigma(W_f x + U_f h_k + b_f) \\
+        c &= i * u + \textstyle\sum_k f_k * c_k \\
+        h &= o * \tanh(c)
+
+    Every node may have an input. Nodes may have several successors: any directed acyclic graph
+    will do.
+
+    The rows of ``W.weight``, ``W.bias`` and ``U.weight`` are those of i, o, u, f, in this order.
+    There is one bias a gate: 315,168 parameters at 300 / 168, where the authors' code, which has
+    two, counts 315,840; without output gate 202,950 at 300 / 150 (203,400).
+
+    Args:
+        in_feats: size of the inputs.
+        hidden_feats: size of h and c.
+        gate_output: with False there is no output gate, :math:`h = \tanh(c)`, as in the authors'
+            models of relatedness.
+        forget_bias: value of :math:`b_f` at the start; the other biases start at zero.
+
+    Shapes:
+        - ``feat``: (num_nodes, in_feats)
+        - h, c: (num_nodes, hidden_feats)
+
+    Example:
+        >>> import torch
+        >>> from graphsent import dgl
+        >>> graph = dgl.graph(([1, 2], [0, 0]))  # node 0 has the children 1 and 2
+        >>> cell = ChildSumTreeLSTM(4, 3)
+        >>> cell(graph, torch.randn(3, 4)).shape
+        torch.Size([3, 3])
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        hidden_feats: int,
+        *,
+        gate_output: bool = True,
+        forget_bias: float = 0.0,
+    ) -> None:
+        super().__init__(in_feats, hidden_feats)
+        self.gate_output = gate_output
+        self.forget_bias = forget_bias
+        num_gates = 4 if gate_output else 3
+        self.W = nn.Linear(in_feats, num_gates * hidden_feats)
+        self.U = nn.Linear(hidden_feats, num_gates * hidden_feats, bias=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
+        uniform_(self.W.weight, self.in_feats)
+        uniform_(self.U.weight, self.hidden_feats)
+        nn.init.zeros_(self.W.bias)
+        nn.init.constant_(self.W.bias[-self.hidden_feats :], self.forget_bias)
+
+    def project(self, feat: Tensor) -> Tensor:
+        """Inputs to i, o, u, f: (num_nodes, in_feats) -> (num_nodes, 4 * hidden_feats)."""
+        return self.W(feat)
+
+    def start(self, x: Tensor) -> State:
+        """State of a leaf: the sums over children are zero."""
+        return lstm_state(x[:, : -self.hidden_feats], gate_output=self.gate_output)
+
+    def combine(self, children: State, x: Tensor) -> State:
+        """State from the children's h and c, (nodes, children, hidden_feats)."""
+        h, c = children
+        forgotten = (self.forget_gates(h, x) * c).sum(1)
+        return lstm_state(self.update_sums(h.sum(1), x), forgotten, self.gate_output)
+
+    def update_sums(self, h_sum: Tensor, x: Tensor) -> Tensor:
+        """What enters the gates i, o, u, of which the children's part is ``h_sum``."""
+        size = self.hidden_feats
+        return x[:, :-size] + functional.linear(h_sum, self.U.weight[:-size])
+
+    def forget_gates(self, h: Tensor, x: Tensor) -> Tensor:
+        """The gates f of ``h``, (nodes, children, hidden_feats)."""
+        size = self.hidden_feats
+        from_children = functional.linear(h, self.U.weight[-size:])
+        return torch.sigmoid(x[:, -size:].unsqueeze(1) + from_children)
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not the default."""
+        options = "" if self.gate_output else ", gate_output=False"
+        return super().extra_repr() + options
+
+
+class NaryTreeLSTM(SlottedCell):
+    r"""N-ary Tree-LSTM, for ordered children of which there are at most N.
+
+    `Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks
+    <https://aclanthology.org/P15-1150>`_ (Tai et al. 2015), equations 9 to 14:
+
+    .. math::
+        i &= \sigma(W_i x + \textstyle\sum_l U_{i,l} h_l + b_i) \\
+        o &= \sigma(W_o x + \textstyle\sum_l U_{o,l} h_l + b_o) \\
+        u &= \tanh(W_u x + \textstyle\sum_l U_{u,l} h_l + b_u) \\
+        f_k &= \sigma(W_f x + \textstyle\sum_l U_{f,kl} h_l + b_f) \\
+        c &= i * u + \textstyle\sum_k f_k * c_k \\
+        h &= o * \tanh(c)
+
+    with l, k = 1..N; h and c of a missing child are zero. Every node may have an input (the
+    constituency Tree-LSTM has words at the leaves only: rows of zeros elsewhere).
+
+    With ``leaf="affine"`` it is the constituency Tree-LSTM of the authors' code: at a leaf
+    :math:`c = W_c x + b_c`, :math:`h = \sigma(W_o x + b_o) * \tanh(c)`; other nodes have no input
+    (their rows of ``feat`` are ignored), biases of their own, and one a forget gate.
+
+    The rows of the weights are those of i, o, u, f, in this order (``W`` of affine leaves: c, o),
+    f being :math:`f_1, \dots, f_N` in ``U.weight``, whose columns are those of
+    :math:`h_1, \dots, h_N`. At 300 / 150 and N = 2 there are 405,600 parameters; with affine
+    leaves 316,050, where the authors' code, which has two biases a gate at inner nodes, counts
+    316,800; without output gate 204,622 at 300 / 142 (205,190).
+
+    Args:
+        in_feats: size of the inputs.
+        hidden_feats: size of h and c.
+        num_children: N.
+        leaf: ``"gated"``, the equations above, or ``"affine"``.
+        gate_output: with False there is no output gate, :math:`h = \tanh(c)`, as in the authors'
+            models of relatedness.
+        forget_bias: value of the forget gates' bias at the start; other biases start at zero.
+
+    Shapes:
+        - ``feat``: (num_nodes, in_feats)
+        - h, c: (num_nodes, hidden_feats)
+
+    Example:
+        >>> import torch
+        >>> from graphsent import dgl
+        >>> graph = dgl.graph(([1, 2], [0, 0]))  # node 0 has the children 1 and 2
+        >>> graph.edata["child_index"] = torch.tensor([0, 1])
+        >>> cell = NaryTreeLSTM(4, 3)
+        >>> h, c = cell(graph, torch.randn(3, 4), return_cell=True)
+        >>> h.shape, c.shape
+        (torch.Size([3, 3]), torch.Size([3, 3]))
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        hidden_feats: int,
+        num_children: int = 2,
+        *,
+        leaf: str = "gated",
+        gate_output: bool = True,
+        forget_bias: float = 0.0,
+    ) -> None:
+        super().__init__(in_feats, hidden_feats, num_children)
+        check_choice("leaf", leaf, ("gated", "affine"))
+        self.leaf = leaf
+        self.gate_output = gate_output
+        self.forget_bias = forget_bias
+        num_updates = 3 if gate_output else 2
+        num_inputs = num_updates + 1 if leaf == "gated" else num_updates - 1
+        self.W = nn.Linear(in_feats, num_inputs * hidden_feats)
+        self.U = nn.Linear(
+            num_children * hidden_feats,
+            (num_updates + num_children) * hidden_feats,
+            bias=leaf == "affine",
+        )
+        self.reset_parameters()
+
+    @property
+    def num_children(self) -> int:
+        """The largest number of children, N."""
+        return self.num_slots
+
+    def reset_parameters(self) -> None:
+        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
+        uniform_(self.W.weight, self.in_feats)
+        uniform_(self.U.weight, self.hidden_feats)
+        nn.init.zeros_(self.W.bias)
+        if self.leaf == "gated":
+            forget_bias = self.W.bias[-self.hidden_feats :]
+        else:
+            nn.init.zeros_(self.U.bias)
+            forget_bias = self.U.bias[-self.num_children * self.hidden_feats :]
+        nn.init.constant_(forget_bias, self.forget_bias)
+
+    def node_inputs(
+        self,
+        graph: dgl.DGLGraph,
+        feat: Tensor,
+        initial_state: Tensor | Sequence[Tensor] | None = None,
+    ) -> dict[str, Tensor]:
+        """As for any cell; affine leaves have no predecessor that could have a state."""
+        if initial_state is not None and self.leaf == "affine":
+            raise CellError('initial_state needs leaf="gated": affine leaves have no such term')
+        return super().node_inputs(graph, feat, initial_state)
+
+    def project(self, feat: Tensor) -> Tensor:
+        """Inputs to i, o, u, f (affine leaves: c, o), side by side in (num_nodes, ...)."""
+        return self.W(feat)
+
+    def start(self, x: Tensor) -> State:
+        """State of a leaf."""
+        if self.leaf == "gated":
+            return lstm_state(x[:, : -self.hidden_feats], gate_output=self.gate_output)
+        c = x[:, : self.hidden_feats]
+        h = torch.tanh(c)
+        return (torch.sigmoid(x[:, self.hidden_feats :]) * h if self.gate_output else h), c
+
+    def combine(self, children: State, x: Tensor) -> State:
+        """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""
+        h, c = children
+        size = self.hidden_feats
+        sums = self.U(h.flatten(1))  # (nodes, (3 + N) * hidden_feats)
+        update = sums[:, : -self.num_children * size]
+        forget = sums[:, -self.num_children * size :].unflatten(1, (self.num_children, size))
+        if self.leaf == "gated":
+            update = x[:, :-size] + update
+            forget = x[:, -size:].unsqueeze(1) + forget
+        return lstm_state(update, (torch.sigmoid(forget) * c).sum(1), self.gate_output)
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not the default."""
+        options = "" if self.leaf == "gated" else f", leaf={self.leaf!r}"
+        options += "" if self.gate_output else ", gate_output=False"
+        return f"{super().extra_repr()}, num_children={self.num_children}{options}"

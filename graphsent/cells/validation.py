@@ -1,0 +1,70 @@
+"""Checks of what a cell is called with, and the words for what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from graphsent._dgl import dgl
+from graphsent.cells.errors import CellError
+
+
+def check_graph(graph: dgl.DGLGraph) -> None:
+    """Raises a CellError unless the graph has one type of nodes and one of edges."""
+    if not graph.is_homogeneous:
+        raise CellError(
+            f"expected a homogeneous graph, got node types {graph.ntypes} "
+            f"and edge types {graph.etypes}"
+        )
+
+
+def check_feat(feat: Tensor, shape: tuple[int, int], parameter: Tensor | None) -> None:
+    """Raises a CellError unless ``feat`` has this shape and the parameters' dtype."""
+    if feat.dim() != 2 or tuple(feat.shape) != shape:
+        raise CellError(
+            f"expected feat of shape (num_nodes, in_feats) = {shape}, got {tuple(feat.shape)}"
+        )
+    if parameter is None or feat.dtype == parameter.dtype:
+        return
+    if not (feat.is_floating_point() and _autocast_enabled(feat.device.type)):
+        raise CellError(f"expected feat of the parameters' {parameter.dtype}, got {feat.dtype}")
+
+
+def check_initial_state(state: Sequence[Tensor], names: Sequence[str], like: Tensor) -> None:
+    """Raises a CellError unless ``state`` has a part for each name, shaped as ``like``."""
+    if len(state) != len(names):
+        raise CellError(
+            f"expected initial_state to be ({', '.join(names)}), got {len(state)} parts"
+        )
+    for name, part in zip(names, state, strict=True):
+        if part.shape != like.shape or part.dtype != like.dtype:
+            raise CellError(
+                f"expected {name} of initial_state of shape (num_nodes, hidden_feats) = "
+                f"{tuple(like.shape)} and {like.dtype}, got {tuple(part.shape)} and {part.dtype}"
+            )
+
+
+def check_choice(name: str, value: str, valid: Sequence[str]) -> None:
+    """Raises a CellError that lists the valid values unless ``value`` is one of them."""
+    if value not in valid:
+        choices = ", ".join(repr(choice) for choice in valid)
+        raise CellError(f"unknown {name} {value!r}: expected one of {choices}")
+
+
+def describe_node(graph: dgl.DGLGraph, node: int) -> str:
+    """Names a node by its id, and in a batch also by its graph and its id there."""
+    if graph.batch_size == 1:
+        return f"node {node}"
+    ends = torch.cumsum(graph.batch_num_nodes(), 0)
+    member = int(torch.searchsorted(ends, node, right=True))
+    offset = int(ends[member - 1]) if member else 0
+    return f"node {node} (node {node - offset} of graph {member} in the batch)"
+
+
+def _autocast_enabled(device_type: str) -> bool:
+    try:
+        return torch.is_autocast_enabled(device_type)
+    except TypeError:  # torch before 2.4 takes no argument
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
