@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from graph_checks import DIRECTIONS, assert_same_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import WORDS, dependency_trees, trees
+
+from graphsent._dgl import dgl
+from graphsent.errors import DataError
+from graphsent.graphs import (
+    batch,
+    constituency_batch,
+    constituency_graph,
+    dependency_batch,
+    reverse,
+    root_nodes,
+    unbatch,
+)
+
+VOCAB = {word: number for number, word in enumerate(WORDS)}
+forests = st.lists(trees(), min_size=1, max_size=5)
+every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
+
+
+@every_direction
+@given(forests)
+def test_unbatch_gives_the_graphs_back(direction, forest):
+    parts = unbatch(constituency_batch(forest, direction, VOCAB))
+    assert len(parts) == len(forest)
+    for part, tree in zip(parts, forest, strict=True):
+        assert_same_graph(part, constituency_graph(tree, direction, VOCAB))
+
+
+def test_the_empty_batch_unbatches_to_nothing():
+    assert unbatch(constituency_batch([])) == []
+
+
+@given(forests)
+def test_reverse_turns_bottom_up_into_top_down_and_back(forest):
+    up, down = (constituency_batch(forest, direction) for direction in ("bottom_up", "top_down"))
+    assert_same_graph(reverse(up), down)
+    assert_same_graph(reverse(down), up)
+
+
+def test_reverse_keeps_data_of_the_user():
+    graph = constituency_graph("(3 (2 a) (3 film))")
+    graph.ndata["h"] = torch.randn(3, 4)
+    graph.edata["w"] = torch.randn(2)
+    turned = reverse(graph)
+    assert torch.equal(turned.ndata["h"], graph.ndata["h"])
+    assert torch.equal(turned.edata["w"], graph.edata["w"])
+    turned.ndata["more"] = torch.zeros(3)
+    assert "more" not in graph.ndata
+
+
+@every_direction
+@given(forests)
+def test_the_roots_are_one_per_sentence(direction, forest):
+    graph = constituency_batch(forest, direction)
+    starts = torch.cumsum(graph.batch_num_nodes(), 0) - graph.batch_num_nodes()
+    assert torch.equal(root_nodes(graph), starts)
+    assert torch.equal(root_nodes(reverse(graph)), starts)
+
+
+@every_direction
+@given(st.lists(dependency_trees(), min_size=1, max_size=5))
+def test_the_roots_of_dependency_trees(direction, forest):
+    graph = dependency_batch(forest, direction)
+    starts = torch.cumsum(graph.batch_num_nodes(), 0) - graph.batch_num_nodes()
+    roots = torch.tensor([tree.heads.tolist().index(-1) for tree in forest])
+    assert torch.equal(root_nodes(graph), starts + roots)
+
+
+def test_errors():
+    with pytest.raises(DataError, match="at least one graph, got none"):
+        batch([])
+    tree = "(3 (2 a) (3 film))"
+    mixed = [constituency_graph(tree), constituency_graph(tree, "sibling")]
+    with pytest.raises(DataError, match="sibling graphs together with"):
+        batch(mixed)
+    with pytest.raises(DataError, match="the graph has no node data 'depth'"):
+        root_nodes(dgl.graph(([0], [1])))
