@@ -70,6 +70,19 @@ def _discard_submodules(package: str) -> None:
         del sys.modules[name]
 
 
+def _bind_submodules(package: str) -> None:
+    """Makes submodules attributes of their packages again, after an import that was repeated.
+
+    An `import dgl` that failed leaves submodules in ``sys.modules``. They are used again, for the
+    native library behind them must not be initialised twice, but a package imported anew does not
+    know those of them that it asks only for names.
+    """
+    for name in [name for name in sys.modules if name.startswith(package + ".")]:
+        parent, _, child = name.rpartition(".")
+        if parent in sys.modules and not hasattr(sys.modules[parent], child):
+            setattr(sys.modules[parent], child, sys.modules[name])
+
+
 def _make_unavailable(module: ModuleType, error: Exception) -> None:
     reason = f"{module.__name__} is not available here: {type(error).__name__}: {error}"
 
@@ -103,13 +116,13 @@ def _import_dgl() -> ModuleType:
         raise ImportError(f"DGL is not installed for {running}. {_REQUIREMENTS}.", name="dgl")
     # Without a choice DGL prints a notice and writes a configuration file to the home directory.
     os.environ.setdefault("DGLBACKEND", "pytorch")
-    # An earlier `import dgl` that failed leaves its submodules behind.
-    _discard_submodules("dgl")
     finder = _OptionalGraphBolt()
     sys.meta_path.insert(0, finder)
     try:
         with _known_warnings_ignored():
-            return importlib.import_module("dgl")
+            module = importlib.import_module("dgl")
+        _bind_submodules("dgl")
+        return module
     except Exception as error:
         raise ImportError(
             f"DGL is installed but fails to import: {type(error).__name__}: {error}. "

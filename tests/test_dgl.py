@@ -89,9 +89,32 @@ def test_an_earlier_failed_import_of_dgl_does_no_harm():
         from dgl.heterograph import DGLGraph
         import dgl as plain
         assert plain.DGLGraph is dgl.DGLGraph is DGLGraph
+        assert dgl.backend.backend_name == "pytorch" and dgl.view.HeteroNodeView
         assert dgl.batch([dgl.graph(([0], [1]))] * 2).num_nodes() == 4
         """
     )
+
+
+def test_only_known_warnings_are_ignored(tmp_path):
+    known = r"""
+        import warnings
+        warnings.warn("\\nWARNING!\\nThe 'datapipes', 'dataloader2' modules are deprecated")
+        escape = "\P"
+        """
+    packages = fake_dgl(tmp_path / "known", known)
+    run("from graphsent import dgl; print(dgl.escape)", packages=packages)
+
+    packages = fake_dgl(tmp_path / "other", "import warnings; warnings.warn('something else')")
+    printed = run(
+        """
+        try:
+            from graphsent import dgl
+        except ImportError as error:
+            print(error)
+        """,
+        packages=packages,
+    )
+    assert "fails to import: UserWarning: something else" in printed
 
 
 def test_a_dgl_that_imports_by_itself_is_left_alone(tmp_path):
