@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from graphsent._dgl import dgl
 from graphsent.cells.base import State, TreeCell
@@ -34,7 +33,7 @@ class ChildSumTreeLSTM(TreeCell):
     Every node may have an input. Nodes may have several successors: any directed acyclic graph
     will do.
 
-    The rows of ``W.weight``, ``W.bias`` and ``U.weight`` are those of i, o, u, f, in this order.
+    The rows of ``W`` are those of i, o, u, f, in this order, the rows of ``U`` those of i, o, u.
     There is one bias a gate: 315,168 parameters at 300 / 168, where the authors' code, which has
     two, counts 315,840; without output gate 202,950 at 300 / 150 (203,400).
 
@@ -69,42 +68,41 @@ class ChildSumTreeLSTM(TreeCell):
         super().__init__(in_feats, hidden_feats)
         self.gate_output = gate_output
         self.forget_bias = forget_bias
-        num_gates = 4 if gate_output else 3
-        self.W = nn.Linear(in_feats, num_gates * hidden_feats)
-        self.U = nn.Linear(hidden_feats, num_gates * hidden_feats, bias=False)
+        self.num_updates = 3 if gate_output else 2
+        self.W = nn.Linear(in_feats, (self.num_updates + 1) * hidden_feats)
+        self.U = nn.Linear(hidden_feats, self.num_updates * hidden_feats, bias=False)
+        self.U_f = nn.Linear(hidden_feats, hidden_feats, bias=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
         uniform_(self.W.weight, self.in_feats)
         uniform_(self.U.weight, self.hidden_feats)
+        uniform_(self.U_f.weight, self.hidden_feats)
         nn.init.zeros_(self.W.bias)
         nn.init.constant_(self.W.bias[-self.hidden_feats :], self.forget_bias)
 
     def project(self, feat: Tensor) -> Tensor:
-        """Inputs to i, o, u, f: (num_nodes, in_feats) -> (num_nodes, 4 * hidden_feats)."""
+        """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
         """State of a leaf: the sums over children are zero."""
-        return lstm_state(x[:, : -self.hidden_feats], gate_output=self.gate_output)
+        update, _ = self._split(x)
+        return lstm_state(update, gate_output=self.gate_output)
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, children, hidden_feats)."""
         h, c = children
-        forgotten = (self.forget_gates(h, x) * c).sum(1)
-        return lstm_state(self.update_sums(h.sum(1), x), forgotten, self.gate_output)
+        update, forget = self._split(x)
+        forget_gates = torch.sigmoid(forget.unsqueeze(1) + self.U_f(h))
+        forgotten = (forget_gates * c).sum(1)
+        return lstm_state(update + self.U(h.sum(1)), forgotten, self.gate_output)
 
-    def update_sums(self, h_sum: Tensor, x: Tensor) -> Tensor:
-        """What enters the gates i, o, u, of which the children's part is ``h_sum``."""
-        size = self.hidden_feats
-        return x[:, :-size] + functional.linear(h_sum, self.U.weight[:-size])
-
-    def forget_gates(self, h: Tensor, x: Tensor) -> Tensor:
-        """The gates f of ``h``, (nodes, children, hidden_feats)."""
-        size = self.hidden_feats
-        from_children = functional.linear(h, self.U.weight[-size:])
-        return torch.sigmoid(x[:, -size:].unsqueeze(1) + from_children)
+    def _split(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs to i, o, u, and those to f."""
+        update, forget = x.split([self.num_updates * self.hidden_feats, self.hidden_feats], -1)
+        return update, forget
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
@@ -134,10 +132,10 @@ class NaryTreeLSTM(SlottedCell):
     (their rows of ``feat`` are ignored), biases of their own, and one a forget gate.
 
     The rows of the weights are those of i, o, u, f, in this order (``W`` of affine leaves: c, o),
-    f being :math:`f_1, \dots, f_N` in ``U.weight``, whose columns are those of
-    :math:`h_1, \dots, h_N`. At 300 / 150 and N = 2 there are 405,600 parameters; with affine
-    leaves 316,050, where the authors' code, which has two biases a gate at inner nodes, counts
-    316,800; without output gate 204,622 at 300 / 142 (205,190).
+    f being :math:`f_1, \dots, f_N` in ``U``, whose columns are those of :math:`h_1, \dots, h_N`.
+    At 300 / 150 and N = 2 there are 405,600 parameters; with affine leaves 316,050, where the
+    authors' code, which has two biases a gate at inner nodes, counts 316,800; without output gate
+    204,622 at 300 / 142 (205,190).
 
     Args:
         in_feats: size of the inputs.
@@ -178,12 +176,12 @@ class NaryTreeLSTM(SlottedCell):
         self.leaf = leaf
         self.gate_output = gate_output
         self.forget_bias = forget_bias
-        num_updates = 3 if gate_output else 2
-        num_inputs = num_updates + 1 if leaf == "gated" else num_updates - 1
+        self.num_updates = 3 if gate_output else 2
+        num_inputs = self.num_updates + 1 if leaf == "gated" else self.num_updates - 1
         self.W = nn.Linear(in_feats, num_inputs * hidden_feats)
         self.U = nn.Linear(
             num_children * hidden_feats,
-            (num_updates + num_children) * hidden_feats,
+            (self.num_updates + num_children) * hidden_feats,
             bias=leaf == "affine",
         )
         self.reset_parameters()
@@ -223,22 +221,27 @@ class NaryTreeLSTM(SlottedCell):
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         if self.leaf == "gated":
-            return lstm_state(x[:, : -self.hidden_feats], gate_output=self.gate_output)
-        c = x[:, : self.hidden_feats]
-        h = torch.tanh(c)
-        return (torch.sigmoid(x[:, self.hidden_feats :]) * h if self.gate_output else h), c
+            update, _ = self._split(x, 1)
+            return lstm_state(update, gate_output=self.gate_output)
+        if not self.gate_output:
+            return torch.tanh(x), x
+        c, o = x.chunk(2, -1)
+        return torch.sigmoid(o) * torch.tanh(c), c
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""
         h, c = children
-        size = self.hidden_feats
-        sums = self.U(h.flatten(1))  # (nodes, (3 + N) * hidden_feats)
-        update = sums[:, : -self.num_children * size]
-        forget = sums[:, -self.num_children * size :].unflatten(1, (self.num_children, size))
+        update, forget = self._split(self.U(h.flatten(1)), self.num_children)
         if self.leaf == "gated":
-            update = x[:, :-size] + update
-            forget = x[:, -size:].unsqueeze(1) + forget
+            input_update, input_forget = self._split(x, 1)
+            update, forget = update + input_update, forget + input_forget
         return lstm_state(update, (torch.sigmoid(forget) * c).sum(1), self.gate_output)
+
+    def _split(self, sums: Tensor, num_forget: int) -> tuple[Tensor, Tensor]:
+        """What enters i, o, u, and what enters f as (nodes, num_forget, hidden_feats)."""
+        size = self.hidden_feats
+        update, forget = sums.split([self.num_updates * size, num_forget * size], -1)
+        return update, forget.unflatten(-1, (num_forget, size))
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
