@@ -18,8 +18,8 @@ _NAMES = {
     5: ("very negative", "negative", "neutral", "positive", "very positive"),
 }
 _DEFAULT_CLASSES = 5
-_DARK_TEXT, _LIGHT_TEXT = "#1a1a1a", "#ffffff"
-_DARKEST_FOR_DARK_TEXT = 0.36  # relative luminance
+_DARK_TEXT, _LIGHT_TEXT = "#000000", "#ffffff"
+_SAME_CONTRAST = 0.18  # relative luminance of a ground on which both stand out alike
 
 
 class ClassColor(NamedTuple):
@@ -81,4 +81,4 @@ def _interpolate(place: float) -> str:
 def _text_on(fill: str) -> str:
     linear = [(channel / 255) ** 2.2 for channel in _channels(fill)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return _DARK_TEXT if luminance > _DARKEST_FOR_DARK_TEXT else _LIGHT_TEXT
+    return _DARK_TEXT if luminance > _SAME_CONTRAST else _LIGHT_TEXT

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from graph_checks import DIRECTIONS, assert_same_graph
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import WORDS, dependency_trees, trees
 
@@ -22,9 +22,11 @@ from graphsent.graphs import (
 VOCAB = {word: number for number, word in enumerate(WORDS)}
 forests = st.lists(trees(), min_size=1, max_size=5)
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
+few_examples = settings(max_examples=40)
 
 
 @every_direction
+@few_examples
 @given(forests)
 def test_unbatch_gives_the_graphs_back(direction, forest):
     parts = unbatch(constituency_batch(forest, direction, VOCAB))
@@ -56,6 +58,7 @@ def test_reverse_keeps_data_of_the_user():
 
 
 @every_direction
+@few_examples
 @given(forests)
 def test_the_roots_are_one_per_sentence(direction, forest):
     graph = constituency_batch(forest, direction)
@@ -65,6 +68,7 @@ def test_the_roots_are_one_per_sentence(direction, forest):
 
 
 @every_direction
+@few_examples
 @given(st.lists(dependency_trees(), min_size=1, max_size=5))
 def test_the_roots_of_dependency_trees(direction, forest):
     graph = dependency_batch(forest, direction)

@@ -14,7 +14,7 @@ from graph_checks import (
     constituency_nodes,
     with_token_nodes,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import WORDS, chain_tree, odd_trees, random_tree, trees
 
@@ -26,6 +26,7 @@ SENTENCE = "(3 (2 a) (3 (3 lovely) (2 film)))"
 VOCAB = {word: number for number, word in enumerate(WORDS)}
 
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
+few_examples = settings(max_examples=40)
 
 
 def tree() -> Tree:
@@ -59,6 +60,7 @@ def test_sibling_by_hand():
 
 
 @every_direction
+@few_examples
 @given(trees(max_leaves=8))
 def test_a_graph_is_what_the_slow_builder_says(direction, tree):
     nodes = constituency_nodes(tree)
@@ -68,6 +70,7 @@ def test_a_graph_is_what_the_slow_builder_says(direction, tree):
 
 
 @every_direction
+@few_examples
 @given(st.lists(trees(), min_size=1, max_size=6))
 def test_a_batch_is_the_batch_of_its_graphs(direction, forest):
     graphs = [constituency_graph(tree, direction, VOCAB) for tree in forest]

@@ -9,7 +9,7 @@ from graph_checks import (
     with_head_nodes,
     with_token_nodes,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import WORDS, dependency_trees
 
@@ -20,6 +20,7 @@ from graphsent.trees import DependencyTree
 VOCAB = {word: number for number, word in enumerate(WORDS)}
 
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
+few_examples = settings(max_examples=40)
 
 
 def tree() -> DependencyTree:
@@ -49,6 +50,7 @@ def test_sibling_by_hand():
 
 
 @every_direction
+@few_examples
 @given(dependency_trees(max_words=9))
 def test_a_graph_is_what_the_slow_builder_says(direction, tree):
     nodes = dependency_nodes(tree)
@@ -58,6 +60,7 @@ def test_a_graph_is_what_the_slow_builder_says(direction, tree):
 
 
 @every_direction
+@few_examples
 @given(st.lists(dependency_trees(), min_size=1, max_size=6))
 def test_a_batch_is_the_batch_of_its_graphs(direction, forest):
     graphs = [dependency_graph(tree, direction, VOCAB) for tree in forest]

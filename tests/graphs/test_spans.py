@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from graph_checks import DIRECTIONS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import dependency_trees, random_tree, trees
+
+from graphsent._dgl import dgl
+from graphsent.errors import DataError
+from graphsent.graphs import (
+    constituency_batch,
+    dependency_batch,
+    range_mean,
+    reverse,
+    span_mean,
+    word_ranges,
+)
+from graphsent.graphs.spans import _mean_by_prefix_sums, _mean_of_rows
+
+every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
+few_examples = settings(max_examples=40)
+both_ways = pytest.mark.parametrize("mean", [_mean_of_rows, _mean_by_prefix_sums])
+
+
+def slow_span_mean(graph, values):
+    """Node by node, sentence by sentence."""
+    rows, first = [], 0
+    for size in graph.batch_num_nodes().tolist():
+        nodes = range(first, first + size)
+        for node in nodes:
+            begin, end = graph.ndata["span"][node].tolist()
+            below = [other for other in nodes if begin <= graph.ndata["position"][other] < end]
+            rows.append(torch.stack([values[other] for other in below]).mean(0))
+        first += size
+    return torch.stack(rows)
+
+
+@every_direction
+@few_examples
+@given(st.lists(trees(max_leaves=8), min_size=1, max_size=4))
+def test_span_mean_of_constituency_trees(direction, forest):
+    graph = constituency_batch(forest, direction)
+    values = torch.randn(graph.num_nodes(), 3, dtype=torch.float64)
+    expected = slow_span_mean(graph, values)
+    torch.testing.assert_close(span_mean(graph, values), expected)
+    torch.testing.assert_close(span_mean(reverse(graph), values), expected)
+
+
+@every_direction
+@few_examples
+@given(st.lists(dependency_trees(max_words=8), min_size=1, max_size=4))
+def test_span_mean_of_dependency_trees(direction, forest):
+    graph = dependency_batch(forest, direction)
+    values = torch.randn(graph.num_nodes(), 3, dtype=torch.float64)
+    torch.testing.assert_close(span_mean(graph, values), slow_span_mean(graph, values))
+
+
+def small_batch():
+    rng = random.Random(0)
+    return constituency_batch([random_tree(rng, size, 4, unary=0.2) for size in (5, 1, 7)])
+
+
+@both_ways
+def test_gradients(mean):
+    graph = small_batch()
+    words, ranges = word_ranges(graph)
+    rows = torch.randn(len(words), 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda rows: mean(rows, *ranges.unbind(1)), rows)
+
+
+def test_rows_without_a_word_get_no_gradient():
+    graph = small_batch()
+    values = torch.randn(graph.num_nodes(), 2, requires_grad=True)
+    span_mean(graph, values).sum().backward()
+    has_word = graph.ndata["position"] >= 0
+    assert values.grad[has_word].ne(0).all()
+    assert values.grad[~has_word].eq(0).all()
+
+
+@both_ways
+def test_a_long_batch_costs_no_digits(mean):
+    rows = torch.rand(300_000, 1) + 1000  # float32 sums of these keep no digit behind the point
+    begin = torch.arange(0, len(rows), 3)
+    expected = rows.double().reshape(-1, 3).mean(1, keepdim=True)
+    difference = mean(rows, begin, begin + 3).double() - expected
+    assert difference.abs().max() < 2e-4  # float32 has steps of 6e-5 at 1000
+
+
+def test_long_ranges_are_not_added_up_one_by_one(monkeypatch):
+    monkeypatch.setattr("graphsent.graphs.spans._mean_of_rows", None)
+    rows = torch.randn(500, 2)
+    ranges = torch.tensor([[0, 500], [250, 500]])
+    expected = torch.stack((rows.mean(0), rows[250:].mean(0)))
+    torch.testing.assert_close(range_mean(rows, ranges), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@both_ways
+def test_dtypes(dtype, mean):
+    rows = torch.ones(1000, 1, dtype=dtype)
+    means = mean(rows, torch.tensor([0, 5]), torch.tensor([1000, 6]))
+    assert means.dtype == dtype
+    assert means.tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
+def test_any_trailing_shape(shape):
+    graph = small_batch()
+    values = torch.randn(graph.num_nodes(), *shape)
+    assert span_mean(graph, values).shape == values.shape
+
+
+def test_an_empty_batch():
+    assert span_mean(constituency_batch([]), torch.zeros(0, 4)).shape == (0, 4)
+
+
+def test_words_are_listed_sentence_by_sentence():
+    words, ranges = word_ranges(constituency_batch([random_tree(random.Random(1), 3)] * 2))
+    assert words.tolist() == sorted(words.tolist())
+    assert ranges[0].tolist() == [0, 3]
+    assert ranges[5].tolist() == [3, 6]
+
+
+def test_errors():
+    graph = small_batch()
+    with pytest.raises(DataError, match=f"each of the {graph.num_nodes()} nodes, got 2 rows"):
+        span_mean(graph, torch.zeros(2, 1))
+    part = dgl.node_subgraph(graph, torch.nonzero(graph.ndata["position"] != 2).squeeze(1))
+    with pytest.raises(DataError, match=r"are not 0, 1, 2, .* in each sentence"):
+        span_mean(part, torch.zeros(part.num_nodes(), 1))
+    with pytest.raises(DataError, match="no node data 'position'"):
+        word_ranges(dgl.graph(([0], [1])))
