@@ -98,7 +98,7 @@ def test_an_earlier_failed_import_of_dgl_does_no_harm():
 def test_only_known_warnings_are_ignored(tmp_path):
     known = r"""
         import warnings
-        warnings.warn("\\nWARNING!\\nThe 'datapipes', 'dataloader2' modules are deprecated")
+        warnings.warn("\nWARNING!\nThe 'datapipes', 'dataloader2' modules are deprecated")
         escape = "\P"
         """
     packages = fake_dgl(tmp_path / "known", known)
