@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from graphsent.trees.binarization import binarize, debinarize
 from graphsent.trees.bracket_files import parse_trees, read_labelled_trees, read_trees
 from graphsent.trees.bracket_writer import bracketed, write_trees
 from graphsent.trees.dependency import DependencyTree
+from graphsent.trees.dependency_files import parse_conllu, read_conllu, to_conllu, write_conllu
 from graphsent.trees.errors import TreeError
+from graphsent.trees.escapes import escape, unescape
+from graphsent.trees.heads import head_children, head_words, to_dependency_tree
+from graphsent.trees.transforms import (
+    base_label,
+    collapse_unary,
+    expand_unary,
+    map_tokens,
+    relabel,
+    strip_function_tags,
+    strip_traces,
+)
 from graphsent.trees.tree import Tree, as_tree
 
 __all__ = [
@@ -13,9 +26,27 @@ __all__ = [
     "Tree",
     "TreeError",
     "as_tree",
+    "base_label",
+    "binarize",
     "bracketed",
+    "collapse_unary",
+    "debinarize",
+    "escape",
+    "expand_unary",
+    "head_children",
+    "head_words",
+    "map_tokens",
+    "parse_conllu",
     "parse_trees",
+    "read_conllu",
     "read_labelled_trees",
     "read_trees",
+    "relabel",
+    "strip_function_tags",
+    "strip_traces",
+    "to_conllu",
+    "to_dependency_tree",
+    "unescape",
+    "write_conllu",
     "write_trees",
 ]

@@ -84,7 +84,7 @@ def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
 
 def _drop_empty(nodes: _Nodes, items: Items, source: str) -> _Nodes:
     """Drops nodes without a word below them."""
-    keep = has_words(nodes.parent, nodes.token >= 0)
+    keep = structure.has_words(nodes.parent, nodes.token >= 0)
     empty_roots = np.flatnonzero((nodes.parent < 0) & ~keep)
     if empty_roots.size:
         offset = int(nodes.offset[empty_roots[0]])
@@ -92,12 +92,6 @@ def _drop_empty(nodes: _Nodes, items: Items, source: str) -> _Nodes:
             EmptyNode, "the tree has no token: expected at least one", items, offset, source
         )
     return nodes if keep.all() else nodes.keep(keep)
-
-
-def has_words(parents: np.ndarray, is_word: np.ndarray) -> np.ndarray:
-    """Whether each node of a preorder forest has a word in its subtree, bool."""
-    before = np.concatenate(([0], np.cumsum(is_word)))
-    return before[structure.subtree_ends(parents)] > before[:-1]
 
 
 def _take_off_outer_brackets(nodes: _Nodes) -> _Nodes:

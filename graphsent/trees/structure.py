@@ -83,6 +83,12 @@ def subtree_ends(parents: np.ndarray) -> np.ndarray:
     return ends
 
 
+def has_words(parents: np.ndarray, is_word: np.ndarray) -> np.ndarray:
+    """Whether each node of a preorder forest has a word in its subtree, bool."""
+    before = np.concatenate(([0], np.cumsum(is_word)))
+    return before[subtree_ends(parents)] > before[:-1]
+
+
 def word_spans(parents: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Half-open range ``[min, max + 1)`` of the positions in each node's subtree, shape (N, 2).
 

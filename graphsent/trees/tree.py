@@ -90,8 +90,8 @@ class Tree:
                 f"got {sizes[0]}, {sizes[1]} and {sizes[2]}"
             )
         self.__dict__["parents"] = _preorder(self.parents)
-        for node, num_children in enumerate(self.num_children.tolist()):
-            label, token = self.labels[node], self.tokens[node]
+        nodes = zip(self.labels, self.tokens, self.num_children.tolist(), strict=True)
+        for node, (label, token, num_children) in enumerate(nodes):
             if not isinstance(label, str):
                 raise InvalidStructure(f"node {node}: expected a label, a str, got {label!r}")
             if num_children and token is not None:
@@ -242,18 +242,14 @@ def _preorder(parents: np.ndarray) -> np.ndarray:
     """
     if not np.issubdtype(parents.dtype, np.integer):
         raise InvalidStructure(f"expected integer parents, got {parents.dtype}")
-    parents = parents.astype(np.int64)
-    rows = np.arange(len(parents))
-    expected_root = (rows == 0) == (parents == structure.NO_PARENT)
-    wrong = ~expected_root | (parents >= rows) | (parents < structure.NO_PARENT)
-    if not wrong.any():
-        depth = structure.depths(parents)
-        wrong = parents != structure.parents_from_depths(depth)
-        wrong[1:] |= depth[1:] > depth[:-1] + 1
-    if wrong.any():
-        node = int(np.argmax(wrong))
-        raise InvalidStructure(
-            f"node {node} has parent {parents[node]}: expected nodes in preorder, "
-            "the root first with parent -1 and every subtree in one piece"
-        )
-    return _read_only(parents)
+    path: list[int] = []  # from the root to the node before
+    for node, parent in enumerate(parents.tolist()):
+        while path and path[-1] != parent:
+            path.pop()
+        if parent != structure.NO_PARENT if node == 0 else not path:
+            raise InvalidStructure(
+                f"node {node} has parent {parent}: expected nodes in preorder, "
+                "the root first with parent -1 and every subtree in one piece"
+            )
+        path.append(node)
+    return _read_only(parents.astype(np.int64))

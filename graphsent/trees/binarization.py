@@ -1,0 +1,111 @@
+"""Binary trees from trees of any arity, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.trees import structure
+from graphsent.trees.errors import InvalidStructure
+from graphsent.trees.head_rules import COLLINS, HeadRules
+from graphsent.trees.heads import head_children
+from graphsent.trees.transforms import select_nodes
+from graphsent.trees.tree import Tree
+
+METHODS = ("left", "right", "head")
+
+
+def binarize(
+    tree: Tree, method: str = "left", *, rules: HeadRules = COLLINS, marker: str = "@"
+) -> Tree:
+    """The tree with nodes of more than two children split up by marked nodes.
+
+    ``"left"`` lets the marked nodes grow on the left, ``"right"`` on the right, ``"head"`` outward
+    from the head child: first over what is right of it, then over what is left (here H)::
+
+        (A b c H d)   "left"    (A (@A (@A b c) H) d)
+                      "right"   (A b (@A c (@A H d)))
+                      "head"    (A b (@A c (@A H d)))
+
+        (A b H c d)   "head"    (A b (@A (@A H c) d))
+
+    Nodes with one child stay as they are: see ``collapse_unary``. :func:`debinarize` undoes it.
+
+    Args:
+        tree: Any tree.
+        method: ``"left"``, ``"right"`` or ``"head"``.
+        rules: How to find the head child, for ``"head"``.
+        marker: What the labels of new nodes start with; their parent's label follows.
+
+    Raises:
+        DataError: The method is none of the three.
+        TreeError: A label starts with the marker already.
+    """
+    if method not in METHODS:
+        valid = ", ".join(map(repr, METHODS))
+        raise DataError(f"unknown method {method!r}: expected one of {valid}")
+    for label in tree.labels:
+        if label.startswith(marker):
+            raise InvalidStructure(
+                f"label {label!r} starts with {marker!r}, which is to mark new nodes: "
+                "expected another marker"
+            )
+    return _split_nodes(tree, _head_places(tree, method, rules), marker)
+
+
+def _head_places(tree: Tree, method: str, rules: HeadRules) -> list[int]:
+    """Index of the head among the children of each node; the new nodes grow around it."""
+    if method == "left":
+        return [0] * tree.num_nodes
+    if method == "right":
+        return (tree.num_children - 1).tolist()
+    return tree.child_index[head_children(tree, rules)].tolist()
+
+
+def _split_nodes(tree: Tree, head_places: list[int], marker: str) -> Tree:
+    children = structure.children_lists(tree.parents)
+    labels: list[str] = []
+    tokens: list[str | None] = []
+    parents: list[int] = []
+    # A node of the new tree: its parent there, the node of the old tree that it stands for, and
+    # the range of that node's children below it.
+    stack = [(-1, 0, 0, len(children[0]))]
+    while stack:
+        parent, node, first, end = stack.pop()
+        is_whole = end - first == len(children[node])
+        row = len(labels)
+        labels.append(tree.labels[node] if is_whole else marker + tree.labels[node])
+        tokens.append(tree.tokens[node])
+        parents.append(parent)
+        if end - first > 2:
+            if first < head_places[node]:
+                parts = [(first, first + 1), (first + 1, end)]
+            else:
+                parts = [(first, end - 1), (end - 1, end)]
+        else:
+            parts = [(place, place + 1) for place in range(first, end)]
+        for low, high in reversed(parts):
+            child = children[node][low]
+            if high - low == 1:
+                stack.append((row, child, 0, len(children[child])))
+            else:
+                stack.append((row, node, low, high))
+    return Tree(labels, tokens, parents)
+
+
+def debinarize(tree: Tree, marker: str = "@") -> Tree:
+    """Undoes :func:`binarize`: children of marked nodes become those of the node above.
+
+    Raises:
+        TreeError: The root or a node with a token is marked.
+    """
+    keep = np.array([not label.startswith(marker) for label in tree.labels])
+    is_needed = (tree.num_children == 0) | (tree.parents < 0)
+    wrong = np.flatnonzero(is_needed & ~keep)
+    if wrong.size:
+        node = int(wrong[0])
+        raise InvalidStructure(
+            f"node {node} is marked by its label {tree.labels[node]!r}: expected marks at inner "
+            "nodes below the root only"
+        )
+    return select_nodes(tree, keep, tree.labels, tree.tokens)

@@ -1,0 +1,262 @@
+"""Readers and writers of dependency trees in CoNLL-U.
+
+The format: https://universaldependencies.org/format.html. A label of the phrase below a word is the
+entry ``Label`` of the word's MISC column, percent-encoded (digits and letters stay as they are).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, NoReturn
+from urllib.parse import quote, unquote
+
+import conllu
+
+from graphsent.trees.dependency import DependencyTree, find_fault
+from graphsent.trees.errors import (
+    BadNumber,
+    EmptySentence,
+    TreeError,
+    UnwritableTree,
+    WrongColumns,
+)
+from graphsent.trees.text_files import read_text, write_text
+
+_NUM_COLUMNS = 10
+_HEAD = 6  # index of the column
+_WORD_LINE = re.compile(rf"\S[^\t]*(?:\t[^\t]+){{{_NUM_COLUMNS - 1}}}")
+_DIVIDER = "  "  # the library divides columns here too, the format does not
+_RANGE_OR_EMPTY_NODE = re.compile(r"[0-9]+[-.][0-9]+")
+_MAX_DIGITS = 9
+_LABEL = "Label="
+_SAFE_IN_LABELS = "".join(set(map(chr, range(ord("!"), ord("~") + 1))) - set("%|"))
+_UNWRITABLE = re.compile(r"[\t\n\r]| {2}")
+
+
+class _BadFieldError(Exception):
+    """A field parser met a value that is wrong; the line is found later."""
+
+    def __init__(self, column: int, message: str) -> None:
+        super().__init__(column, message)
+        self.column = column
+        self.message = message
+
+
+class _Sentence(NamedTuple):
+    """Lines of one sentence; ``first_line`` is the number of the first, from 1."""
+
+    source: str
+    first_line: int
+    lines: list[str]
+
+    def fail(self, error: type[TreeError], message: str, line: int, column: int) -> NoReturn:
+        """Raises an error at a field; ``line`` and ``column`` are indices from 0."""
+        before = self.lines[line].split("\t")[:column]
+        place = sum(len(field) + 1 for field in before) + 1
+        raise error(message, self.source, self.first_line + line, place)
+
+
+def read_conllu(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> list[DependencyTree]:
+    """Reads a CoNLL-U file; unzipped if named ``*.gz``. See :func:`parse_conllu`.
+
+    Raises:
+        TreeError: The file is broken; the message says where and how.
+        DataError: The file cannot be read.
+    """
+    return parse_conllu(read_text(path, encoding), str(path))
+
+
+def parse_conllu(text: str, source: str = "<string>") -> list[DependencyTree]:
+    """The dependency trees of a text in CoNLL-U.
+
+    Kept are words, lemmas, both kinds of tags, heads, relations, labels and comments
+    (``# name = value``, of which the last counts where a name comes twice, and bare ``# name``).
+    Left out are FEATS, DEPS, the rest of MISC, ranges of words (``3-4``) and empty nodes (``5.1``).
+
+    Args:
+        text: The sentences, each followed by an empty line.
+        source: Name of the text in messages.
+
+    Raises:
+        TreeError: A line does not have ten columns, ids do not count up from 1, or heads are no
+            tree; each way has a subclass in :mod:`graphsent.trees.errors`.
+    """
+    return [_parse_sentence(sentence) for sentence in _sentences(text, source)]
+
+
+def _sentences(text: str, source: str) -> Iterator[_Sentence]:
+    lines: list[str] = []
+    number = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line and not line.isspace():
+            lines.append(line.removesuffix("\r"))
+        elif lines:
+            yield _Sentence(source, number - len(lines), lines)
+            lines = []
+    if lines:
+        yield _Sentence(source, number + 1 - len(lines), lines)
+
+
+def _parse_sentence(sentence: _Sentence) -> DependencyTree:
+    word_lines = _check_columns(sentence)
+    try:
+        parsed = _parse_block("\n".join(sentence.lines))
+    except _BadFieldError:
+        _fail_at_bad_field(sentence)
+    # Ranges and empty nodes have no integer id and are no words of the tree.
+    words = [token for token in parsed if token["id"] is not None]
+    word_lines = [
+        line for line, token in zip(word_lines, parsed, strict=True) if token["id"] is not None
+    ]
+    for position, word in enumerate(words):
+        if word["id"] != position + 1:
+            message = f"word id {word['id']}: expected {position + 1}"
+            sentence.fail(BadNumber, message, word_lines[position], 0)
+    heads = [word["head"] - 1 for word in words]
+    try:
+        return DependencyTree(
+            [word["form"] for word in words],
+            heads,
+            labels=[_label(word["misc"]) for word in words],
+            relations=[word["deprel"] for word in words],
+            upos=[word["upos"] for word in words],
+            xpos=[word["xpos"] for word in words],
+            lemmas=[word["lemma"] for word in words],
+            metadata={name: value or "" for name, value in parsed.metadata.items() if name},
+        )
+    except TreeError:
+        _fail_at_head(sentence, heads, word_lines)
+
+
+def _check_columns(sentence: _Sentence) -> list[int]:
+    """Indices of the lines that are no comments."""
+    indices = [index for index, line in enumerate(sentence.lines) if not line.startswith("#")]
+    if not indices:
+        message = "comments without a word: expected a sentence below them"
+        sentence.fail(EmptySentence, message, 0, 0)
+    for index in indices:
+        line = sentence.lines[index]
+        if not _WORD_LINE.fullmatch(line) or _DIVIDER in line:
+            num_columns = line.count("\t") + 1
+            found = f"{num_columns} columns"
+            if num_columns == _NUM_COLUMNS:
+                found = "an empty column or one with two blanks in a row"
+            message = f"{found}: expected {_NUM_COLUMNS}, divided by single tabs, '_' where unknown"
+            sentence.fail(WrongColumns, message, index, 0)
+    return indices
+
+
+def _parse_id(columns: list[str], index: int) -> int | None:
+    value = columns[index]
+    if _is_number(value):
+        return int(value)
+    if _RANGE_OR_EMPTY_NODE.fullmatch(value):
+        return None
+    raise _BadFieldError(index, f"word id {value!r}: expected an integer, a range or an empty node")
+
+
+def _parse_head(columns: list[str], index: int) -> int | None:
+    value = columns[index]
+    if _is_number(value):
+        return int(value)
+    if not _is_number(columns[0]):
+        return None
+    raise _BadFieldError(index, f"head {value!r}: expected an integer from 0")
+
+
+def _is_number(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS
+
+
+def _parse_as_it_is(columns: list[str], index: int) -> str:
+    return columns[index]
+
+
+def _parse_block(block: str) -> conllu.TokenList:
+    field_parsers = dict.fromkeys(("xpos", "feats", "deps", "misc"), _parse_as_it_is)
+    return conllu.parse_token_and_metadata(
+        block,
+        field_parsers={"id": _parse_id, "head": _parse_head, **field_parsers},
+        metadata_parsers={"__fallback__": lambda name, value: (name, value or "")},
+    )
+
+
+def _label(misc: str) -> str:
+    if _LABEL not in misc:
+        return ""
+    entries = (entry for entry in misc.split("|") if entry.startswith(_LABEL))
+    return unquote(next(entries, _LABEL).removeprefix(_LABEL))
+
+
+def _fail_at_bad_field(sentence: _Sentence) -> NoReturn:
+    for index, line in enumerate(sentence.lines):
+        try:
+            _parse_block(line)
+        except _BadFieldError as error:
+            sentence.fail(BadNumber, error.message, index, error.column)
+    raise AssertionError("a sentence without a bad field was said to have one")
+
+
+def _fail_at_head(sentence: _Sentence, heads: list[int], word_lines: list[int]) -> NoReturn:
+    fault = find_fault(heads)
+    assert fault is not None, "heads that are a tree were refused"
+    line = word_lines[fault.word] if word_lines else len(sentence.lines) - 1
+    sentence.fail(fault.error, fault.message, line, _HEAD if word_lines else 0)
+
+
+def write_conllu(
+    path: str | os.PathLike[str], trees: Iterable[DependencyTree], *, encoding: str = "utf-8"
+) -> None:
+    """Writes a CoNLL-U file, replacing it at once when all is written; zipped if named ``*.gz``.
+
+    Reading the file gives the same trees.
+
+    Raises:
+        UnwritableTree: A word, another column or a comment has tabs, line ends or two blanks in a
+            row, or a comment's name ``=``.
+    """
+    write_text(path, (to_conllu(tree) + "\n" for tree in trees), encoding)
+
+
+def to_conllu(tree: DependencyTree) -> str:
+    r"""The lines of one dependency tree in CoNLL-U, each with its line end.
+
+    Example:
+        >>> to_conllu(DependencyTree(["good"], [-1], labels=["3"], relations=["root"]))
+        '1\tgood\t_\t_\t_\t_\t0\troot\t_\tLabel=3\n'
+    """
+    lines = [_comment(name, value) for name, value in tree.metadata.items()]
+    rows = zip(
+        tree.words,
+        tree.lemmas,
+        tree.upos,
+        tree.xpos,
+        (tree.heads + 1).tolist(),
+        tree.relations,
+        tree.labels,
+        strict=True,
+    )
+    for number, (word, lemma, upos, xpos, head, relation, label) in enumerate(rows, start=1):
+        misc = _LABEL + quote(label, safe=_SAFE_IN_LABELS) if label else ""
+        texts = (word, lemma, upos, xpos, relation)
+        for text in texts:
+            if _UNWRITABLE.search(text):
+                raise UnwritableTree(
+                    f"word {number} has column {text!r}: expected one without tabs, line ends "
+                    "and two blanks in a row"
+                )
+        columns = (str(number), word, lemma, upos, xpos, "", str(head), relation, "", misc)
+        lines.append("\t".join(column or "_" for column in columns))
+    return "".join(line + "\n" for line in lines)
+
+
+def _comment(name: str, value: str) -> str:
+    is_sound = name and name == name.strip() and value == value.strip() and "=" not in name
+    if not is_sound or "\n" in name + value:
+        raise UnwritableTree(
+            f"metadata {name!r}: {value!r}: expected a name without '=' and a value, both in one "
+            "line and without blanks at their ends"
+        )
+    return f"# {name} = {value}" if value else f"# {name}"

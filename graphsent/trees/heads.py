@@ -1,0 +1,84 @@
+"""Lexical heads of constituents, and the dependencies between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsent.trees.dependency import DependencyTree
+from graphsent.trees.head_rules import COLLINS, LEFT, OTHER, HeadRule, HeadRules
+from graphsent.trees.structure import children_lists
+from graphsent.trees.transforms import TRACE, base_label
+from graphsent.trees.tree import Tree
+
+NO_CHILD = -1
+_CONJUNCTION = "CC"
+# Never heads beside others, as in Collins, who takes them out of the tree first.
+_PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", TRACE])
+
+
+def head_children(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
+    """The child of each node that is its head, (N,) int64; -1 at nodes with a token.
+
+    Labels are compared without function tags. Punctuation and traces count only where there is
+    nothing else. If the child found has a conjunction (CC) to its left, the child before that is
+    the head instead: a coordination is headed by its first part (Collins 1999, Appendix A).
+
+    Args:
+        tree: A tree with Penn Treebank labels; with others the rightmost child is the head.
+        rules: The rule for each phrase label.
+    """
+    labels = [base_label(label) for label in tree.labels]
+    heads = np.full(tree.num_nodes, NO_CHILD, np.int64)
+    for node, children in enumerate(children_lists(tree.parents)):
+        if children:
+            candidates = [child for child in children if labels[child] not in _PUNCTUATION]
+            candidates = candidates or children
+            names = [labels[child] for child in candidates]
+            heads[node] = candidates[_head_place(names, rules.get(labels[node], OTHER))]
+    return heads
+
+
+def _head_place(names: list[str], rule: HeadRule) -> int:
+    """Index of the head among children with these labels."""
+    place = _search(names, rule)
+    if place >= 2 and names[place - 1] == _CONJUNCTION:
+        place -= 2
+    return place
+
+
+def _search(names: list[str], rule: HeadRule) -> int:
+    from_left = range(len(names))
+    for search in rule.searches:
+        for place in from_left if search.side == LEFT else reversed(from_left):
+            if names[place] in search.labels:
+                return place
+    return 0 if rule.side == LEFT else len(names) - 1
+
+
+def head_words(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
+    """Position of the lexical head of each node, (N,) int64: the word its head children lead to."""
+    head = head_children(tree, rules)
+    leaf = np.where(head >= 0, head, np.arange(tree.num_nodes))
+    # Pointer jumping: each round doubles the steps made; a leaf leads to itself.
+    while not np.array_equal(leaf, below := leaf[leaf]):
+        leaf = below
+    return tree.spans[leaf, 0]
+
+
+def to_dependency_tree(tree: Tree, rules: HeadRules = COLLINS) -> DependencyTree:
+    """The projective dependency tree of a constituency tree's lexical heads.
+
+    The head of a word is the lexical head of the smallest phrase that has another one. Labels of
+    pre-terminals become ``xpos``; relations stay empty.
+    """
+    word = head_words(tree, rules)
+    above = word[tree.parents]
+    heads = np.full(len(tree.words), NO_CHILD, np.int64)
+    governed = (word != above) & (tree.parents >= 0)
+    heads[word[governed]] = above[governed]
+    tags = [
+        base_label(label)
+        for label, token in zip(tree.labels, tree.tokens, strict=True)
+        if token is not None
+    ]
+    return DependencyTree(tree.words, heads, xpos=tags)

@@ -1,0 +1,164 @@
+"""Transforms that rename, drop or merge nodes. Each gives a new tree, in linear time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.trees import structure
+from graphsent.trees.errors import EmptyNode, InvalidStructure
+from graphsent.trees.tree import Tree
+
+TRACE = "-NONE-"
+_TAG_START = re.compile(r"(?<=.)[-=]")
+
+
+def relabel(tree: Tree, mapping: Mapping[str, str] | Callable[[str], str]) -> Tree:
+    """The tree with each label replaced.
+
+    Args:
+        tree: Any tree.
+        mapping: The new label of every label, or a function that gives it.
+
+    Raises:
+        DataError: A label is not in the mapping.
+    """
+    rename = mapping if callable(mapping) else mapping.__getitem__
+    try:
+        new = {label: rename(label) for label in sorted(set(tree.labels))}
+    except KeyError as error:
+        raise DataError(f"label {error.args[0]!r} is not in the mapping of new labels") from error
+    return Tree((new[label] for label in tree.labels), tree.tokens, tree.parents)
+
+
+def map_tokens(tree: Tree, function: Callable[[str], str]) -> Tree:
+    """The tree with ``function`` applied to each token, such as ``unescape`` or ``str.lower``."""
+    tokens = (None if token is None else function(token) for token in tree.tokens)
+    return Tree(tree.labels, tokens, tree.parents)
+
+
+def base_label(label: str) -> str:
+    """A Penn Treebank label without function tags and indices.
+
+    Labels that start with a hyphen (``-NONE-``, ``-LRB-``) have none.
+
+    Example:
+        >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "ADVP|PRT", "-NONE-")]
+        ['NP', 'NP', 'ADVP|PRT', '-NONE-']
+    """
+    return label if label.startswith("-") else _TAG_START.split(label, maxsplit=1)[0]
+
+
+def strip_function_tags(tree: Tree) -> Tree:
+    """The tree with :func:`base_label` of each label: ``NP-SBJ-1`` becomes ``NP``."""
+    return relabel(tree, base_label)
+
+
+def strip_traces(tree: Tree) -> Tree:
+    """The tree without ``-NONE-`` nodes and without the parents that they leave empty.
+
+    Unary chains may remain where a trace was one of two children.
+
+    ::
+
+        (S (NP-SBJ (-NONE- *)) (VP (VB go)))   ->   (S (VP (VB go)))
+
+    Raises:
+        TreeError: All tokens of the tree are traces.
+    """
+    is_word = np.array(
+        [
+            token is not None and label != TRACE
+            for label, token in zip(tree.labels, tree.tokens, strict=True)
+        ]
+    )
+    keep = structure.has_words(tree.parents, is_word)
+    if not keep[0]:
+        raise EmptyNode(f"nothing is left of {tree!r} without its traces: expected a word")
+    return tree if keep.all() else select_nodes(tree, keep, tree.labels, tree.tokens)
+
+
+def collapse_unary(
+    tree: Tree, keep: str = "top", *, keep_tags: bool = False, separator: str = "+"
+) -> Tree:
+    """The tree with each chain of only children made one node.
+
+    ::
+
+        (S (VP (VB go)))   keep="top"                   ->   (S go)
+                           keep="join"                  ->   (S+VP+VB go)
+                           keep="top", keep_tags=True   ->   (S (VB go))
+
+    With ``keep="top"`` this is the rule of Tai et al. (2015): the top label stays while the only
+    child is a node.
+
+    Args:
+        tree: Any tree.
+        keep: ``"top"``, the label at the top; or ``"join"``, all labels with the separator between
+            them, which :func:`expand_unary` takes apart again.
+        keep_tags: Whether pre-terminals stay below the phrase that they fill alone.
+        separator: What stands between joined labels.
+
+    Raises:
+        DataError: ``keep`` is something else.
+        TreeError: A label to be joined contains the separator.
+    """
+    if keep not in ("top", "join"):
+        raise DataError(f"unknown keep {keep!r}: expected 'top' or 'join'")
+    only_child = tree.num_children[tree.parents] == 1
+    only_child[0] = False
+    if keep_tags:
+        only_child &= tree.num_children > 0
+    # In preorder an only child follows its parent: a chain is a node kept and those until the next.
+    starts = np.flatnonzero(~only_child)
+    last = np.append(starts[1:], tree.num_nodes) - 1
+    labels, tokens = list(tree.labels), list(tree.tokens)
+    if keep == "join":
+        _refuse_in_labels(tree.labels, separator)
+    for start, end in zip(starts.tolist(), last.tolist(), strict=True):
+        tokens[start] = tree.tokens[end]
+        if keep == "join":
+            labels[start] = separator.join(tree.labels[start : end + 1])
+    return select_nodes(tree, ~only_child, labels, tokens)
+
+
+def expand_unary(tree: Tree, separator: str = "+") -> Tree:
+    """Undoes ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` becomes ``(S (VP (VB go)))``."""
+    chains = [label.split(separator) for label in tree.labels]
+    lengths = np.array([len(chain) for chain in chains])
+    last = np.cumsum(lengths) - 1
+    first = last - lengths + 1
+    parents = np.arange(int(lengths.sum())) - 1
+    parents[first] = np.append(last, structure.NO_PARENT)[tree.parents]
+    tokens: list[str | None] = [None] * len(parents)
+    for row, token in zip(last.tolist(), tree.tokens, strict=True):
+        tokens[row] = token
+    return Tree((label for chain in chains for label in chain), tokens, parents)
+
+
+def _refuse_in_labels(labels: Sequence[str], separator: str) -> None:
+    for label in labels:
+        if separator in label:
+            raise InvalidStructure(
+                f"label {label!r} contains {separator!r}, which is to join labels: "
+                "expected another separator"
+            )
+
+
+def select_nodes(
+    tree: Tree, keep: np.ndarray, labels: Sequence[str], tokens: Sequence[str | None]
+) -> Tree:
+    """The tree of the nodes to keep, each below its nearest ancestor that is kept.
+
+    Args:
+        tree: Any tree.
+        keep: Whether to keep each node, (N,) bool; the root is kept.
+        labels: Labels of all N nodes.
+        tokens: Tokens of all N nodes; every node left without children must have one.
+    """
+    rows = np.flatnonzero(keep).tolist()
+    parents = structure.without(tree.parents, keep)
+    return Tree([labels[row] for row in rows], [tokens[row] for row in rows], parents)
