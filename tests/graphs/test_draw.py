@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import nltk
+import numpy as np
+import pytest
+import torch
+from graph_checks import DIRECTIONS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import chain_tree, dependency_trees, random_dependency_tree, random_tree, trees
+
+from graphsent.errors import DataError
+from graphsent.graphs import (
+    constituency_batch,
+    constituency_graph,
+    dependency_graph,
+    draw_tree,
+    reverse,
+)
+from graphsent.trees import DependencyTree, Tree
+
+matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.backends.backend_agg")
+pytest.importorskip("matplotlib.image")
+
+PENN_LABELS = ("S", "NP", "VP", "ADJP-PRD", "WHADVP", "NN", "-LRB-", "X+Y+Z", "")
+LONG_WORDS = ("a", "lovely", "$", "Schwarzenegger", ".", "tragicomedy", "is", "_x^2_", "$5$")
+every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
+
+
+def tree() -> Tree:
+    return Tree("32334", [None, "a", None, "lovely", "film"], [-1, 0, 0, 2, 2])
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def assert_no_overlap(figure) -> None:
+    """No two texts touch, and none leaves the picture."""
+    renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
+    for box in boxes:
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.width
+        assert box.y1 <= figure.bbox.height
+
+
+def long_sentence(labels=("0", "1", "2", "3", "4"), max_children=3) -> Tree:
+    rng = random.Random(5)
+    return random_tree(rng, 40, max_children, unary=0.1, labels=labels, words=LONG_WORDS)
+
+
+@pytest.mark.parametrize("labels", [("0", "1", "2", "3", "4"), PENN_LABELS])
+@pytest.mark.parametrize("max_children", [2, 7])
+def test_no_overlap_at_forty_words(labels, max_children):
+    tree = long_sentence(labels, max_children)
+    weights = torch.linspace(-1, 1, tree.num_nodes - 1)
+    figure = draw_tree(tree, title="Forty words", edge_weights=weights, show_weights=True)
+    assert_no_overlap(figure)
+    assert texts(figure).count("$") == tree.words.count("$")
+
+
+def test_no_overlap_in_dependency_trees_of_forty_words():
+    rng = random.Random(6)
+    tree = random_dependency_tree(rng, 40, words=LONG_WORDS)
+    relations = rng.choices(("nsubj", "advmod", "nmod:poss", "root"), k=40)
+    tree = DependencyTree(tree.words, tree.heads, labels=tree.labels, relations=relations)
+    figure = draw_tree(tree)
+    assert_no_overlap(figure)
+    assert f"{relations[3]} {tree.labels[3]}" in texts(figure)
+
+
+@every_direction
+def test_no_overlap_in_graphs_of_forty_words(direction):
+    tree = long_sentence()
+    graph = constituency_graph(tree, direction)
+    figure = draw_tree(graph, words=tree.words)
+    assert_no_overlap(figure)
+    assert_no_overlap(draw_tree(reverse(graph), words=tree.words))
+    assert sorted(texts(figure)) == sorted(texts(draw_tree(tree)))
+
+
+@settings(max_examples=15)
+@given(trees(words=st.sampled_from(LONG_WORDS)) | dependency_trees())
+def test_no_overlap(tree):
+    assert_no_overlap(draw_tree(tree, title="A title longer than the sentence below it"))
+
+
+@every_direction
+@settings(max_examples=10)
+@given(dependency_trees())
+def test_every_dependency_graph_can_be_drawn(direction, tree):
+    figure = draw_tree(dependency_graph(tree, direction), words=tree.words)
+    assert set(tree.words) <= set(texts(figure))
+
+
+def test_the_picture_grows_with_the_sentence():
+    short, long = draw_tree(tree()), draw_tree(long_sentence())
+    assert long.get_figwidth() > 3 * short.get_figwidth()
+
+
+def test_what_is_written():
+    legend = ["very negative", "negative", "neutral", "positive", "very positive"]
+    figure = draw_tree(tree(), title="Title")
+    assert sorted(texts(figure)) == sorted(
+        ["Title", "a", "lovely", "film", *"32334", *legend, *"01234"]
+    )
+    assert "neutral" not in texts(draw_tree(tree(), legend=False))
+    assert "neutral" not in texts(draw_tree("(NP (DT a) (NN film))"))
+    assert "bad" in texts(draw_tree("(1 (0 no) (1 yes))", classes=["bad", "good"]))
+
+
+def test_labels_can_be_replaced():
+    graph = constituency_batch([tree(), tree()])
+    labels = torch.tensor([0, 0, 0, 0, 0, 1, -1, 1, 1, 1])
+    shown = texts(draw_tree(graph, labels=labels, classes=2, index=1, legend=False))
+    assert sorted(shown) == ["1"] * 4 + ["word 0", "word 1", "word 2"]
+    shown = texts(draw_tree(tree(), labels=["S", None, "", "B", np.int64(2)]))
+    assert sorted(shown) == ["2", "B", "S", "a", "film", "lovely"]
+
+
+def line_widths(figure) -> list[float]:
+    lines, *_ = figure.axes[0].collections
+    return [round(width, 3) for width in lines.get_linewidths()]
+
+
+def test_weights_are_line_widths():
+    figure = draw_tree(tree(), edge_weights=[0.0, 1.0, -0.5, 0.25], show_weights=True)
+    widths = line_widths(figure)[3:]  # after the lines to the words
+    assert widths == [0.6, 4.5, 2.55, 1.575]
+    assert {"0.00", "1.00", "-0.50", "0.25"} <= set(texts(figure))
+    graph = constituency_batch([tree(), tree()], "top_down")
+    assert line_widths(draw_tree(graph, edge_weights=[1] * 4 + [0.0, 1.0, -0.5, 0.25], index=1))[
+        3:
+    ] == pytest.approx(widths)
+    assert set(line_widths(draw_tree(tree(), edge_weights=[0, 0, 0, 0]))[3:]) == {0.6}
+
+
+@every_direction
+def test_arrows_follow_the_edges(direction):
+    def tips(graph):
+        _, arrows, *_ = draw_tree(graph).axes[0].collections
+        return np.array([path.vertices[0] for path in arrows.get_paths()])
+
+    graph = constituency_graph(tree(), direction)
+    assert len(tips(graph)) == graph.num_edges()
+    assert not np.allclose(tips(graph), tips(reverse(graph)))
+    _, arrows, *_ = draw_tree(tree()).axes[0].collections
+    assert not arrows.get_paths()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(3 (2 a) (3 (3 lovely) (4 film)))",
+        nltk.Tree.fromstring("(3 (2 a) (3 (3 lovely) (4 film)))"),
+        constituency_graph(tree()),
+    ],
+)
+def test_every_kind_of_tree_can_be_drawn(source):
+    figure = draw_tree(source, words=["a", "lovely", "film"])
+    assert sorted(texts(figure)) == sorted(texts(draw_tree(tree())))
+
+
+def test_png(tmp_path):
+    path = tmp_path / "tree.PNG"
+    figure = draw_tree(tree(), path=path, dpi=100)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    height, width, _ = matplotlib.image.imread(path, format="png").shape
+    assert (width, height) == tuple(int(side * 100) for side in figure.get_size_inches())
+    assert [file.name for file in tmp_path.iterdir()] == ["tree.PNG"]
+
+
+def test_svg_is_well_formed_and_the_same_each_time(tmp_path):
+    for name in ("one.svg", "two.svg"):
+        draw_tree(tree(), path=tmp_path / name)
+    assert ElementTree.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_other_suffixes_are_refused_before_anything_is_drawn(tmp_path):
+    for name in ("tree.pdf", "tree"):
+        with pytest.raises(DataError, match=rf"'.*{name}': expected a name in \.png or \.svg"):
+            draw_tree(None, path=tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_axes_of_the_caller():
+    figure = matplotlib.figure.Figure((4, 3))
+    left, right = figure.subplots(1, 2)
+    assert draw_tree(tree(), ax=left, legend=False) is figure
+    assert len(left.texts) == 8
+    assert not right.texts
+    renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
+    for one, other in itertools.combinations(left.texts, 2):
+        assert not one.get_window_extent(renderer).overlaps(other.get_window_extent(renderer))
+
+
+def test_a_notebook_shows_the_figure():
+    assert draw_tree(tree())._repr_png_().startswith(b"\x89PNG")
+
+
+def test_very_deep_trees(tmp_path):
+    draw_tree(chain_tree(10_000), path=tmp_path / "deep.png")
+    assert (tmp_path / "deep.png").stat().st_size
+
+
+def test_errors():
+    with pytest.raises(DataError, match="labels: the tree has 5 nodes, got 2 labels"):
+        draw_tree(tree(), labels=["1", "2"])
+    with pytest.raises(DataError, match="edge_weights: the tree has 4 edges, got 5 weights"):
+        draw_tree(tree(), edge_weights=[1.0] * 5)
+    with pytest.raises(DataError, match="edge_weights: expected finite numbers"):
+        draw_tree(tree(), edge_weights=[1.0, 2.0, float("nan"), 1.0])
+    graph = constituency_batch([tree(), tree()])
+    with pytest.raises(DataError, match="the graph has 10 nodes, got 5 values for them"):
+        draw_tree(graph, labels=[1] * 5)
+    with pytest.raises(DataError, match="the graph has 8 edges, got 4 values for them"):
+        draw_tree(graph, edge_weights=[1] * 4)
+    with pytest.raises(DataError, match="no tree 2 in a batch of 2"):
+        draw_tree(graph, index=2, labels=[1] * 10)
+
+
+STATELESS = """
+import sys
+from graphsent.graphs import draw_tree
+assert "matplotlib" not in sys.modules
+draw_tree("(3 (2 a) (3 film))", path=sys.argv[1])
+assert "matplotlib.pyplot" not in sys.modules
+"""
+
+
+def test_matplotlib_is_imported_late_and_pyplot_never(tmp_path):
+    path = tmp_path / "tree.png"
+    subprocess.run([sys.executable, "-c", STATELESS, str(path)], check=True)
+    assert path.exists()
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.delattr("graphsent.graphs.canvas", raising=False)
+    monkeypatch.delitem(sys.modules, "graphsent.graphs.canvas", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'graphsent\[draw\]'$"):
+        draw_tree(tree())
