@@ -1,8 +1,52 @@
-"""Recursive cells of the papers, as DGL message, reduce and apply functions."""
+"""Recursive cells of the papers, as DGL message, reduce and apply functions.
 
+==========================  =======================================  ==========================
+cell                        graph (edges)                            nodes may have
+==========================  =======================================  ==========================
+:class:`RecursiveCell`      acyclic (child to parent)                at most N ordered children
+:class:`NaryTreeLSTM`       acyclic (child to parent)                at most N ordered children
+:class:`ChildSumTreeLSTM`   acyclic (child to parent)                any number of children
+:class:`ChildSumTreeGRU`    acyclic (child to parent)                any number of children
+:class:`AttentiveTreeLSTM`  acyclic (child to parent)                any number of children
+:class:`AttentiveTreeGRU`   acyclic (child to parent)                any number of children
+:class:`HeadLexicalizer`    acyclic (child to parent)                two children or none
+:class:`LexicalizedTreeLSTM`  acyclic (child to parent)              two children or none
+:class:`TopDownTreeLSTM`    trees (parent to child)                  at most two children
+:class:`BiTreeLSTM`         trees (child to parent)                  two children or none
+:class:`TreeNet`            sibling graphs                           any number of children
+==========================  =======================================  ==========================
+"""
+
+from graphsent.cells.attention import ChildAttention
+from graphsent.cells.attentive import AttentiveTreeGRU, AttentiveTreeLSTM
 from graphsent.cells.base import TreeCell
+from graphsent.cells.bidirectional import BiTreeLSTM
 from graphsent.cells.errors import CellError
+from graphsent.cells.lexical import HeadLexicalizer
+from graphsent.cells.lexicalized import LexicalizedTreeLSTM
+from graphsent.cells.recursive import RecursiveCell
 from graphsent.cells.slots import SlottedCell
+from graphsent.cells.topdown import TopDownTreeLSTM
+from graphsent.cells.treegru import ChildSumTreeGRU
 from graphsent.cells.treelstm import ChildSumTreeLSTM, NaryTreeLSTM
+from graphsent.cells.treenet import GatedCompositor, GatedEncoder, TreeNet
 
-__all__ = ["CellError", "ChildSumTreeLSTM", "NaryTreeLSTM", "SlottedCell", "TreeCell"]
+__all__ = [
+    "AttentiveTreeGRU",
+    "AttentiveTreeLSTM",
+    "BiTreeLSTM",
+    "CellError",
+    "ChildAttention",
+    "ChildSumTreeGRU",
+    "ChildSumTreeLSTM",
+    "GatedCompositor",
+    "GatedEncoder",
+    "HeadLexicalizer",
+    "LexicalizedTreeLSTM",
+    "NaryTreeLSTM",
+    "RecursiveCell",
+    "SlottedCell",
+    "TopDownTreeLSTM",
+    "TreeCell",
+    "TreeNet",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -46,9 +46,9 @@ class TreeCell(nn.Module):
         edge_names: edge data that the message function reads where the graph has them.
     """
 
-    state_names: ClassVar[tuple[str, ...]] = ("h", "c")
-    input_names: ClassVar[tuple[str, ...]] = ("x",)
-    edge_names: ClassVar[tuple[str, ...]] = ()
+    state_names: tuple[str, ...] = ("h", "c")
+    input_names: tuple[str, ...] = ("x",)
+    edge_names: tuple[str, ...] = ()
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
@@ -57,6 +57,11 @@ class TreeCell(nn.Module):
                 raise CellError(f"expected {name} to be at least 1, got {size}")
         self.in_feats = in_feats
         self.hidden_feats = hidden_feats
+
+    @property
+    def out_feats(self) -> int:
+        """Size of a row of what the cell returns."""
+        return self.hidden_feats
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew."""
@@ -112,9 +117,22 @@ class TreeCell(nn.Module):
         Raises:
             CellError: if graph, features or initial state do not fit the cell.
         """
+        self.check_call(graph, feat)
+        return self.prepare(graph, feat, initial_state)
+
+    def check_call(self, graph: dgl.DGLGraph, feat: Tensor) -> None:
+        """Raises a CellError if graph or features do not fit the cell."""
         check_graph(graph)
         check_feat(feat, (graph.num_nodes(), self.in_feats), next(self.parameters(), None))
         self.check_structure(graph)
+
+    def prepare(
+        self,
+        graph: dgl.DGLGraph,
+        feat: Tensor,
+        initial_state: Tensor | Sequence[Tensor] | None = None,
+    ) -> dict[str, Tensor]:
+        """The node data of :meth:`node_inputs`, for graph and features that have been checked."""
         x = self.project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
         inputs = {"x": x, _LEAF: graph.in_degrees() == 0}
@@ -177,15 +195,11 @@ class TreeCell(nn.Module):
             PropagationError: if the graph has a cycle, or there is no such engine.
         """
         self._check_return_cell(return_cell)
-        state = self._propagate(graph, self.node_inputs(graph, feat, initial_state), engine)
+        state = self.propagate(graph, self.node_inputs(graph, feat, initial_state), engine)
         return state if return_cell else state[0]
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.in_feats}, {self.hidden_feats}"
-
-    def _propagate(self, graph: dgl.DGLGraph, inputs: dict[str, Tensor], engine: str) -> State:
-        """The states of all nodes, from what :meth:`node_inputs` gave."""
+    def propagate(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor], engine: str) -> State:
+        """The states of all nodes from the node data of :meth:`node_inputs`."""
         resolve_engine(engine)
         with graph.local_scope():
             # DGL gathers all node data at every level, needed or not.
@@ -196,6 +210,10 @@ class TreeCell(nn.Module):
                 graph, self.message_func, self.reduce_func, apply_node_func=self.apply_node_func
             )
             return tuple(graph.ndata[name] for name in self.state_names)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.in_feats}, {self.hidden_feats}"
 
     def _check_return_cell(self, return_cell: bool) -> None:
         if return_cell and "c" not in self.state_names:

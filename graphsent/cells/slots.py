@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,14 +27,27 @@ class SlottedCell(TreeCell):
 
     Attributes:
         slot_name: edge data with the slots, ``child_index`` unless a cell says otherwise.
+        predecessors: what they are called in errors.
+        remedy: what to do about a node with too many of them.
+        needs_slots: whether the graph must have this edge data.
     """
 
-    slot_name: ClassVar[str] = CHILD_INDEX
-    edge_names: ClassVar[tuple[str, ...]] = (CHILD_INDEX,)
+    slot_name: str = CHILD_INDEX
+    predecessors: str = "children"
+    remedy: str = ": binarize the trees, or choose a cell for more children"
+    needs_slots: bool = False
+    edge_names: tuple[str, ...] = (CHILD_INDEX,)
 
     def __init__(self, in_feats: int, hidden_feats: int, num_slots: int) -> None:
         super().__init__(in_feats, hidden_feats)
+        if num_slots < 1:
+            raise CellError(f"expected at least 1 child, got {num_slots}")
         self.num_slots = num_slots
+
+    @property
+    def max_degree(self) -> int:
+        """The largest number of predecessors of a node."""
+        return self.num_slots
 
     def message_func(self, edges: Any) -> dict[str, Tensor]:
         """DGL message function: sends the source's state, and its slot."""
@@ -45,24 +58,13 @@ class SlottedCell(TreeCell):
 
     def check_structure(self, graph: dgl.DGLGraph) -> None:
         """Raises a CellError if a node has too many predecessors, or two in one slot."""
-        self.check_degrees(graph, graph.in_degrees() > self.num_slots, f"at most {self.num_slots}")
-        if self.slot_name not in graph.edata:
-            return
-        slots, nodes = graph.edata[self.slot_name], graph.edges()[1]
-        valid = f"0 to {self.num_slots - 1}"
-        wrong = (slots < 0) | (slots >= self.num_slots)
-        if wrong.any():
-            edge = int(wrong.nonzero()[0])
+        too_many = graph.in_degrees() > self.max_degree
+        self.check_degrees(graph, too_many, f"at most {self.max_degree}")
+        if self.slot_name in graph.edata:
+            self._check_slots(graph, graph.edata[self.slot_name])
+        elif self.needs_slots:
             raise CellError(
-                f"{describe_node(graph, int(nodes[edge]))} has an incoming edge with "
-                f"{self.slot_name} {int(slots[edge])}: {type(self).__name__} takes {valid}"
-            )
-        taken = torch.bincount(nodes * self.num_slots + slots)
-        if (taken > 1).any():
-            node, slot = divmod(int((taken > 1).nonzero()[0]), self.num_slots)
-            raise CellError(
-                f"{describe_node(graph, node)} has {int(taken.max())} incoming edges with "
-                f"{self.slot_name} {slot}: expected one at most"
+                f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
             )
 
     def check_degrees(self, graph: dgl.DGLGraph, wrong: Tensor, valid: str) -> None:
@@ -71,9 +73,29 @@ class SlottedCell(TreeCell):
             return
         node = int(wrong.nonzero()[0])
         raise CellError(
-            f"{describe_node(graph, node)} has {int(graph.in_degrees(node))} incoming edges "
-            f"(children): {type(self).__name__} takes {valid}"
+            f"{type(self).__name__} takes {valid} {self.predecessors}, got "
+            f"{int(graph.in_degrees(node))} at {describe_node(graph, node)}{self.remedy}"
         )
+
+    def _check_slots(self, graph: dgl.DGLGraph, slots: Tensor) -> None:
+        nodes = graph.edges()[1]
+        wrong = (slots < 0) | (slots >= self.num_slots)
+        if wrong.any():
+            edge = int(wrong.nonzero()[0])
+            node = int(nodes[edge])
+            raise CellError(
+                f"{type(self).__name__} takes {self.slot_name} 0 to {self.num_slots - 1}, got "
+                f"{int(slots[edge])} at one of the {int(graph.in_degrees(node))} "
+                f"{self.predecessors} of {describe_node(graph, node)}{self.remedy}"
+            )
+        taken = torch.bincount(nodes * self.num_slots + slots)
+        if (taken > 1).any():
+            node, slot = divmod(int((taken > 1).nonzero()[0]), self.num_slots)
+            raise CellError(
+                f"{type(self).__name__} takes {self.predecessors} that differ in "
+                f"{self.slot_name}, got {int(taken.max())} with {slot} at "
+                f"{describe_node(graph, node)}"
+            )
 
     def _children(self, messages: Mapping[str, Tensor]) -> State:
         slot = messages.get(_SLOT)
@@ -87,3 +109,16 @@ def _fill(messages: Tensor, slot: Tensor | None, num_slots: int) -> Tensor:
         return functional.pad(messages, (0, 0, 0, num_slots - num_edges))
     index = slot.long().unsqueeze(-1).expand_as(messages)
     return messages.new_zeros(num_nodes, num_slots, size).scatter(1, index, messages)
+
+
+def edge_slots(graph: dgl.DGLGraph) -> Tensor:
+    """The slot of every edge: edge data ``child_index``, or else its place in the mailbox."""
+    if CHILD_INDEX in graph.edata:
+        return graph.edata[CHILD_INDEX].long()
+    nodes = graph.edges()[1].long()
+    order = torch.argsort(nodes, stable=True)
+    degrees = graph.in_degrees().long()
+    first = torch.cumsum(degrees, 0) - degrees
+    slots = torch.empty_like(order)
+    slots[order] = torch.arange(len(order), device=order.device) - first[nodes[order]]
+    return slots

@@ -15,7 +15,58 @@ from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
 
 
-class ChildSumTreeLSTM(TreeCell):
+class PooledTreeLSTM(TreeCell):
+    r"""Base of the Tree-LSTMs whose gates i, o, u see the children through one vector.
+
+    A subclass says in ``combine`` what this vector is, and calls :meth:`reset_parameters` at the
+    end of its constructor. See :class:`ChildSumTreeLSTM` for parameters and options.
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        hidden_feats: int,
+        *,
+        gate_output: bool,
+        forget_bias: float,
+    ) -> None:
+        super().__init__(in_feats, hidden_feats)
+        self.gate_output = gate_output
+        self.forget_bias = forget_bias
+        self.num_updates = 3 if gate_output else 2
+        self.W = nn.Linear(in_feats, (self.num_updates + 1) * hidden_feats)
+        self.U = nn.Linear(hidden_feats, self.num_updates * hidden_feats, bias=False)
+        self.U_f = nn.Linear(hidden_feats, hidden_feats, bias=False)
+
+    def reset_parameters(self) -> None:
+        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
+        uniform_(self.W.weight, self.in_feats)
+        uniform_(self.U.weight, self.hidden_feats)
+        uniform_(self.U_f.weight, self.hidden_feats)
+        nn.init.zeros_(self.W.bias)
+        nn.init.constant_(self.W.bias[-self.hidden_feats :], self.forget_bias)
+
+    def project(self, feat: Tensor) -> Tensor:
+        """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
+        return self.W(feat)
+
+    def start(self, x: Tensor) -> State:
+        """State of a leaf: the sums over children are zero."""
+        update, _ = self.split_inputs(x)
+        return lstm_state(update, gate_output=self.gate_output)
+
+    def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
+        update, forget = x.split([self.num_updates * self.hidden_feats, self.hidden_feats], -1)
+        return update, forget
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not the default."""
+        options = "" if self.gate_output else ", gate_output=False"
+        return super().extra_repr() + options
+
+
+class ChildSumTreeLSTM(PooledTreeLSTM):
     r"""Child-sum Tree-LSTM, for any number of unordered children.
 
     `Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks
@@ -65,49 +116,16 @@ class ChildSumTreeLSTM(TreeCell):
         gate_output: bool = True,
         forget_bias: float = 0.0,
     ) -> None:
-        super().__init__(in_feats, hidden_feats)
-        self.gate_output = gate_output
-        self.forget_bias = forget_bias
-        self.num_updates = 3 if gate_output else 2
-        self.W = nn.Linear(in_feats, (self.num_updates + 1) * hidden_feats)
-        self.U = nn.Linear(hidden_feats, self.num_updates * hidden_feats, bias=False)
-        self.U_f = nn.Linear(hidden_feats, hidden_feats, bias=False)
+        super().__init__(in_feats, hidden_feats, gate_output=gate_output, forget_bias=forget_bias)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
-        uniform_(self.W.weight, self.in_feats)
-        uniform_(self.U.weight, self.hidden_feats)
-        uniform_(self.U_f.weight, self.hidden_feats)
-        nn.init.zeros_(self.W.bias)
-        nn.init.constant_(self.W.bias[-self.hidden_feats :], self.forget_bias)
-
-    def project(self, feat: Tensor) -> Tensor:
-        """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
-        return self.W(feat)
-
-    def start(self, x: Tensor) -> State:
-        """State of a leaf: the sums over children are zero."""
-        update, _ = self._split(x)
-        return lstm_state(update, gate_output=self.gate_output)
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, children, hidden_feats)."""
         h, c = children
-        update, forget = self._split(x)
+        update, forget = self.split_inputs(x)
         forget_gates = torch.sigmoid(forget.unsqueeze(1) + self.U_f(h))
         forgotten = (forget_gates * c).sum(1)
         return lstm_state(update + self.U(h.sum(1)), forgotten, self.gate_output)
-
-    def _split(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs to i, o, u, and those to f."""
-        update, forget = x.split([self.num_updates * self.hidden_feats, self.hidden_feats], -1)
-        return update, forget
-
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = "" if self.gate_output else ", gate_output=False"
-        return super().extra_repr() + options
 
 
 class NaryTreeLSTM(SlottedCell):

@@ -46,6 +46,19 @@ def check_initial_state(state: Sequence[Tensor], names: Sequence[str], like: Ten
             )
 
 
+def check_query(query: Tensor | None, rows: tuple[int, int], attention_feats: int) -> None:
+    """Raises a CellError unless there is a row for each graph, or for each node."""
+    batch_size, num_nodes = rows
+    expected = (
+        f"expected query of shape (batch_size, attention_feats) = {(batch_size, attention_feats)} "
+        f"or (num_nodes, attention_feats) = {(num_nodes, attention_feats)}"
+    )
+    if query is None:
+        raise CellError(f"{expected}: dynamic attention needs the attention vectors")
+    if query.dim() != 2 or len(query) not in rows or query.shape[1] != attention_feats:
+        raise CellError(f"{expected}, got {tuple(query.shape)}")
+
+
 def check_choice(name: str, value: str, valid: Sequence[str]) -> None:
     """Raises a CellError that lists the valid values unless ``value`` is one of them."""
     if value not in valid:
