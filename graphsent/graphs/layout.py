@@ -4,7 +4,8 @@ Every word has a column of its own, wide enough for everything that stands in it
 sentence order with the same gap between their contents. A node with a word of its own is in its
 word's column, any other node midway between its outermost children. Each depth is a row. A node's
 box stays within the columns of its span, and the spans of two nodes in one row are disjoint, so
-boxes never overlap. (In a non-projective dependency tree lines may cross, boxes still do not.)
+boxes never overlap. Where a dependency tree is not projective, lines may cross, and in its sibling
+graph, whose phrases have no column of their own, boxes may touch.
 
 All lengths are in points (1/72 inch), y grows upwards, the root's row is at 0.
 """

@@ -119,7 +119,7 @@ def build_scene(
         bottom -= _BOX_HEIGHT / 2
         left, right = min(left, shift), max(right, shift + legend_width)
     if title:
-        top += 12
+        top += 15
         captions.append(Caption(layout.width / 2, top, title, TITLE_SIZE, bold=True))
         top += 0.75 * TITLE_SIZE
         excess = max(0.0, 1.08 * text_width(title, TITLE_SIZE) - (right - left)) / 2

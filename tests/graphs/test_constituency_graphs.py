@@ -20,7 +20,8 @@ from strategies import WORDS, chain_tree, odd_trees, random_tree, trees
 
 from graphsent.errors import DataError
 from graphsent.graphs import batch, constituency_batch, constituency_graph, fields
-from graphsent.trees import Tree, TreeError
+from graphsent.trees import Tree, TreeError, read_trees
+from graphsent.vocabulary import Vocabulary
 
 SENTENCE = "(3 (2 a) (3 (3 lovely) (2 film)))"
 VOCAB = {word: number for number, word in enumerate(WORDS)}
@@ -168,5 +169,20 @@ def test_speed(direction):
     for _ in range(5):
         start = time.process_time()
         constituency_batch(forest, direction, VOCAB)
+        seconds.append(time.process_time() - start)
+    assert len(forest) / min(seconds) > 10_000
+
+
+@pytest.mark.data
+@every_direction
+@pytest.mark.parametrize("batch_size", [25, 256])
+def test_speed_on_sst(direction, batch_size, data_dir):
+    forest = read_trees(data_dir / "sst" / "dev.txt")
+    vocab = Vocabulary.from_trees(forest)
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        for first in range(0, len(forest), batch_size):
+            constituency_batch(forest[first : first + batch_size], direction, vocab)
         seconds.append(time.process_time() - start)
     assert len(forest) / min(seconds) > 10_000

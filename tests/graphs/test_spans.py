@@ -65,11 +65,15 @@ def small_batch():
 
 
 @both_ways
-def test_gradients(mean):
-    graph = small_batch()
-    words, ranges = word_ranges(graph)
-    rows = torch.randn(len(words), 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda rows: mean(rows, *ranges.unbind(1)), rows)
+@pytest.mark.parametrize("ranges", [word_ranges(small_batch())[1], torch.tensor([[3, 5], [4, 6]])])
+def test_gradients(mean, ranges):
+    rows = torch.randn(13, 2, dtype=torch.float64, requires_grad=True)
+
+    def function(rows):
+        return mean(rows, *ranges.unbind(1))
+
+    assert torch.autograd.gradcheck(function, rows)
+    assert torch.autograd.gradgradcheck(function, rows)
 
 
 def test_rows_without_a_word_get_no_gradient():
