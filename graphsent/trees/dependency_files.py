@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 from urllib.parse import quote, unquote
 
 import conllu
+import numpy as np
 
 from graphsent.trees.dependency import DependencyTree, find_fault
 from graphsent.trees.errors import (
@@ -114,7 +115,7 @@ def _parse_sentence(sentence: _Sentence) -> DependencyTree:
         if word["id"] != position + 1:
             message = f"word id {word['id']}: expected {position + 1}"
             sentence.fail(BadNumber, message, word_lines[position], 0)
-    heads = [word["head"] - 1 for word in words]
+    heads = np.array([word["head"] - 1 for word in words], np.int64)
     try:
         return DependencyTree(
             [word["form"] for word in words],
@@ -199,7 +200,7 @@ def _fail_at_bad_field(sentence: _Sentence) -> NoReturn:
     raise AssertionError("a sentence without a bad field was said to have one")
 
 
-def _fail_at_head(sentence: _Sentence, heads: list[int], word_lines: list[int]) -> NoReturn:
+def _fail_at_head(sentence: _Sentence, heads: np.ndarray, word_lines: list[int]) -> NoReturn:
     fault = find_fault(heads)
     assert fault is not None, "heads that are a tree were refused"
     line = word_lines[fault.word] if word_lines else len(sentence.lines) - 1

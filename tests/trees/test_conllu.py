@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import dependency_trees, odd_text
+
+from graphsent.trees import DependencyTree, parse_conllu, read_conllu, to_conllu, write_conllu
+from graphsent.trees.errors import (
+    BadNumber,
+    Cycle,
+    EmptySentence,
+    HeadOutOfRange,
+    NoRoot,
+    SeveralRoots,
+    UnwritableTree,
+    WrongColumns,
+)
+
+SENTENCE = """\
+# newdoc
+# sent_id = 1
+# text = vámonos al = mar
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\tV\tMood=Imp\t0\troot\t_\tLabel=3
+2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t2.1:obj\tSpaceAfter=No|Label=4%7C
+2.1\tya\t_\t_\t_\t_\t_\t_\t_\t_
+3\tal mar\tmar\tNOUN\t_\t_\t1\tobl\t_\t_
+"""
+
+
+def word_line(number, head, form="a"):
+    return f"{number}\t{form}\t_\t_\t_\t_\t{head}\t_\t_\t_\n"
+
+
+def test_what_is_kept():
+    (tree,) = parse_conllu(SENTENCE)
+    assert tree == DependencyTree(
+        ["vamos", "nos", "al mar"],
+        [-1, 0, 0],
+        labels=["3", "4|", ""],
+        relations=["root", "obj", "obl"],
+        upos=["VERB", "PRON", "NOUN"],
+        xpos=["V", "", ""],
+        lemmas=["ir", "nosotros", "mar"],
+        metadata={"newdoc": "", "sent_id": "1", "text": "vámonos al = mar"},
+    )
+
+
+def test_what_is_written():
+    (tree,) = parse_conllu(SENTENCE)
+    assert to_conllu(tree).split("\n") == [
+        "# newdoc",
+        "# sent_id = 1",
+        "# text = vámonos al = mar",
+        "1\tvamos\tir\tVERB\tV\t_\t0\troot\t_\tLabel=3",
+        "2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\tLabel=4%7C",
+        "3\tal mar\tmar\tNOUN\t_\t_\t1\tobl\t_\t_",
+        "",
+    ]
+
+
+@st.composite
+def odd_dependency_trees(draw):
+    tree = draw(dependency_trees(max_words=5, labels=odd_text(min_size=0), words=odd_text()))
+    columns = {
+        name: [draw(odd_text(min_size=0)) for _ in tree.words]
+        for name in ("relations", "upos", "xpos", "lemmas")
+    }
+    names = odd_text().map(lambda name: name.replace("=", "").strip()).filter(bool)
+    values = odd_text(min_size=0).map(str.strip)
+    return DependencyTree(
+        tree.words,
+        tree.heads,
+        labels=tree.labels,
+        metadata=draw(st.dictionaries(names, values, max_size=3)),
+        **columns,
+    )
+
+
+@given(st.lists(odd_dependency_trees(), max_size=3))
+def test_round_trip(trees):
+    assert parse_conllu("\n".join(map(to_conllu, trees))) == trees
+
+
+@pytest.mark.parametrize("name", ["trees.conllu", "trees.conllu.gz"])
+def test_files_round_trip(tmp_path, name):
+    path = tmp_path / name
+    trees = parse_conllu(SENTENCE + "\n" + SENTENCE.replace("= 1", "= 2"))
+    write_conllu(path, iter(trees))
+    assert read_conllu(path) == trees
+    assert (path.read_bytes()[:2] == b"\x1f\x8b") == name.endswith("gz")
+
+
+def test_line_ends_byte_order_marks_and_empty_lines(tmp_path):
+    path = tmp_path / "trees.conllu"
+    text = "\n\n" + SENTENCE + " \n\n\n" + SENTENCE
+    path.write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
+    assert read_conllu(path) == parse_conllu(text)
+    assert len(parse_conllu(text)) == 2
+    assert parse_conllu("") == []
+
+
+BROKEN = [
+    (word_line(1, 2) + word_line(2, 1), NoRoot, 1, 7, "no word has head 0: expected one root"),
+    (word_line(1, 0) + word_line(2, 0), SeveralRoots, 2, 7, "words 1 and 2 both have head 0"),
+    (word_line(1, 0) + word_line(2, 3), HeadOutOfRange, 2, 7, "has head 3: expected 0 to 2"),
+    (word_line(1, 0) + word_line(2, 2), Cycle, 2, 7, "word 2 is below itself"),
+    ("1-2" + word_line(1, 0)[1:] + word_line(1, 2) + word_line(2, 1), NoRoot, 2, 7, "no word"),
+    ("# é\n" + word_line(1, "x", "été"), BadNumber, 2, 7, "head 'x': expected an integer"),
+    (word_line(1, "_"), BadNumber, 1, 7, "head '_': expected an integer"),
+    (word_line(1, "-1"), BadNumber, 1, 7, "head '-1': expected an integer"),
+    (word_line("one", 0), BadNumber, 1, 1, "word id 'one': expected an integer, a range"),
+    (word_line("²", 0), BadNumber, 1, 1, "word id '²'"),
+    (word_line(1, 0) + word_line(3, 1), BadNumber, 2, 1, "word id 3: expected 2"),
+    (word_line(2, 0), BadNumber, 1, 1, "word id 2: expected 1"),
+    (word_line(1, 0)[:-3] + "\n", WrongColumns, 1, 1, "9 columns: expected 10"),
+    (word_line(1, 0)[:-1] + "\t_\n", WrongColumns, 1, 1, "11 columns: expected 10"),
+    (word_line(1, 0).replace("\t", "  "), WrongColumns, 1, 1, "1 columns: expected 10, divided"),
+    (word_line(1, 0, ""), WrongColumns, 1, 1, "an empty column or one with two blanks"),
+    (word_line(1, 0, "a  b"), WrongColumns, 1, 1, "an empty column or one with two blanks"),
+    (" " + word_line(1, 0), WrongColumns, 1, 1, "an empty column"),
+    ("# text = a\n", EmptySentence, 1, 1, "comments without a word"),
+    ("1.1" + word_line(1, "_")[1:], EmptySentence, 1, 1, "expected at least one word"),
+]
+
+
+@pytest.mark.parametrize(("text", "error", "line", "column", "message"), BROKEN)
+def test_broken_sentences(text, error, line, column, message):
+    before = word_line(1, 0) + "\n"
+    columns = text.split("\n")[line - 1].split("\t")
+    column = len("\t".join(columns[: column - 1])) + (column > 1) + 1
+    with pytest.raises(error, match=message) as caught:
+        parse_conllu(before + text, "some.conllu")
+    assert type(caught.value) is error
+    found = (caught.value.source, caught.value.line, caught.value.column)
+    assert found == ("some.conllu", line + 2, column)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"words": ["a\tb"]}, r"word 1 has column 'a\\tb': expected one without tabs"),
+        ({"lemmas": ["a  b"]}, "word 1 has column 'a  b'"),
+        ({"xpos": ["a\n"]}, "word 1 has column"),
+        ({"metadata": {"a=b": "c"}}, "metadata 'a=b': 'c': expected a name without '='"),
+        ({"metadata": {"a": "b\nc"}}, "both in one line"),
+        ({"metadata": {"a": "b "}}, "without blanks at their ends"),
+        ({"metadata": {"": "b"}}, "expected a name"),
+    ],
+)
+def test_what_the_format_cannot_hold(tmp_path, changed, message):
+    tree = DependencyTree(**{"words": ["a"], "heads": [-1], **changed})
+    with pytest.raises(UnwritableTree, match=message):
+        write_conllu(tmp_path / "trees.conllu", [tree])
+    assert list(tmp_path.iterdir()) == []
