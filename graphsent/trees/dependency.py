@@ -18,7 +18,6 @@ from graphsent.trees.errors import (
     SeveralRoots,
     TreeError,
 )
-from graphsent.trees.tree import _read_only
 
 _COLUMNS = ("labels", "relations", "upos", "xpos", "lemmas")
 _REPR_WORDS = 8
@@ -100,7 +99,7 @@ class DependencyTree:
         fault = find_fault(self.heads)
         if fault:
             raise fault.error(fault.message)
-        self.__dict__["heads"] = _read_only(self.heads.astype(np.int64))
+        self.__dict__["heads"] = structure.read_only(self.heads.astype(np.int64))
 
     @property
     def num_nodes(self) -> int:
@@ -110,17 +109,17 @@ class DependencyTree:
     @cached_property
     def depths(self) -> np.ndarray:
         """Distance of each word from the root, (N,) int64."""
-        return _read_only(structure.depths(self.heads))
+        return structure.read_only(structure.depths(self.heads))
 
     @cached_property
     def child_index(self) -> np.ndarray:
         """Index of each word among the dependents of its head, from the left, (N,) int64."""
-        return _read_only(structure.child_index(self.heads))
+        return structure.read_only(structure.child_index(self.heads))
 
     @cached_property
     def num_children(self) -> np.ndarray:
         """Number of dependents of each word, (N,) int64."""
-        return _read_only(structure.num_children(self.heads))
+        return structure.read_only(structure.num_children(self.heads))
 
     @cached_property
     def spans(self) -> np.ndarray:
@@ -128,7 +127,7 @@ class DependencyTree:
 
         In a non-projective tree it may hold words that are not below the node.
         """
-        return _read_only(structure.word_spans(self.heads, np.arange(self.num_nodes)))
+        return structure.read_only(structure.word_spans(self.heads, np.arange(self.num_nodes)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a DependencyTree is immutable: cannot set {name!r}")

@@ -133,6 +133,12 @@ def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
     return new_row[ancestor[keep]]
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The array itself, from now on without write access."""
+    array.flags.writeable = False
+    return array
+
+
 def children_lists(parents: np.ndarray) -> list[list[int]]:
     """The children of each node, in the order of their rows."""
     children: list[list[int]] = [[] for _ in range(len(parents))]

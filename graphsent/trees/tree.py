@@ -78,8 +78,7 @@ class Tree:
     ) -> Tree:
         """A tree of fields known to be valid; ``parents`` must be int64 and nobody else's."""
         tree = cls.__new__(cls)
-        parents.flags.writeable = False
-        tree._set(labels, tokens, parents)
+        tree._set(labels, tokens, structure.read_only(parents))
         return tree
 
     def _validate(self) -> None:
@@ -148,24 +147,24 @@ class Tree:
     @cached_property
     def depths(self) -> np.ndarray:
         """Distance of each node from the root, (N,) int64."""
-        return _read_only(structure.depths(self.parents))
+        return structure.read_only(structure.depths(self.parents))
 
     @cached_property
     def child_index(self) -> np.ndarray:
         """Index of each node among its siblings, from the left, (N,) int64; 0 at the root."""
-        return _read_only(structure.child_index(self.parents))
+        return structure.read_only(structure.child_index(self.parents))
 
     @cached_property
     def num_children(self) -> np.ndarray:
         """Number of children of each node, (N,) int64."""
-        return _read_only(structure.num_children(self.parents))
+        return structure.read_only(structure.num_children(self.parents))
 
     @cached_property
     def spans(self) -> np.ndarray:
         """Half-open range of word positions below each node, (N, 2) int64."""
         ends = structure.subtree_ends(self.parents)
         words_before = np.concatenate(([0], np.cumsum(self.num_children == 0)))
-        return _read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
+        return structure.read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Tree is immutable: cannot set {name!r}")
@@ -229,11 +228,6 @@ def as_tree(tree: Tree | nltk.Tree | str) -> Tree:
     )
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.flags.writeable = False
-    return array
-
-
 def _preorder(parents: np.ndarray) -> np.ndarray:
     """A read-only int64 copy of the parents of one tree in preorder.
 
@@ -252,4 +246,4 @@ def _preorder(parents: np.ndarray) -> np.ndarray:
                 "the root first with parent -1 and every subtree in one piece"
             )
         path.append(node)
-    return _read_only(parents.astype(np.int64))
+    return structure.read_only(parents.astype(np.int64))
