@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_
 from graphsent.trees import Tree, as_tree
 from graphsent.trees.structure import child_index, depths, subtree_ends
 
+if TYPE_CHECKING:
+    import nltk
+
 
 def constituency_graph(
-    tree: Tree | str,
+    tree: Tree | nltk.Tree | str,
     direction: str = fields.BOTTOM_UP,
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
@@ -34,7 +38,7 @@ def constituency_graph(
 
 
 def constituency_batch(
-    trees: Iterable[Tree | str],
+    trees: Iterable[Tree | nltk.Tree | str],
     direction: str = fields.BOTTOM_UP,
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,

@@ -1,7 +1,6 @@
 """All trees of a batch as flat arrays, and from them the graph of each direction.
 
-Every step is a vectorised operation over the whole batch, so the cost of a tree does not depend on
-how many trees a batch has, and depth costs nothing extra.
+Every step is a vectorised operation over the whole batch: no loop over trees, nodes or levels.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from graphsent.graphs import (
 VOCAB = {word: number for number, word in enumerate(WORDS)}
 forests = st.lists(trees(), min_size=1, max_size=5)
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
-few_examples = settings(max_examples=40)
+few_examples = settings(max_examples=25)
 
 
 @every_direction
@@ -39,6 +39,7 @@ def test_the_empty_batch_unbatches_to_nothing():
     assert unbatch(constituency_batch([])) == []
 
 
+@few_examples
 @given(forests)
 def test_reverse_turns_bottom_up_into_top_down_and_back(forest):
     up, down = (constituency_batch(forest, direction) for direction in ("bottom_up", "top_down"))

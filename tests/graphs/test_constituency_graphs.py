@@ -27,7 +27,7 @@ SENTENCE = "(3 (2 a) (3 (3 lovely) (2 film)))"
 VOCAB = {word: number for number, word in enumerate(WORDS)}
 
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
-few_examples = settings(max_examples=40)
+few_examples = settings(max_examples=25)
 
 
 def tree() -> Tree:

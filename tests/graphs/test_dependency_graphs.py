@@ -20,7 +20,7 @@ from graphsent.trees import DependencyTree
 VOCAB = {word: number for number, word in enumerate(WORDS)}
 
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
-few_examples = settings(max_examples=40)
+few_examples = settings(max_examples=25)
 
 
 def tree() -> DependencyTree:

@@ -1,4 +1,4 @@
-"""Pins what ordered cells rely on and no page of DGL promises: mailboxes follow edge ids."""
+"""Pins what cells rely on and no page of DGL promises: mailboxes follow edge ids."""
 
 from __future__ import annotations
 
@@ -105,3 +105,24 @@ def test_every_node_sends_to_one_node_but_the_root(graphs):
         graph = graphs(direction)[0]
         sends = graph.out_degrees()
         assert torch.equal(sends, (graph.ndata["depth"] > 0).long())
+
+
+def schedule_depth(graph) -> list[int]:
+    """``D(t) = 1 + max(D(left sibling), D(rightmost child))``, 0 at tokens, by recursion."""
+    senders = senders_by_edge(graph)
+
+    def depth(node: int) -> int:
+        return 1 + max(map(depth, senders[node])) if node in senders else 0
+
+    return [depth(node) for node in range(graph.num_nodes())]
+
+
+def test_sibling_graphs_are_propagated_in_order_of_their_schedule(graphs):
+    graph = graphs("sibling")[0]
+    levels = [0] * graph.num_nodes()
+    for level, frontier in enumerate(dgl.topological_nodes_generator(graph)):
+        for node in frontier.tolist():
+            levels[node] = level
+    assert levels == schedule_depth(graph)
+    has_word = graph.ndata["position"] >= 0
+    assert torch.equal(torch.tensor(levels) == 0, has_word)  # only tokens start

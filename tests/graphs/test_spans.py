@@ -22,7 +22,7 @@ from graphsent.graphs import (
 from graphsent.graphs.spans import _mean_by_prefix_sums, _mean_of_rows
 
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
-few_examples = settings(max_examples=40)
+few_examples = settings(max_examples=25)
 both_ways = pytest.mark.parametrize("mean", [_mean_of_rows, _mean_by_prefix_sums])
 
 
