@@ -1,6 +1,6 @@
 # graphsent: `make` lists the targets. Variables:
 #   PYTHON=...       the interpreter to build the environment with (3.10, 3.11 or 3.12)
-#   TORCH_INDEX=...  a package index for torch alone, say https://download.pytorch.org/whl/cpu
+#   TORCH_INDEX=...  a package index for torch alone, such as that of PyTorch's CPU builds
 
 VENV := .venv
 STAMP := $(VENV)/.installed
