@@ -16,6 +16,8 @@ from graphsent.trees import DependencyTree, Tree
 
 LABELS = ("0", "1", "2", "3", "4")
 WORDS = ("a", "lovely", "film", "not", "quite", "'s", "cliché", "actor\\/director", "-LRB-")
+USUAL_LABELS = st.sampled_from(LABELS)
+USUAL_WORDS = st.sampled_from(WORDS)
 # U+00A0, U+2028 and U+001C are white space to str.split(), not to the file formats.
 ODD_CHARACTERS = "aZ0é字😀\u00a0\u2028\u001c\\/'`-_=|@+#.,:;[]{}<>&%$*"
 
@@ -165,8 +167,8 @@ def trees(
     draw: st.DrawFn,
     max_leaves: int = 12,
     max_children: int = 5,
-    labels: st.SearchStrategy[str] = st.sampled_from(LABELS),
-    words: st.SearchStrategy[str] = st.sampled_from(WORDS),
+    labels: st.SearchStrategy[str] = USUAL_LABELS,
+    words: st.SearchStrategy[str] = USUAL_WORDS,
 ) -> Tree:
     """Constituency trees of every kind of shape; SST labels and a few words by default.
 
@@ -192,8 +194,8 @@ def odd_trees(max_leaves: int = 12, max_children: int = 5) -> st.SearchStrategy[
 def dependency_trees(
     draw: st.DrawFn,
     max_words: int = 12,
-    labels: st.SearchStrategy[str] = st.sampled_from(LABELS),
-    words: st.SearchStrategy[str] = st.sampled_from(WORDS),
+    labels: st.SearchStrategy[str] = USUAL_LABELS,
+    words: st.SearchStrategy[str] = USUAL_WORDS,
 ) -> DependencyTree:
     """Dependency trees: one word, chains, stars and random ones, most of these non-projective."""
     num_words = draw(st.integers(1, max_words))

@@ -92,6 +92,8 @@ class DependencyTree:
                     f"expected one of {name} for each of {len(self.words)} words, "
                     f"got {len(getattr(self, name))}"
                 )
+            if name != "heads" and not all(isinstance(v, str) for v in getattr(self, name)):
+                raise InvalidStructure(f"expected {name} that are strings")
         if not all(isinstance(word, str) and word for word in self.words):
             raise InvalidStructure("expected words that are non-empty strings")
         if self.heads.ndim != 1 or not np.issubdtype(self.heads.dtype, np.integer):
