@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import random
-import time
 from collections import defaultdict
 
 import nltk
@@ -16,12 +14,11 @@ from graph_checks import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import WORDS, chain_tree, odd_trees, random_tree, trees
+from strategies import WORDS, chain_tree, odd_trees, trees
 
 from graphsent.errors import DataError
 from graphsent.graphs import batch, constituency_batch, constituency_graph, fields
-from graphsent.trees import Tree, TreeError, read_trees
-from graphsent.vocabulary import Vocabulary
+from graphsent.trees import Tree, TreeError
 
 SENTENCE = "(3 (2 a) (3 (3 lovely) (2 film)))"
 VOCAB = {word: number for number, word in enumerate(WORDS)}
@@ -157,32 +154,3 @@ def test_very_deep_trees(direction):
     graph = constituency_batch([chain_tree(10_000), tree()], direction)
     assert graph.ndata["depth"].max() == 10_000 + (direction == "sibling")
     assert graph.batch_size == 2
-
-
-@every_direction
-def test_speed(direction):
-    """Far below what an idle machine does, far above what a loop over nodes would."""
-    rng = random.Random(0)
-    forest = [random_tree(rng, 19) for _ in range(256)]
-    constituency_batch(forest, direction, VOCAB)
-    seconds = []
-    for _ in range(5):
-        start = time.process_time()
-        constituency_batch(forest, direction, VOCAB)
-        seconds.append(time.process_time() - start)
-    assert len(forest) / min(seconds) > 10_000
-
-
-@pytest.mark.data
-@every_direction
-@pytest.mark.parametrize("batch_size", [25, 256])
-def test_speed_on_sst(direction, batch_size, data_dir):
-    forest = read_trees(data_dir / "sst" / "dev.txt")
-    vocab = Vocabulary.from_trees(forest)
-    seconds = []
-    for _ in range(3):
-        start = time.process_time()
-        for first in range(0, len(forest), batch_size):
-            constituency_batch(forest[first : first + batch_size], direction, vocab)
-        seconds.append(time.process_time() - start)
-    assert len(forest) / min(seconds) > 10_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -83,12 +82,6 @@ def test_sst_tokens_with_no_break_spaces(sst):
 def test_sst_round_trip(sst, data_dir):
     text = (data_dir / "sst" / "dev.txt").read_text(encoding="utf-8")
     assert "".join(f"{tree}\n" for tree in sst["dev"]) == text
-
-
-def test_sst_is_read_fast(data_dir):
-    start = time.process_time()
-    read_trees(data_dir / "sst" / "train.txt")
-    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize(("empty_nodes", "num_words"), [("drop", 37831), ("token", 37843)])

@@ -1,0 +1,103 @@
+"""How fast trees are read, and made into graphs.
+
+    python benchmarks/reading.py --data-dir DATA [--json FILE]
+
+Reads ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) under the data directory and
+prints a Markdown table: median and range over the rounds, wall clock, one thread. The ways to build
+graphs take turns within a round, so that their ratios hold on a machine that others use, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from graphsent.graphs import DIRECTIONS, batch, constituency_batch, constituency_graph
+from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.trees import Tree, read_trees
+from graphsent.vocabulary import Vocabulary
+
+FILES = ("sst/train.txt", "sentiment/train.txt")
+BATCH_SIZES = (25, 256)
+
+
+def find_file(data_dir: Path) -> Path:
+    """The first of FILES that is there."""
+    for name in FILES:
+        if (data_dir / name).is_file():
+            return data_dir / name
+    raise SystemExit(f"error: no {' or '.join(FILES)} in {data_dir}")
+
+
+def batches(trees: Sequence[Tree], size: int) -> Iterator[Sequence[Tree]]:
+    """The trees in batches of ``size``."""
+    for first in range(0, len(trees), size):
+        yield trees[first : first + size]
+
+
+def contenders(path: Path, trees: list[Tree]) -> dict[str, Callable[[], None]]:
+    """What is timed, by name: each handles all trees once."""
+    vocab = Vocabulary.from_trees(trees)
+
+    def build(direction: str, size: int) -> None:
+        for part in batches(trees, size):
+            constituency_batch(part, direction, vocab)
+
+    def build_one_by_one(size: int) -> None:
+        for part in batches(trees, size):
+            batch([constituency_graph(tree, "bottom_up", vocab) for tree in part])
+
+    runs: dict[str, Callable[[], None]] = {"read the file": lambda: read_trees(path)}
+    for size in BATCH_SIZES:
+        for direction in DIRECTIONS:
+            runs[f"{direction}, batch {size}"] = lambda d=direction, n=size: build(d, n)
+        runs[f"one graph a tree, batch {size}"] = lambda n=size: build_one_by_one(n)
+    return runs
+
+
+def measure(runs: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each run in each round, after a round that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds + 1):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            if number:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    path = find_file(resolve_data_dir(arguments.data_dir))
+    trees = read_trees(path)
+    seconds = measure(contenders(path, trees), arguments.rounds)
+
+    corpus = f"{path.parent.name}/{path.name}"
+    print(f"{len(trees)} trees of {corpus}, {platform.machine()}, one thread\n")
+    print("| | seconds (min - max) | trees/s |\n| --- | --- | --- |")
+    for name, times in seconds.items():
+        median = statistics.median(times)
+        print(
+            f"| {name} | {median:.3f} ({min(times):.3f} - {max(times):.3f}) "
+            f"| {len(trees) / median:,.0f} |"
+        )
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"trees": len(trees), "seconds": seconds}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
