@@ -162,7 +162,7 @@ class LexicalizedTreeLSTM(SlottedCell):
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         i, _, g, o = x.chunk(4, -1)
-        b_i, _, _, b_g, b_o = self.U.bias.chunk(5)
+        b_i, _, _, b_g, b_o = self.U.bias.to(x.dtype).chunk(5)
         c = torch.sigmoid(i + b_i) * torch.tanh(g + b_g)
         peephole = self.V_o(c) if self.leaf_peephole else 0
         return torch.sigmoid(o + b_o + peephole) * torch.tanh(c), c

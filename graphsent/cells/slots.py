@@ -78,6 +78,11 @@ class SlottedCell(TreeCell):
         )
 
     def _check_slots(self, graph: dgl.DGLGraph, slots: Tensor) -> None:
+        if slots.dim() != 1 or slots.is_floating_point():
+            raise CellError(
+                f"expected edge data {self.slot_name!r} of shape (num_edges,) and integer dtype, "
+                f"got {tuple(slots.shape)} and {slots.dtype}"
+            )
         nodes = graph.edges()[1]
         wrong = (slots < 0) | (slots >= self.num_slots)
         if wrong.any():
@@ -90,10 +95,11 @@ class SlottedCell(TreeCell):
             )
         taken = torch.bincount(nodes * self.num_slots + slots)
         if (taken > 1).any():
-            node, slot = divmod(int((taken > 1).nonzero()[0]), self.num_slots)
+            first = int((taken > 1).nonzero()[0])
+            node, slot = divmod(first, self.num_slots)
             raise CellError(
                 f"{type(self).__name__} takes {self.predecessors} that differ in "
-                f"{self.slot_name}, got {int(taken.max())} with {slot} at "
+                f"{self.slot_name}, got {int(taken[first])} with {slot} at "
                 f"{describe_node(graph, node)}"
             )
 

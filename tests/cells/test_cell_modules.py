@@ -1,0 +1,133 @@
+"""The cells behave as torch modules should."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from cell_contract import IN_FEATS, cells_where, each_cell
+from torch.utils.checkpoint import checkpoint
+
+
+@pytest.fixture
+def case(row):
+    structure = row.small_structure()
+    feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64)
+    return row.cell(), structure.graph(), feat, row.arguments(structure)
+
+
+@each_cell
+def test_float32_and_bfloat16(row, case):
+    cell, graph, feat, arguments = case
+    exact = cell(graph, feat, **arguments)
+    for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.3)):
+        cell = cell.to(dtype)
+        narrow = {name: value.to(dtype) for name, value in arguments.items()}
+        h = cell(graph, feat.to(dtype), **narrow)
+        assert h.dtype == dtype
+        torch.testing.assert_close(h.double(), exact, rtol=0, atol=tolerance)
+        h.sum().backward()
+        assert all(p.grad is None or p.grad.dtype == dtype for p in cell.parameters())
+        cell.zero_grad()
+
+
+@each_cell
+def test_autocast(row, case):
+    cell, graph, feat, arguments = case
+    exact = cell(graph, feat, **arguments)
+    cell, arguments = cell.float(), {name: value.float() for name, value in arguments.items()}
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        h = cell(graph, feat.float(), **arguments)
+    torch.testing.assert_close(h.double(), exact, rtol=0, atol=0.3)
+
+
+@each_cell
+def test_no_grad_and_eval(row, case):
+    cell, graph, feat, arguments = case
+    expected = cell(graph, feat, **arguments)
+    with torch.no_grad():
+        h = cell(graph, feat, **arguments)
+    assert not h.requires_grad
+    assert torch.equal(h, expected)
+    with torch.inference_mode():
+        assert torch.equal(cell.eval()(graph, feat, **arguments), expected)
+
+
+@each_cell
+def test_functional_call(row, case):
+    cell, graph, feat, arguments = case
+    other = row.cell()
+    weights = {name: value.detach() for name, value in other.named_parameters()}
+    h = torch.func.functional_call(cell, weights, (graph, feat), arguments)
+    assert torch.equal(h, other(graph, feat, **arguments))
+    assert not torch.equal(h, cell(graph, feat, **arguments))
+
+
+@each_cell
+def test_copies_and_state_dicts(row, case):
+    cell, graph, feat, arguments = case
+    expected = cell(graph, feat, **arguments)
+    loaded = row.build().double()
+    loaded.load_state_dict(cell.state_dict())
+    file = io.BytesIO()
+    torch.save(cell.state_dict(), file)
+    file.seek(0)
+    saved = row.build().double()
+    saved.load_state_dict(torch.load(file))
+    for twin in (copy.deepcopy(cell), pickle.loads(pickle.dumps(cell)), loaded, saved):
+        assert torch.equal(twin(graph, feat, **arguments), expected)
+        assert repr(twin) == repr(cell)
+
+
+@each_cell
+def test_checkpoint(row, case):
+    cell, graph, feat, arguments = case
+    feat.requires_grad_()
+    cell(graph, feat, **arguments).square().sum().backward()
+    expected, feat.grad = feat.grad, None
+    h = checkpoint(cell, graph, feat, use_reentrant=False, **arguments)
+    h.square().sum().backward()
+    torch.testing.assert_close(feat.grad, expected, rtol=0, atol=1e-12)
+
+
+@each_cell
+def test_reset_draws_all_matrices_anew(row):
+    cell = row.build()
+    fresh = {name: value.clone() for name, value in cell.state_dict().items()}
+    for parameter in cell.parameters():
+        torch.nn.init.constant_(parameter, 7.0)
+    cell.reset_parameters()
+    for name, value in cell.state_dict().items():
+        assert not value.eq(7.0).any(), name
+        if value.dim() > 1:
+            assert not torch.equal(value, fresh[name]), name
+    torch.manual_seed(0)
+    first = row.build().state_dict()
+    torch.manual_seed(0)
+    assert all(torch.equal(value, first[name]) for name, value in row.build().state_dict().items())
+
+
+@each_cell
+def test_every_parameter_is_used(row, case):
+    cell, graph, feat, arguments = case
+    cell(graph, feat, **arguments).square().sum().backward()
+    assert all(p.grad is not None and p.grad.ne(0).any() for p in cell.parameters())
+
+
+@each_cell
+def test_repr_gives_the_sizes_and_options(row):
+    text = repr(row.build()).replace("\n", " ")
+    assert str(IN_FEATS) in text
+    for name in ("gate_output", "leaf_peephole", "td_share_input"):
+        options = {**row.options, **({"td_share_input": False} if "unshared" in row.name else {})}
+        if name in options:
+            assert f"{name}={options[name]}" in text
+
+
+@cells_where(lambda row: row.name.endswith("lstm"))
+def test_cell_states_come_on_request(row, case):
+    cell, graph, feat, arguments = case
+    h, c = cell(graph, feat, return_cell=True, **arguments)
+    assert h.shape == c.shape == (len(feat), cell.out_feats)
+    assert torch.equal(cell(graph, feat, **arguments), h)

@@ -1,0 +1,106 @@
+"""Every cell agrees with its recursion, in values and in all gradients."""
+
+import random
+
+import pytest
+import torch
+from cell_contract import IN_FEATS, Row, cells_where, each_cell
+from cell_structures import Structure, join, random_dag
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphsent._dgl import dgl
+
+TOLERANCE = 1e-10
+
+
+def gradients(states, cell, inputs):
+    """Gradients of a fixed random sum of all states by the inputs and all parameters."""
+    generator = torch.Generator().manual_seed(1)
+    loss = sum(
+        (torch.randn(part.shape, generator=generator, dtype=part.dtype) * part).sum()
+        for part in states
+    )
+    targets = [*inputs, *cell.parameters()]
+    return torch.autograd.grad(loss, targets, allow_unused=True, materialize_grads=True)
+
+
+def largest_difference(first, second):
+    return max((a - b).detach().abs().max().item() for a, b in zip(first, second, strict=True))
+
+
+def initial_state(cell, num_nodes):
+    parts = len(getattr(cell, "state_names", ("h", "c")))
+    shape = (num_nodes, cell.hidden_feats)
+    return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for _ in range(parts)]
+
+
+def compare(row: Row, structure: Structure, graph: dgl.DGLGraph, initial: bool = False):
+    """The largest differences in values and in gradients."""
+    cell = row.cell()
+    shape = (structure.num_nodes, IN_FEATS)
+    feat = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    arguments = {name: value.requires_grad_() for name, value in row.arguments(structure).items()}
+    state = initial_state(cell, structure.num_nodes) if initial else []
+    before = list(zip(*state, strict=True)) if initial else None
+    expected = row.states(cell, structure, feat, before, **arguments)
+    if initial:
+        arguments["initial_state"] = state if len(state) > 1 else state[0]
+    found = row.run_graph(cell, graph, feat, **arguments)
+    inputs = [feat, *state, *(arguments[name] for name in arguments if name == "query")]
+    return (
+        largest_difference(found, expected),
+        largest_difference(gradients(found, cell, inputs), gradients(expected, cell, inputs)),
+    )
+
+
+def assert_equal(row: Row, structure: Structure, graph: dgl.DGLGraph, initial: bool = False):
+    values, grads = compare(row, structure, graph, initial)
+    assert values < TOLERANCE
+    assert grads < TOLERANCE
+
+
+@each_cell
+def test_all_kinds_of_trees_in_one_batch(row):
+    members = row.every_structure()
+    assert_equal(row, join(members), dgl.batch([member.graph() for member in members]))
+
+
+@each_cell
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_random_trees(row, data):
+    members = data.draw(row.structures())
+    structure = join(members)
+    order = data.draw(st.permutations(range(len(structure.edges))))
+    assert_equal(row, structure, structure.graph(order))
+
+
+@cells_where(lambda row: row.max_degree > 0)
+@pytest.mark.parametrize("seed", range(3))
+def test_directed_acyclic_graphs(row, seed):
+    structure = random_dag(random.Random(seed), 25, row.max_degree)
+    order = random.Random(seed).sample(range(len(structure.edges)), len(structure.edges))
+    assert_equal(row, structure, structure.graph(order))
+
+
+@cells_where(lambda row: row.initial and row.name != "head_words")
+def test_initial_states(row):
+    members = row.every_structure()
+    structure = join(members)
+    assert_equal(row, structure, structure.graph(), initial=True)
+
+
+@each_cell
+def test_gradcheck(row):
+    structure = row.small_structure()
+    cell = row.cell()
+    graph, arguments = structure.graph(), row.arguments(structure)
+    names = [name for name, _ in cell.named_parameters()]
+
+    def states(feat, *parameters):
+        weights = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(cell, weights, (graph, feat), arguments)
+
+    feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(states, (feat, *cell.parameters()), fast_mode=True)
