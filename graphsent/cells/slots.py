@@ -58,14 +58,14 @@ class SlottedCell(TreeCell):
 
     def check_structure(self, graph: dgl.DGLGraph) -> None:
         """Raises a CellError if a node has too many predecessors, or two in one slot."""
+        if self.needs_slots and self.slot_name not in graph.edata:
+            raise CellError(
+                f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
+            )
         too_many = graph.in_degrees() > self.max_degree
         self.check_degrees(graph, too_many, f"at most {self.max_degree}")
         if self.slot_name in graph.edata:
             self._check_slots(graph, graph.edata[self.slot_name])
-        elif self.needs_slots:
-            raise CellError(
-                f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
-            )
 
     def check_degrees(self, graph: dgl.DGLGraph, wrong: Tensor, valid: str) -> None:
         """Raises a CellError that names the first node that ``wrong`` marks."""

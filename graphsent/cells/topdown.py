@@ -60,7 +60,7 @@ class TopDownTreeLSTM(SlottedCell):
     """
 
     needs_slots = True
-    predecessors = "parents"
+    predecessors = "parent"
     remedy = ""
 
     def __init__(self, in_feats: int, hidden_feats: int, *, td_share_input: bool = True) -> None:

@@ -1,0 +1,80 @@
+"""The drop-in for ``dgl.prop_nodes_topo``."""
+
+import re
+import warnings
+
+import pytest
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.propagation import ENGINES, PropagationError, prop_nodes_topo, resolve_engine
+
+
+def diamond() -> dgl.DGLGraph:
+    """0 -> 1, 2 -> 3 -> 4, and a node 5 of its own."""
+    graph = dgl.graph(([0, 0, 1, 2, 3], [1, 2, 3, 3, 4]), num_nodes=6)
+    graph.ndata["h"] = torch.arange(1.0, 7.0).unsqueeze(1)
+    return graph
+
+
+def message(edges):
+    return {"m": 2 * edges.src["h"]}
+
+
+def reduce(nodes):
+    return {"h": nodes.mailbox["m"].sum(1) + nodes.data["h"]}
+
+
+def apply(nodes):
+    return {"h": nodes.data["h"] + 0.5}
+
+
+def test_every_node_comes_after_those_before_it():
+    graph = diamond()
+    prop_nodes_topo(graph, message, reduce)
+    # 1; 2 + 2 * 1; 3 + 2 * 1; 4 + 2 * (4 + 5); 5 + 2 * 22; 6
+    assert graph.ndata["h"].squeeze(1).tolist() == [1, 4, 5, 22, 49, 6]
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        (dgl.function.copy_u("h", "m"), dgl.function.sum("m", "h")),
+        (message, dgl.function.max("m", "h")),
+        (dgl.function.copy_u("h", "m"), reduce),
+        (message, reduce),
+    ],
+)
+@pytest.mark.parametrize("apply_node_func", [None, apply])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_it_does_what_dgl_does(functions, apply_node_func, reverse):
+    ours, theirs = diamond(), diamond()
+    prop_nodes_topo(ours, *functions, reverse, apply_node_func)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dgl.prop_nodes_topo(theirs, *functions, reverse, apply_node_func)
+    assert ours.ndata.keys() == theirs.ndata.keys()
+    assert torch.equal(ours.ndata["h"], theirs.ndata["h"])
+
+
+def test_cycles():
+    graph = dgl.graph(([0, 1, 2], [1, 2, 1]))
+    graph.ndata["h"] = torch.zeros(3, 1)
+    expected = "expected an acyclic graph, got one with a cycle among its 3 nodes"
+    with pytest.raises(PropagationError, match=re.escape(expected)):
+        prop_nodes_topo(graph, message, reduce)
+
+
+def test_other_errors_pass():
+    def wrong(nodes):
+        raise dgl.DGLError("not this one")
+
+    with pytest.raises(dgl.DGLError, match="not this one"):
+        prop_nodes_topo(diamond(), message, wrong)
+
+
+def test_engines():
+    assert {resolve_engine(engine) for engine in ENGINES} == {"dgl"}
+    expected = "unknown engine 'fast': expected one of 'auto', 'dgl'"
+    with pytest.raises(PropagationError, match=re.escape(expected)):
+        resolve_engine("fast")
