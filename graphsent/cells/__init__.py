@@ -1,20 +1,25 @@
 """Recursive cells of the papers, as DGL message, reduce and apply functions.
 
-==========================  =======================================  ==========================
-cell                        graph (edges)                            nodes may have
-==========================  =======================================  ==========================
-:class:`RecursiveCell`      acyclic (child to parent)                at most N ordered children
-:class:`NaryTreeLSTM`       acyclic (child to parent)                at most N ordered children
-:class:`ChildSumTreeLSTM`   acyclic (child to parent)                any number of children
-:class:`ChildSumTreeGRU`    acyclic (child to parent)                any number of children
-:class:`AttentiveTreeLSTM`  acyclic (child to parent)                any number of children
-:class:`AttentiveTreeGRU`   acyclic (child to parent)                any number of children
-:class:`HeadLexicalizer`    acyclic (child to parent)                two children or none
-:class:`LexicalizedTreeLSTM`  acyclic (child to parent)              two children or none
-:class:`TopDownTreeLSTM`    trees (parent to child)                  at most two children
-:class:`BiTreeLSTM`         trees (child to parent)                  two children or none
-:class:`TreeNet`            sibling graphs                           any number of children
-==========================  =======================================  ==========================
+============================  ========================  =================================
+cell                          graph                     a node has
+============================  ========================  =================================
+:class:`RecursiveCell`        acyclic, child to parent  at most N ordered children
+:class:`NaryTreeLSTM`         acyclic, child to parent  at most N ordered children
+:class:`ChildSumTreeLSTM`     acyclic, child to parent  any number of children
+:class:`ChildSumTreeGRU`      acyclic, child to parent  any number of children
+:class:`AttentiveTreeLSTM`    acyclic, child to parent  any number of children
+:class:`AttentiveTreeGRU`     acyclic, child to parent  any number of children
+:class:`HeadLexicalizer`      acyclic, child to parent  two ordered children or none
+:class:`LexicalizedTreeLSTM`  acyclic, child to parent  two ordered children or none [1]_
+:class:`TopDownTreeLSTM`      trees, parent to child    at most two ordered children
+:class:`BiTreeLSTM`           trees, child to parent    two ordered children or none [1]_
+:class:`TreeNet`              sibling graphs            any number of children
+============================  ========================  =================================
+
+.. [1] At most two with ``lexicalized=False``.
+
+An acyclic graph may be any: a node may have several successors, and need not be part of a tree.
+Ordered children, and the sides of a parent, are told apart by edge data ``child_index``.
 """
 
 from graphsent.cells.attention import ChildAttention

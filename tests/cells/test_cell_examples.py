@@ -18,13 +18,11 @@ def test_examples(name):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in cells.__all__ if name.startswith("Tree") is False]
-)
-def test_every_cell_has_one(name):
-    thing = getattr(cells, name)
-    if isinstance(thing, type) and issubclass(thing, cells.TreeCell) and name != "SlottedCell":
-        assert ">>>" in thing.__doc__
+def test_every_cell_has_one():
+    for name in set(cells.__all__) - {"TreeCell", "SlottedCell"}:
+        kind = getattr(cells, name)
+        if issubclass(kind, (cells.TreeCell, cells.BiTreeLSTM)):
+            assert ">>>" in kind.__doc__, name
 
 
 def test_edge_data_are_those_of_our_graphs():
