@@ -1,0 +1,34 @@
+"""Judging a model on a split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from graphsent.models import Model
+from graphsent.models.inference import evaluating
+from graphsent.tasks import Task
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Model, task: Task, examples: Sequence[Any], batch_size: int = 256
+) -> dict[str, float]:
+    """The task's metrics of a model, by name, as fractions of one where they are accuracies.
+
+    Args:
+        model: Any model whose ``collate`` reads the examples; left in the mode it was in.
+        task: Gives the metrics.
+        examples: One split.
+        batch_size: How many examples are computed at once.
+    """
+    device = next(model.parameters()).device
+    metrics = task.metrics().to(device)
+    with evaluating(model), torch.no_grad():
+        for begin in range(0, len(examples), batch_size):
+            batch = model.collate(examples[begin : begin + batch_size]).to(device)
+            metrics.update(model(batch), batch)
+    return {name: float(value) for name, value in metrics.compute().items()}

@@ -1,0 +1,96 @@
+"""Training of any model as a Lightning module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from pytorch_lightning import LightningModule
+from torch.nn import functional
+from torch.optim import Optimizer
+
+from graphsent.models import Model
+from graphsent.tasks import Task
+from graphsent.training.data import epoch_seed
+from graphsent.training.optimizers import build_optimizers
+from graphsent.training.options import TrainingOptions
+
+__all__ = ["TrainingModule", "classification_loss"]
+
+_UNLABELLED = -1
+
+
+def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
+    r"""Cross-entropy of labelled units, a mean over sentences of sums over their units.
+
+    .. math::
+        J = -\frac{1}{B} \sum_{t\,:\,y_t \ge 0} \log \mathrm{softmax}(z_t)_{y_t}
+
+    The division is by the number of sentences, not of nodes, as in the code of Tai et al. 2015.
+
+    Args:
+        logits: (num_units, num_classes).
+        batch: Has ``labels`` (num_units,) int64, -1 where unlabelled, and ``roots`` (batch_size,).
+        nodes: ``"all"`` units, or only the ``"root"`` ones.
+    """
+    labels = batch.labels
+    if nodes == "root":
+        logits, labels = logits[batch.roots], labels[batch.roots]
+    total = functional.cross_entropy(logits, labels, ignore_index=_UNLABELLED, reduction="sum")
+    return total / len(batch.roots)
+
+
+class TrainingModule(LightningModule):
+    """Trains a model on a task; logs ``loss`` and the task's metrics on dev.
+
+    Args:
+        model: The model, whose parameters are changed.
+        task: Gives the metrics.
+        options: Optimizers, loss and seed.
+    """
+
+    # There may be two optimizers, which Lightning leaves to the step.
+    automatic_optimization = False
+
+    def __init__(self, model: Model, task: Task, options: TrainingOptions) -> None:
+        super().__init__()
+        self.model = model
+        self.options = options
+        self.metrics = task.metrics()
+
+    def configure_optimizers(self) -> list[Optimizer]:
+        """One optimizer, or two if the word vectors have their own."""
+        return build_optimizers(self.model, self.options)
+
+    def on_train_epoch_start(self) -> None:
+        """Makes what the epoch draws (dropout) independent of the epochs before."""
+        torch.manual_seed(epoch_seed(self.options.seed, self.current_epoch))
+
+    def training_step(self, batch: Any, batch_idx: int) -> None:
+        """One step of every optimizer."""
+        optimizers = self.optimizers()
+        optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
+        loss = classification_loss(self.model(batch), batch, self.options.loss_nodes)
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        self.manual_backward(loss)
+        for optimizer in optimizers:
+            optimizer.step()
+        self.log(
+            "loss",
+            loss.detach(),
+            on_step=False,
+            on_epoch=True,
+            prog_bar=True,
+            batch_size=len(batch.roots),
+        )
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Adds a batch to the metrics."""
+        self.metrics.update(self.model(batch), batch)
+
+    def on_validation_epoch_end(self) -> None:
+        """Logs the metrics of the whole split as ``dev_...``."""
+        values = {f"dev_{name}": value for name, value in self.metrics.compute().items()}
+        self.metrics.reset()
+        self.log_dict(values, prog_bar=True)

@@ -1,0 +1,72 @@
+"""The settings of a training run: the only source of their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from graphsent.errors import DataError
+
+__all__ = ["TrainingOptions"]
+
+
+def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> Any:
+    return field(default=default, metadata={"help": text, "choices": choices})
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a model is trained; the defaults are those of Tai et al. 2015 for sentiment.
+
+    The help text of each field is also that of the command line.
+
+    Raises:
+        DataError: A value is out of range, or not among the choices.
+    """
+
+    epochs: int = _option(10, "Passes over the training data.")
+    batch_size: int = _option(25, "Sentences a step.")
+    optimizer: str = _option(
+        "adagrad", "Optimizer of all weights but the word vectors.", ("adagrad", "adadelta", "adam")
+    )
+    lr: float = _option(0.05, "Learning rate of that optimizer.")
+    embedding_optimizer: str = _option(
+        "sgd",
+        "Optimizer of the word vectors: plain SGD, or the same as for the rest.",
+        ("sgd", "same"),
+    )
+    embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 keeps them fixed.")
+    weight_decay: float = _option(
+        1e-4, "L2: lambda of lambda/2 * |weights|^2, word vectors left out."
+    )
+    loss_nodes: str = _option(
+        "all", "Whether all labelled phrases or only sentences enter the loss.", ("all", "root")
+    )
+    patience: int = _option(
+        0, "Stop after so many epochs without a better dev figure; 0 never stops early."
+    )
+    seed: int = _option(0, "Seed of everything random.")
+    device: str = _option("auto", "cpu, cuda, cuda:1, ...; auto takes a GPU if there is one.")
+    num_threads: int = _option(0, "Threads of torch on the CPU; 0 leaves torch's own choice.")
+
+    def __post_init__(self) -> None:
+        """Checks all values."""
+        for name in ("epochs", "batch_size"):
+            self._require(name, getattr(self, name) >= 1, "at least 1")
+        self._require("lr", self.lr > 0, "a positive number")
+        for name in ("embedding_lr", "weight_decay", "patience", "num_threads", "seed"):
+            self._require(name, getattr(self, name) >= 0, "no negative number")
+        for option in fields(self):
+            choices = option.metadata["choices"]
+            if choices is not None:
+                valid = "one of " + ", ".join(choices)
+                self._require(option.name, getattr(self, option.name) in choices, valid)
+
+    def _require(self, name: str, holds: bool, expected: str) -> None:
+        if not holds:
+            raise DataError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings by name."""
+        return asdict(self)
