@@ -66,13 +66,22 @@ class TreeDataModule(LightningDataModule):
 
     def train_dataloader(self) -> DataLoader:
         """Shuffled batches of training examples."""
+        # Lightning asks for the first batch of a resumed run before it sets the epoch.
+        self._sampler.set_epoch(self.trainer.current_epoch if self.trainer else 0)
         return DataLoader(
-            self._train, self._batch_size, sampler=self._sampler, collate_fn=self._collate
+            self._train,
+            self._batch_size,
+            sampler=self._sampler,
+            collate_fn=self._collate,
+            # A loader draws a number from its generator: not from the one that dropout uses.
+            generator=torch.Generator(),
         )
 
     def val_dataloader(self) -> DataLoader:
         """Dev examples in their order."""
-        return DataLoader(self._dev, _EVALUATION_BATCH, collate_fn=self._collate)
+        return DataLoader(
+            self._dev, _EVALUATION_BATCH, collate_fn=self._collate, generator=torch.Generator()
+        )
 
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int

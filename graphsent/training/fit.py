@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -91,10 +91,8 @@ def _callbacks(keeper: EpochKeeper, task: Task, options: TrainingOptions) -> lis
 
 def _loggers(run: RunDirectory) -> list[Logger]:
     loggers: list[Logger] = [CSVLogger(run.path, name="logs", version="csv")]
-    try:
+    with suppress(ModuleNotFoundError):  # tensorboard is optional
         loggers.append(TensorBoardLogger(run.path, name="logs", version="tensorboard"))
-    except ModuleNotFoundError:
-        pass  # tensorboard is optional
     return loggers
 
 
