@@ -44,11 +44,13 @@ class TreeCell(nn.Module):
         state_names: node data that hold the parts of the state; ``h`` is the first.
         input_names: node data that :meth:`start` and :meth:`combine` are given, in their order.
         edge_names: edge data that the message function reads where the graph has them.
+        no_initial_state: why there cannot be initial states; empty if there can.
     """
 
     state_names: tuple[str, ...] = ("h", "c")
     input_names: tuple[str, ...] = ("x",)
     edge_names: tuple[str, ...] = ()
+    no_initial_state: str = ""
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
@@ -138,6 +140,9 @@ class TreeCell(nn.Module):
         inputs = {"x": x, _LEAF: graph.in_degrees() == 0}
         inputs.update(dict.fromkeys(self.state_names, zeros))
         if initial_state is not None:
+            if self.no_initial_state:
+                name = type(self).__name__
+                raise CellError(f"{name} takes no initial_state: {self.no_initial_state}")
             state = (initial_state,) if isinstance(initial_state, Tensor) else tuple(initial_state)
             check_initial_state(state, self.state_names, zeros)
             initial_names = [_INITIAL + name for name in self.state_names]

@@ -43,6 +43,7 @@ class HeadLexicalizer(SlottedCell):
     """
 
     state_names = ("h",)
+    no_initial_state = "a leaf is its own head"
     remedy = ": collapse unary nodes and binarize the trees"
 
     def __init__(self, in_feats: int) -> None:

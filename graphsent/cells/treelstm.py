@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from graphsent._dgl import dgl
 from graphsent.cells.base import State, TreeCell
-from graphsent.cells.errors import CellError
 from graphsent.cells.gates import lstm_state, uniform_
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
@@ -192,6 +188,8 @@ class NaryTreeLSTM(SlottedCell):
         super().__init__(in_feats, hidden_feats, num_children)
         check_choice("leaf", leaf, ("gated", "affine"))
         self.leaf = leaf
+        if leaf == "affine":
+            self.no_initial_state = "affine leaves have no term for it"
         self.gate_output = gate_output
         self.forget_bias = forget_bias
         self.num_updates = 3 if gate_output else 2
@@ -220,17 +218,6 @@ class NaryTreeLSTM(SlottedCell):
             nn.init.zeros_(self.U.bias)
             forget_bias = self.U.bias[-self.num_children * self.hidden_feats :]
         nn.init.constant_(forget_bias, self.forget_bias)
-
-    def node_inputs(
-        self,
-        graph: dgl.DGLGraph,
-        feat: Tensor,
-        initial_state: Tensor | Sequence[Tensor] | None = None,
-    ) -> dict[str, Tensor]:
-        """As for any cell; affine leaves have no predecessor that could have a state."""
-        if initial_state is not None and self.leaf == "affine":
-            raise CellError('initial_state needs leaf="gated": affine leaves have no such term')
-        return super().node_inputs(graph, feat, initial_state)
 
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to i, o, u, f (affine leaves: c, o), side by side in (num_nodes, ...)."""

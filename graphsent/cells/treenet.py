@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from graphsent._dgl import dgl
 from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.gates import lstm_state, uniform_
@@ -130,6 +127,7 @@ class TreeNet(SlottedCell):
     predecessors = "predecessors"
     remedy = ": build the graph with direction 'sibling'"
     edge_names = (KIND,)
+    no_initial_state = "tokens have no predecessor"
 
     def __init__(
         self,
@@ -157,17 +155,6 @@ class TreeNet(SlottedCell):
         for module in (*self.encoder.modules(), *self.compositor.modules()):
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
-
-    def prepare(
-        self,
-        graph: dgl.DGLGraph,
-        feat: Tensor,
-        initial_state: Tensor | Sequence[Tensor] | None = None,
-    ) -> dict[str, Tensor]:
-        """The node data that the DGL functions read."""
-        if initial_state is not None:
-            raise CellError("TreeNet takes no initial_state: tokens have no predecessor")
-        return super().prepare(graph, feat)
 
     def project(self, feat: Tensor) -> Tensor:
         """The inputs as they are: only tokens are encoded."""

@@ -22,6 +22,8 @@ def check_graph(graph: dgl.DGLGraph) -> None:
 
 def check_feat(feat: Tensor, shape: tuple[int, int], parameter: Tensor | None) -> None:
     """Raises a CellError unless ``feat`` has this shape and the parameters' dtype."""
+    if not isinstance(feat, Tensor):
+        raise CellError(f"expected feat to be a tensor, got {type(feat).__name__}")
     if feat.dim() != 2 or tuple(feat.shape) != shape:
         raise CellError(
             f"expected feat of shape (num_nodes, in_feats) = {shape}, got {tuple(feat.shape)}"

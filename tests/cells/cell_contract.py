@@ -236,6 +236,7 @@ ROWS = [
         "head_words",
         lambda: cells.HeadLexicalizer(IN_FEATS),
         references.head_words,
+        initial=False,
         **_HEADS,
     ),
     _row("lexicalized_lstm", cells.LexicalizedTreeLSTM, references.lexicalized_tree_lstm, **_HEADS),

@@ -38,6 +38,8 @@ def test_features_of_another_shape_or_type(row):
         cell(graph, torch.randn(size, 4).double(), **arguments)
     with raises(f"{expected}({size},)"):
         cell(graph, torch.randn(size).double(), **arguments)
+    with raises("expected feat to be a tensor, got list"):
+        cell(graph, [[1.0] * 3] * size, **arguments)
     with raises("expected feat of the parameters' torch.float64, got torch.float32"):
         cell(graph, torch.randn(size, 3), **arguments)
     with raises("expected feat of the parameters' torch.float64, got torch.int64"):
@@ -53,7 +55,7 @@ def test_unknown_engines(row):
         row.cell()(structure.graph(), feat, engine="dlg", **row.arguments(structure))
 
 
-@cells_where(lambda row: row.initial and row.name != "head_words")
+@cells_where(lambda row: row.initial)
 def test_initial_states_of_another_shape(row):
     structure, cell = row.small_structure(), row.cell()
     feat = torch.randn(structure.num_nodes, 3).double()
@@ -76,8 +78,10 @@ def test_initial_states_of_another_shape(row):
 
 def test_cells_without_initial_state():
     zeros = torch.zeros(3, 4)
-    with raises('initial_state needs leaf="gated"'):
+    with raises("NaryTreeLSTM takes no initial_state: affine leaves have no term for it"):
         cells.NaryTreeLSTM(3, 4, leaf="affine")(PAIR.graph(), torch.ones(3, 3), (zeros, zeros))
+    with raises("HeadLexicalizer takes no initial_state: a leaf is its own head"):
+        cells.HeadLexicalizer(3)(PAIR.graph(), torch.ones(3, 3), torch.ones(3, 3))
     structure = sibling(chain_shape(0))
     with raises("TreeNet takes no initial_state"):
         cells.TreeNet(3, 4)(structure.graph(), torch.ones(2, 3), (zeros[:2], zeros[:2]))

@@ -84,7 +84,7 @@ def test_directed_acyclic_graphs(row, seed):
     assert_equal(row, structure, structure.graph(order))
 
 
-@cells_where(lambda row: row.initial and row.name != "head_words")
+@cells_where(lambda row: row.initial)
 def test_initial_states(row):
     members = row.every_structure()
     structure = join(members)
