@@ -1,0 +1,134 @@
+"""What every model has: a vocabulary, arguments to build it again, saving and loading, inference."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from graphsent.errors import ModelError
+from graphsent.models.storage import SavedModel, read_model, write_model
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["Model"]
+
+ModelType = TypeVar("ModelType", bound="Model")
+
+
+class Model(nn.Module, ABC):
+    """A sentence model.
+
+    A subclass has a ``name``, the one it is registered under, and a constructor that takes ``vocab``
+    and otherwise plain JSON values. The arguments of each call are kept, defaults included, so that
+    a saved model does not depend on later defaults.
+
+    Attributes:
+        name: Short name, stored with a saved model.
+        vocab: The words it knows.
+    """
+
+    name: str
+    vocab: Vocabulary
+    _arguments: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Model:
+        model = super().__new__(cls)
+        # Copying and unpickling call this without arguments and set the state afterwards.
+        call = inspect.signature(cls.__init__).bind_partial(model, *args, **kwargs)
+        call.apply_defaults()
+        _, *arguments = call.arguments.items()
+        object.__setattr__(model, "_arguments", dict(arguments))
+        return model
+
+    def __init__(self, vocab: Vocabulary) -> None:
+        super().__init__()
+        if not isinstance(vocab, Vocabulary):
+            raise ModelError(f"expected a Vocabulary as vocab, got {type(vocab).__name__}")
+        self.vocab = vocab
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The constructor's arguments except ``vocab``."""
+        return {name: value for name, value in self._arguments.items() if name != "vocab"}
+
+    @abstractmethod
+    def collate(self, trees: Iterable[Any]) -> NamedTuple:
+        """The batch of some trees: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
+
+    @abstractmethod
+    def forward(self, batch: Any) -> torch.Tensor:
+        """The logits of every unit of a batch, (num_units, num_classes)."""
+
+    @abstractmethod
+    def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any]:
+        """The prediction for each tree, in the order given."""
+
+    @abstractmethod
+    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
+        """The vector of each sentence, (num_trees, features) float32, in the order given."""
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Writes the model to a directory: ``config.json``, ``vocabulary.json``, ``model.safetensors``.
+
+        The directory appears complete or not at all; a model that is there is replaced.
+
+        Raises:
+            ModelError: The directory holds something else, or an argument is no JSON value.
+        """
+        state = self.state_dict()
+        write_model(directory, SavedModel(self.name, self.config, self.vocab, state))
+
+    @classmethod
+    def from_pretrained(cls: type[ModelType], directory: str | os.PathLike[str]) -> ModelType:
+        """Reads a model of this class, on the CPU, in evaluation mode.
+
+        Raises:
+            ModelError: The directory is no saved model, is damaged, or holds another kind of model.
+        """
+        return cls.from_saved(read_model(directory), directory)
+
+    @classmethod
+    def from_saved(
+        cls: type[ModelType], saved: SavedModel, directory: str | os.PathLike[str]
+    ) -> ModelType:
+        """Builds the model that ``read_model(directory)`` gave; errors as :meth:`from_pretrained`."""
+        if saved.name != cls.name:
+            raise ModelError(
+                f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
+            )
+        try:
+            model = cls(saved.vocab, **saved.arguments)
+        except (TypeError, ModelError) as error:
+            raise ModelError(f"{directory}: wrong arguments of {cls.__name__}: {error}") from None
+        _check_tensors(model.state_dict(), saved.tensors, directory)
+        for tensor in saved.tensors.values():
+            if tensor.is_floating_point():
+                model.to(tensor.dtype)
+                break
+        model.load_state_dict(saved.tensors)
+        return model.eval()
+
+
+def _check_tensors(
+    expected: Mapping[str, torch.Tensor],
+    found: Mapping[str, torch.Tensor],
+    directory: str | os.PathLike[str],
+) -> None:
+    lacking = sorted(expected.keys() - found.keys())
+    if lacking:
+        raise ModelError(f"{directory}: the parameter {lacking[0]!r} of its config is missing")
+    foreign = sorted(found.keys() - expected.keys())
+    if foreign:
+        raise ModelError(f"{directory}: the parameter {foreign[0]!r} does not fit its config")
+    for name, tensor in expected.items():
+        if found[name].shape != tensor.shape:
+            raise ModelError(
+                f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but its "
+                f"config and vocabulary ask for {tuple(tensor.shape)}"
+            )

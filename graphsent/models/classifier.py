@@ -1,0 +1,188 @@
+"""What models have in common that classify every node of a tree."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from graphsent.errors import ModelError
+from graphsent.graphs import LABEL, constituency_batch, dependency_batch, root_nodes
+from graphsent.models.base import Model
+from graphsent.models.batch import TreeBatch
+from graphsent.models.embedding import WordEmbedding
+from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.inputs import as_trees
+from graphsent.models.prediction import Prediction
+from graphsent.models.shape import nodes_of_same_span
+from graphsent.trees import DependencyTree, Tree
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["TreeClassifier"]
+
+
+class TreeClassifier(Model):
+    r"""Base of models that turn each node of a tree into a vector, and that into a class.
+
+    .. math::
+        \hat p_t = \mathrm{softmax}(W^{(s)} h_t + b^{(s)})
+
+    where :math:`h_t`, under dropout, is the row of node :math:`t` in :meth:`node_states`.
+
+    Args:
+        vocab: The words the model knows; others share the vector of ``<unk>``.
+        num_classes: Number of classes.
+        embedding_dim: Length of a word vector.
+        num_features: Length of a node's vector.
+        dropout: Probability with which an element of a node's vector is dropped before the output.
+        embedding_dropout: The same for word vectors.
+        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        label_names: Names of the classes; by default their numbers.
+
+    Raises:
+        ModelError: A size is not positive, or there is not one name for each class.
+    """
+
+    label_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        num_classes: int,
+        *,
+        embedding_dim: int,
+        num_features: int,
+        dropout: float,
+        embedding_dropout: float,
+        sparse_embedding: bool,
+        label_names: Sequence[str] | None,
+    ) -> None:
+        super().__init__(vocab)
+        names = map(str, range(num_classes)) if label_names is None else label_names
+        self.label_names = tuple(names)
+        _check_sizes(
+            num_classes=num_classes, embedding_dim=embedding_dim, num_features=num_features
+        )
+        if len(self.label_names) != num_classes:
+            raise ModelError(
+                f"label_names: expected {num_classes} for as many classes, got {self.label_names}"
+            )
+        self.embedding = WordEmbedding(
+            len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(num_features, num_classes)
+
+    @abstractmethod
+    def node_states(self, batch: TreeBatch) -> torch.Tensor:
+        """The vector of each node, (num_nodes, num_features)."""
+
+    def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
+        """The tree as the model reads it: over the same words, with a node for each old span.
+
+        Raises:
+            ModelError: The model cannot read the tree.
+        """
+        return tree
+
+    def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
+        """Starts from given word vectors.
+
+        Args:
+            matrix: (len(vocab), embedding_dim), row i for word i of the vocabulary.
+
+        Raises:
+            ModelError: The matrix has another shape.
+        """
+        self.embedding.init_vectors(matrix)
+
+    def collate(self, trees: Iterable[Any]) -> TreeBatch:
+        """The batch of some trees; fit for a ``DataLoader``.
+
+        Labels that are decimal numbers are classes; all others count as unlabelled.
+
+        Args:
+            trees: See :func:`~graphsent.models.inputs.as_trees`.
+
+        Raises:
+            ModelError: Something is no tree or no tree for this model, or a label is no class of it.
+        """
+        batch = self._batch([self.shape_tree(tree) for tree in as_trees(trees)])
+        num_classes = len(self.label_names)
+        if len(batch.labels) and int(batch.labels.max()) >= num_classes:
+            raise ModelError(
+                f"the model has {num_classes} classes, 0 to {num_classes - 1}, but a node has the "
+                f"label {int(batch.labels.max())}"
+            )
+        return batch
+
+    def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
+        of_words = bool(trees) and isinstance(trees[0], DependencyTree)
+        build = dependency_batch if of_words else constituency_batch
+        graph = build(trees, vocab=self.vocab)
+        return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
+
+    def forward(self, batch: TreeBatch) -> torch.Tensor:
+        """The logits of every node, (num_nodes, num_classes)."""
+        return self.output(self.dropout(self.node_states(batch)))
+
+    def predict(self, trees: Iterable[Any], batch_size: int = 64) -> list[Prediction]:
+        """Classifies every node of some trees; labels that they have are ignored.
+
+        Args:
+            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            batch_size: How many trees are computed at once.
+
+        Returns:
+            A prediction for each tree, in the order given, about the nodes of that very tree.
+
+        Raises:
+            ModelError: Something is no tree, or no tree for this model.
+        """
+        trees = as_trees(trees)
+        with evaluating(self):
+            rows = map_batches(trees, _sizes(trees), batch_size, self._probabilities)
+        return [
+            Prediction(tree, probabilities, self.label_names)
+            for tree, probabilities in zip(trees, rows, strict=True)
+        ]
+
+    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
+        """The vector of the root of each tree, (num_trees, num_features) float32.
+
+        Arguments, order and errors as in :meth:`predict`.
+        """
+        trees = as_trees(trees)
+        with evaluating(self):
+            rows = map_batches(trees, _sizes(trees), batch_size, self._root_states)
+        return np.stack(rows) if rows else np.zeros((0, self.output.in_features), np.float32)
+
+    def _probabilities(self, trees: list[Any]) -> list[np.ndarray]:
+        shaped = [self.shape_tree(tree) for tree in trees]
+        batch = self._batch(shaped).to(self.output.weight.device)
+        probabilities = torch.softmax(self(batch).float(), dim=1).cpu().numpy()
+        ends = np.cumsum(batch.graph.batch_num_nodes().cpu().numpy())
+        parts = np.split(probabilities, ends[:-1])
+        return [
+            part if tree is read else part[nodes_of_same_span(tree, read)]
+            for tree, read, part in zip(trees, shaped, parts, strict=True)
+        ]
+
+    def _root_states(self, trees: list[Any]) -> np.ndarray:
+        batch = self._batch([self.shape_tree(tree) for tree in trees])
+        batch = batch.to(self.output.weight.device)
+        return self.node_states(batch)[batch.roots].float().cpu().numpy()
+
+
+def _sizes(trees: Sequence[Tree] | Sequence[DependencyTree]) -> list[int]:
+    return [tree.num_nodes for tree in trees]
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise ModelError(f"{name}: expected at least 1, got {size}")

@@ -1,0 +1,46 @@
+"""What users pass to a model as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from graphsent.errors import ModelError
+from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
+
+__all__ = ["as_trees"]
+
+
+def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
+    """Constituency or dependency trees in any form that graphsent takes.
+
+    Args:
+        inputs: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string with or without labels; or
+            all of them ``DependencyTree``.
+
+    Raises:
+        ModelError: One of them is something else or malformed, such as a sentence that was not
+            parsed; or the two kinds are mixed. The number of the input, from 1, is named.
+    """
+    if isinstance(inputs, str | Tree | DependencyTree):
+        raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
+    trees = []
+    for number, tree in enumerate(inputs, start=1):
+        try:
+            trees.append(tree if isinstance(tree, DependencyTree) else _constituency_tree(tree))
+        except (TreeError, ModelError) as error:
+            raise ModelError(f"input {number}: {error}") from None
+    if len({type(tree) for tree in trees}) > 1:
+        raise ModelError("constituency and dependency trees cannot be mixed in one call")
+    return trees
+
+
+def _constituency_tree(tree: Any) -> Tree:
+    if not isinstance(tree, str):
+        return as_tree(tree)
+    if not tree.lstrip().startswith("("):
+        raise ModelError(
+            f"expected a parse tree, got the sentence {tree!r}; parse it first, for instance with "
+            "Stanza's constituency parser, and pass the bracketed tree: (S (NP ...) (VP ...))"
+        )
+    return Tree.from_string(tree, require_labels=False)

@@ -1,0 +1,109 @@
+"""What a model says about one tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphsent.trees import DependencyTree, Tree
+
+__all__ = ["Prediction"]
+
+_DIGITS = 6  # of probabilities in JSON
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The class of every node of a tree, and so of the sentence and all its phrases.
+
+    Attributes:
+        tree: The tree as it was given.
+        probabilities: (num_nodes, num_classes) float32, rows in the order of the tree's nodes.
+        label_names: Names of the classes by index.
+    """
+
+    tree: Tree | DependencyTree
+    probabilities: np.ndarray
+    label_names: tuple[str, ...]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The most probable class of each node, (num_nodes,) int64."""
+        return self.probabilities.argmax(axis=1)
+
+    @property
+    def names(self) -> list[str]:
+        """The name of the most probable class of each node."""
+        return [self.label_names[label] for label in self.labels.tolist()]
+
+    @property
+    def root(self) -> int:
+        """The node that is the whole sentence."""
+        return int(np.argmin(self.tree.depths))
+
+    @property
+    def root_label(self) -> int:
+        """The most probable class of the sentence."""
+        return int(self.labels[self.root])
+
+    @property
+    def root_name(self) -> str:
+        """The name of the most probable class of the sentence."""
+        return self.label_names[self.root_label]
+
+    def to_tree(self) -> Tree | DependencyTree:
+        """The tree with predicted classes, as decimal numbers, in place of its labels."""
+        labels = map(str, self.labels.tolist())
+        tree = self.tree
+        if isinstance(tree, Tree):
+            return Tree(labels, tree.tokens, tree.parents)
+        return DependencyTree(
+            tree.words,
+            tree.heads,
+            labels=labels,
+            relations=tree.relations,
+            upos=tree.upos,
+            xpos=tree.xpos,
+            lemmas=tree.lemmas,
+            metadata=tree.metadata,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The prediction as JSON values.
+
+        Returns:
+            ``text``, ``label``, ``name`` and ``probabilities`` of the sentence, and ``nodes``: for
+            each node, in the order of the tree's nodes, its ``parent`` (-1 at the root), the words
+            ``begin`` to ``end`` (exclusive) that it spans, ``label``, ``name`` and
+            ``probabilities``.
+        """
+        tree = self.tree
+        parents = tree.parents if isinstance(tree, Tree) else tree.heads
+        probabilities = self.probabilities.astype(float).round(_DIGITS).tolist()
+        nodes = [
+            {
+                "parent": parent,
+                "begin": begin,
+                "end": end,
+                "label": label,
+                "name": name,
+                "probabilities": row,
+            }
+            for parent, (begin, end), label, name, row in zip(
+                parents.tolist(),
+                tree.spans.tolist(),
+                self.labels.tolist(),
+                self.names,
+                probabilities,
+                strict=True,
+            )
+        ]
+        return {
+            "text": " ".join(tree.words),
+            "label": self.root_label,
+            "name": self.root_name,
+            "probabilities": probabilities[self.root],
+            "nodes": nodes,
+        }

@@ -1,0 +1,45 @@
+"""The models by name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+from graphsent.errors import ModelError
+from graphsent.models.base import Model
+from graphsent.models.storage import read_model
+
+__all__ = ["MODELS", "load_pretrained", "model_class"]
+
+# Name -> module and class; imported when asked for.
+MODELS = {
+    "nbow": "graphsent.models.nbow:NBoW",
+    "treelstm": "graphsent.models.treelstm:TreeLSTMClassifier",
+}
+
+
+def model_class(name: str) -> type[Model]:
+    """The class of a model.
+
+    Raises:
+        ModelError: There is no such model; the valid names are listed.
+    """
+    if name not in MODELS:
+        raise ModelError(f"unknown model {name!r}: expected one of {', '.join(sorted(MODELS))}")
+    module, _, attribute = MODELS[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def load_pretrained(directory: str | os.PathLike[str]) -> Model:
+    """Reads a saved model of any registered kind, on the CPU, in evaluation mode.
+
+    Raises:
+        ModelError: The directory is no saved model, is damaged, or names a model that is not
+            registered here (its class's own ``from_pretrained`` reads it).
+    """
+    saved = read_model(directory)
+    try:
+        cls = model_class(saved.name)
+    except ModelError as error:
+        raise ModelError(f"{directory}: {error}") from None
+    return cls.from_saved(saved, directory)

@@ -1,0 +1,50 @@
+"""Bringing trees to the shape that a model can read, and its results back to the trees given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsent.errors import ModelError
+from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary
+
+__all__ = ["is_binary", "nodes_of_same_span", "to_binary"]
+
+
+def is_binary(tree: Tree) -> bool:
+    """Whether every node has a token or exactly two children."""
+    # A binary tree has one inner node less than words; only then are the children counted.
+    num_words = (tree.num_nodes + 1) // 2
+    return tree.num_nodes % 2 == 1 and bool(
+        np.count_nonzero(tree.num_children == 2) == num_words - 1
+    )
+
+
+def to_binary(tree: Tree | DependencyTree) -> Tree:
+    """The tree itself if it is binary; otherwise without unary chains, and binarized to the left.
+
+    Chains keep their topmost label; nodes that binarizing adds have none (Tai et al. 2015).
+
+    Raises:
+        ModelError: It is a dependency tree.
+    """
+    if isinstance(tree, DependencyTree):
+        raise ModelError(
+            "this model reads binary constituency trees, got a dependency tree; "
+            "a child-sum model reads dependency trees"
+        )
+    return tree if is_binary(tree) else binarize(collapse_unary(tree), method="left")
+
+
+def nodes_of_same_span(tree: Tree, shaped: Tree) -> np.ndarray:
+    """For each node of ``tree`` the topmost node of ``shaped`` over the same words.
+
+    Args:
+        tree: A tree.
+        shaped: The same tree after unary chains were collapsed and nodes were added.
+
+    Returns:
+        (tree.num_nodes,) int64, node numbers of ``shaped``.
+    """
+    width = int(tree.spans[0, 1]) + 1
+    keys, first = np.unique(shaped.spans @ (width, 1), return_index=True)
+    return first[np.searchsorted(keys, tree.spans @ (width, 1))]

@@ -1,0 +1,44 @@
+"""Tasks: corpora, vocabulary, word vectors, and how results are judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphsent.tasks.corpus import SPLITS, Corpus, CorpusSource
+from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.tasks.registry import TASKS, get_task
+from graphsent.tasks.task import Task, TaskData
+from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
+from graphsent.tasks.vocabulary import build_vocabulary, count_words
+from graphsent.vocabulary import Vocabulary
+
+# Metrics need torchmetrics, of the extra `train`; the rest of this room does not.
+_METRICS = ("PhraseAccuracy", "RootAccuracy", "tree_metrics")
+
+__all__ = [
+    "SPLITS",
+    "TASKS",
+    "Corpus",
+    "CorpusSource",
+    "Coverage",
+    "PhraseAccuracy",
+    "RootAccuracy",
+    "Task",
+    "TaskData",
+    "Vocabulary",
+    "WordVectors",
+    "build_vocabulary",
+    "count_words",
+    "get_task",
+    "load_vectors",
+    "resolve_data_dir",
+    "tree_metrics",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _METRICS:
+        from graphsent.tasks import metrics
+
+        return getattr(metrics, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

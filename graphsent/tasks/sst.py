@@ -1,0 +1,124 @@
+"""Sentiment of every phrase: the Stanford Sentiment Treebank and the embedded treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphsent.errors import DataError
+from graphsent.tasks.corpus import SPLITS, Corpus
+from graphsent.tasks.task import Task
+from graphsent.trees import Tree, read_trees, relabel
+
+if TYPE_CHECKING:
+    from torchmetrics import MetricCollection
+
+__all__ = ["sst2", "sst5"]
+
+_FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
+_NEUTRAL = "2"
+_FIVE_COUNTS = {"train": 8544, "dev": 1101, "test": 2210}
+_TWO_COUNTS = {"train": 6920, "dev": 872, "test": 1821}
+# Treebank label -> class, by what becomes of neutral phrases.
+_TWO_CLASSES = {"0": "0", "1": "0", "2": "", "3": "1", "4": "1"}
+_THREE_CLASSES = {"0": "0", "1": "0", "2": "1", "3": "2", "4": "2"}
+
+
+class SentimentTask(Task):
+    """Sentiment of sentences and phrases on a treebank with classes 0 to 4 at its nodes.
+
+    Args:
+        name: Name of the task.
+        label_names: Names of the classes.
+        published_counts: Numbers of trees of the Stanford Sentiment Treebank.
+        classes: Treebank label -> class index as a string, "" for none. None keeps the labels and
+            the trees whose root is neutral; otherwise those trees are dropped.
+        judged: The class indices that compete at test; all of them by default.
+        options: Options that the task was made with.
+    """
+
+    selection_metric = "root_accuracy"
+
+    def __init__(
+        self,
+        name: str,
+        label_names: tuple[str, ...],
+        published_counts: Mapping[str, int],
+        *,
+        classes: Mapping[str, str] | None = None,
+        judged: tuple[int, ...] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.label_names = label_names
+        self.options = dict(options or {})
+        self.corpora = (
+            _corpus("sst", "Stanford Sentiment Treebank", published_counts),
+            _corpus("sentiment", "embedded synthetic sentiment treebank", {}),
+        )
+        self._classes = classes
+        self._judged = judged or tuple(range(len(label_names)))
+
+    def read(self, path: Path) -> list[Tree]:
+        """The trees of a file in the treebank's bracket format, with class indices as labels.
+
+        Raises:
+            TreeError: A tree is malformed.
+            DataError: A label is none of 0 to 4, or a root has none.
+        """
+        trees = read_trees(path)
+        for number, tree in enumerate(trees, start=1):
+            _check_labels(tree, f"{path}: tree {number}")
+        if self._classes is None:
+            return trees
+        return [relabel(tree, self._classes) for tree in trees if tree.labels[0] != _NEUTRAL]
+
+    def metrics(self) -> MetricCollection:
+        """``root_accuracy`` and ``phrase_accuracy``."""
+        from graphsent.tasks.metrics import tree_metrics
+
+        return tree_metrics(self._judged)
+
+
+def sst5() -> Task:
+    """Five classes, from very negative to very positive."""
+    return SentimentTask("sst5", _FIVE, _FIVE_COUNTS)
+
+
+def sst2(neutral: str = "mask") -> Task:
+    """Negative against positive; trees with a neutral root are dropped from every split.
+
+    Args:
+        neutral: What becomes of neutral phrases inside the other trees. ``"mask"``: they have no
+            label, so that they add nothing to the loss. ``"class"``: they are a third class in
+            training, and only negative and positive compete at test (Tai et al. 2015).
+
+    Raises:
+        DataError: ``neutral`` is neither.
+    """
+    if neutral == "mask":
+        names, classes, judged = ("negative", "positive"), _TWO_CLASSES, (0, 1)
+    elif neutral == "class":
+        names, classes, judged = ("negative", "neutral", "positive"), _THREE_CLASSES, (0, 2)
+    else:
+        raise DataError(f"unknown treatment neutral={neutral!r}: expected 'mask' or 'class'")
+    return SentimentTask(
+        "sst2", names, _TWO_COUNTS, classes=classes, judged=judged, options={"neutral": neutral}
+    )
+
+
+def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpus:
+    files = {split: f"{name}/{split}.txt" for split in SPLITS}
+    return Corpus(name, title, files, published_counts)
+
+
+def _check_labels(tree: Tree, where: str) -> None:
+    unknown = set(tree.labels).difference(_TWO_CLASSES, [""])
+    if unknown:
+        raise DataError(
+            f"{where}: expected labels from 0 to 4 (very negative to very positive), got "
+            f"{min(unknown)!r}"
+        )
+    if not tree.labels[0]:
+        raise DataError(f"{where}: the root has no label")

@@ -1,0 +1,96 @@
+"""What a task is: labels, corpora, and how results are judged."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphsent.errors import DataError
+from graphsent.tasks.corpus import SPLITS, Corpus, CorpusSource, find_corpus
+from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.trees import Tree
+
+if TYPE_CHECKING:
+    from torchmetrics import MetricCollection
+
+__all__ = ["Task", "TaskData"]
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """The examples of a task.
+
+    Attributes:
+        splits: Split -> its trees, in the order of the file. Labels are decimal class indices, ""
+            where a node has none.
+        source: The corpus they come from.
+    """
+
+    splits: Mapping[str, list[Tree]]
+    source: CorpusSource
+
+
+class Task(ABC):
+    """Something to learn: named classes, corpora that show them, metrics that judge.
+
+    A task is a small class with the attributes below and :meth:`read`; see
+    :mod:`graphsent.tasks.sst`. One entry in :mod:`graphsent.tasks.registry` makes it available.
+
+    Attributes:
+        name: As in ``get_task(name)``.
+        label_names: Names of the classes by index.
+        options: The arguments with which ``get_task(name, **options)`` gives this task again.
+        corpora: Corpora that suit, the preferred one first.
+        selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
+    """
+
+    name: str
+    label_names: tuple[str, ...]
+    options: Mapping[str, Any]
+    corpora: tuple[Corpus, ...]
+    selection_metric: str
+
+    @abstractmethod
+    def read(self, path: Path) -> list[Tree]:
+        """The examples of one file.
+
+        Raises:
+            DataError: The file is not in the task's format.
+        """
+
+    @abstractmethod
+    def metrics(self) -> MetricCollection:
+        """New metrics, to be fed with ``update(logits, batch)``."""
+
+    def load(
+        self, data_dir: str | os.PathLike[str] | None = None, splits: Sequence[str] = SPLITS
+    ) -> TaskData:
+        """Finds and reads the task's corpus.
+
+        Args:
+            data_dir: See :func:`~graphsent.tasks.data_dir.resolve_data_dir`.
+            splits: Which of ``train``, ``dev`` and ``test``.
+
+        Raises:
+            DataError: The directory or the corpus is not there, a file is malformed or has no
+                examples, or there is no such split.
+        """
+        source = find_corpus(self.corpora, resolve_data_dir(data_dir))
+        examples = {}
+        for split in splits:
+            if split not in source.files:
+                valid = ", ".join(source.files)
+                raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
+            examples[split] = self.read(source.files[split])
+            if not examples[split]:
+                raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
+        counts = {split: len(trees) for split, trees in examples.items()}
+        return TaskData(examples, replace(source, counts=counts))
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"get_task({self.name!r}{options})"

@@ -1,0 +1,67 @@
+"""Word vectors in word2vec's binary format."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.tasks.vectors.files import FileVectors, open_binary, parse_header
+
+_CHUNK_BYTES = 1 << 20
+
+
+def read_binary(path: Path, wanted: Collection[str]) -> FileVectors:
+    """Reads the vectors of the wanted words from a word2vec binary file, piece by piece.
+
+    The file starts with a line of two integers, the number of words and the dimension. For each
+    word follow the word in UTF-8, one blank, the vector as little-endian float32, and, depending on
+    the program that wrote it, a line end. Of several vectors for one word the first counts.
+
+    Args:
+        path: A binary file, ``.gz`` or plain.
+        wanted: The words to keep.
+
+    Raises:
+        DataError: There is no such header, or the file has less or more than the header says.
+    """
+    wanted_words = {word.encode("utf-8", "surrogatepass"): word for word in wanted}
+    rows: dict[str, np.ndarray] = {}
+    with open_binary(path) as stream:
+        header = parse_header(stream.readline(_CHUNK_BYTES))
+        if header is None or header[1] == 0:
+            raise DataError(
+                f"{path}:1: expected a header of two positive integers, the number of words and "
+                "the dimension; is this a binary word2vec file?"
+            )
+        count, dimension = header
+        for word, numbers in _records(path, stream, count, 4 * dimension):
+            if word in wanted_words and wanted_words[word] not in rows:
+                rows[wanted_words[word]] = np.frombuffer(numbers, "<f4")
+    return FileVectors(dimension, rows)
+
+
+def _records(
+    path: Path, stream: BinaryIO, count: int, num_bytes: int
+) -> Iterator[tuple[bytes, bytes]]:
+    """Pairs of a word and the ``num_bytes`` bytes of its vector."""
+    buffer = b""
+    begin = 0
+    for number in range(1, count + 1):
+        while True:
+            blank = buffer.find(b" ", begin)
+            end = blank + 1 + num_bytes
+            if blank >= 0 and end <= len(buffer):
+                break
+            chunk = stream.read(_CHUNK_BYTES)
+            if not chunk:
+                raise DataError(f"{path}: truncated: the file ends in word {number} of {count}")
+            buffer = buffer[begin:] + chunk
+            begin = 0
+        yield buffer[begin:blank].lstrip(b"\n"), buffer[blank + 1 : end]
+        begin = end
+    if (buffer[begin:] + stream.read(2)).strip(b"\n"):
+        raise DataError(f"{path}: the file goes on after the {count} words its header promises")

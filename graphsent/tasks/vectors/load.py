@@ -1,0 +1,168 @@
+"""Pre-trained word vectors for a list of words, from one file or several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.tasks.vectors.binary import read_binary
+from graphsent.tasks.vectors.coverage import Coverage
+from graphsent.tasks.vectors.files import FileVectors, format_suffix
+from graphsent.tasks.vectors.npz import read_npz
+from graphsent.tasks.vectors.text import read_text
+from graphsent.trees import unescape
+from graphsent.vocabulary import UNKNOWN
+
+__all__ = ["WordVectors", "load_vectors"]
+
+_UNKNOWN_BOUND = 0.05  # words without a vector are drawn from U(-bound, bound)
+_READERS = {".npz": read_npz, ".bin": read_binary}  # by file name; text otherwise
+_Path = str | os.PathLike[str]
+
+
+class _HasWords(Protocol):
+    @property
+    def words(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """One vector for each of a list of words.
+
+    Attributes:
+        words: The words, ``<unk>`` among them if it was asked for.
+        matrix: (num_words, dimension) float32, row i for ``words[i]``.
+        found: (num_words,) bool, False where no file has the word and the row is random.
+        sources: File name and dimension of each file, in the order of the columns.
+    """
+
+    words: tuple[str, ...]
+    matrix: np.ndarray
+    found: np.ndarray
+    sources: tuple[tuple[str, int], ...]
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector: the sum over the files."""
+        return self.matrix.shape[1]
+
+    def select(self, words: _HasWords | Iterable[str]) -> WordVectors:
+        """The same vectors, random ones included, for a part of the words, in another order.
+
+        Args:
+            words: A ``Vocabulary`` or words, all among ``self.words``.
+
+        Raises:
+            DataError: A word was not loaded.
+        """
+        wanted = _word_list(words)
+        rows = {word: row for row, word in enumerate(self.words)}
+        try:
+            order = np.array([rows[word] for word in wanted], np.int64)
+        except KeyError as error:
+            raise DataError(f"no vector was loaded for the word {error.args[0]!r}") from None
+        return WordVectors(wanted, self.matrix[order], self.found[order], self.sources)
+
+    def coverage(self, counts: Mapping[str, int] | None = None) -> Coverage:
+        """How many words have a pre-trained vector.
+
+        Args:
+            counts: How often each word comes in the corpus in question. Words of ``counts`` that
+                are not among ``self.words`` count as not found. Without it, every word but
+                ``<unk>`` is looked at, and tokens are not counted.
+        """
+        found = {word for word, is_found in zip(self.words, self.found, strict=True) if is_found}
+        if counts is None:
+            found.discard(UNKNOWN)
+            return Coverage(len(set(self.words) - {UNKNOWN}), len(found))
+        return Coverage(
+            types=len(counts),
+            types_found=sum(word in found for word in counts),
+            tokens=sum(counts.values()),
+            tokens_found=sum(count for word, count in counts.items() if word in found),
+        )
+
+    def summary(self, counts: Mapping[str, int] | None = None) -> str:
+        """One line for people: files, dimensions and :meth:`coverage`."""
+        files = " + ".join(f"{name} ({dimension})" for name, dimension in self.sources)
+        return f"word vectors {files}: {self.coverage(counts)}"
+
+
+def load_vectors(
+    paths: _Path | Sequence[_Path], words: _HasWords | Iterable[str], *, seed: int = 0
+) -> WordVectors:
+    """Reads the vectors of ``words`` from one file, or joins those of several.
+
+    The file name gives the format, with or without ``.gz`` at its end: ``.npz`` (see
+    :func:`~graphsent.tasks.vectors.npz.read_npz`), ``.bin`` (word2vec binary), anything else text
+    (GloVe or word2vec). Text and binary files are streamed; only what is wanted stays in memory.
+
+    A word is looked up as it stands, then lower-cased, then without its Penn Treebank escapes, then
+    without them and lower-cased. Vectors of several files stand side by side. A word that only some
+    files have is zero in the columns of the others, so that they add no noise; a word that no file
+    has is drawn from U(-0.05, 0.05) in all columns (as in Tai et al. 2015, ARNN and TreeNet).
+
+    Args:
+        paths: A file or several.
+        words: A ``Vocabulary``, or distinct words; row i of the result belongs to word i.
+        seed: Of the random vectors; they depend on nothing else but the order of the words.
+
+    Raises:
+        DataError: No file is given, one cannot be read or is malformed, or a vector that is needed
+            is not finite.
+    """
+    paths = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    if not paths:
+        raise DataError("expected at least one file of word vectors, got none")
+    words = _word_list(words)
+    forms = [_forms(word) for word in words]
+    wanted = {form for alternatives in forms for form in alternatives}
+
+    blocks, known, sources = [], [], []
+    for path in paths:
+        file = _READERS.get(format_suffix(path), read_text)(path, wanted)
+        block, is_known = _block(path, file, forms)
+        blocks.append(block)
+        known.append(is_known)
+        sources.append((path.name, file.dimension))
+    matrix = np.concatenate(blocks, axis=1)
+    found = np.logical_or.reduce(known)
+    generator = np.random.default_rng(seed)
+    missing = int(np.count_nonzero(~found)), matrix.shape[1]
+    matrix[~found] = generator.uniform(-_UNKNOWN_BOUND, _UNKNOWN_BOUND, missing)
+    return WordVectors(words, matrix, found, tuple(sources))
+
+
+def _word_list(words: _HasWords | Iterable[str]) -> tuple[str, ...]:
+    return tuple(getattr(words, "words", words))
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """The spellings under which a word is looked up, best first."""
+    plain = unescape(word)
+    return tuple(dict.fromkeys((word, word.lower(), plain, plain.lower())))
+
+
+def _block(
+    path: Path, file: FileVectors, forms: Sequence[tuple[str, ...]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """One file's columns, zero where it lacks the word, and which words it has."""
+    block = np.zeros((len(forms), file.dimension), np.float32)
+    is_known = np.zeros(len(forms), bool)
+    for row, alternatives in enumerate(forms):
+        for form in alternatives:
+            if form in file.rows:
+                block[row] = file.rows[form]
+                is_known[row] = True
+                break
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        word = forms[int(np.argmin(finite))][0]
+        raise DataError(f"{path}: the vector of {word!r} is not finite")
+    return block, is_known

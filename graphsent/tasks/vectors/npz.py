@@ -1,0 +1,69 @@
+"""Word vectors as a NumPy archive in which several words may share a vector."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.tasks.vectors.files import FileVectors, open_binary
+
+_ARRAYS = {"words": "U", "vectors": "f", "index": "iu"}  # name -> kinds of its dtype
+
+
+def read_npz(path: Path, wanted: Collection[str]) -> FileVectors:
+    """Reads the vectors of the wanted words from an ``.npz`` file.
+
+    It holds ``words`` (num_words,) unicode, ``vectors`` (num_vectors, dimension) floating point,
+    and ``index`` (num_words,) integer, the row of ``vectors`` that belongs to each word.
+
+    Args:
+        path: An archive, ``.gz`` or plain.
+        wanted: The words to keep.
+
+    Raises:
+        DataError: This is no such archive, an array is missing or has another type or shape, or
+            an index points outside.
+    """
+    wanted = set(wanted)
+    words, vectors, index = _load_arrays(path)
+    rows: dict[str, np.ndarray] = {}
+    for word, row in zip(words.tolist(), index.tolist(), strict=True):
+        if word in wanted and word not in rows:
+            rows[word] = vectors[row]
+    return FileVectors(vectors.shape[1], rows)
+
+
+def _load_arrays(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    with open_binary(path) as stream:
+        content = io.BytesIO(stream.read())
+    if content.getvalue()[:4] != b"PK\x03\x04":
+        raise DataError(f"{path}: expected a NumPy archive (.npz)")
+    try:
+        with np.load(content, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in _ARRAYS if name in archive}
+    except (EOFError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{path}: damaged or truncated NumPy archive: {error}") from None
+    for name, kinds in _ARRAYS.items():
+        if name not in arrays:
+            raise DataError(f"{path}: expected the arrays words, vectors and index; no {name!r}")
+        dimensions = 2 if name == "vectors" else 1
+        if arrays[name].ndim != dimensions or arrays[name].dtype.kind not in kinds:
+            raise DataError(
+                f"{path}: {name!r}: expected {dimensions} dimension(s) of kind {kinds!r}, got "
+                f"shape {arrays[name].shape} of {arrays[name].dtype}"
+            )
+    words, vectors, index = (arrays[name] for name in _ARRAYS)
+    if len(words) != len(index):
+        raise DataError(f"{path}: {len(words)} words but {len(index)} entries in 'index'")
+    if len(index) and not 0 <= index.min() <= index.max() < len(vectors):
+        raise DataError(
+            f"{path}: 'index' runs from {index.min()} to {index.max()}, "
+            f"but there are {len(vectors)} vectors"
+        )
+    return words, vectors, index

@@ -1,0 +1,63 @@
+"""The words that a model of a task knows."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from graphsent.tasks.vectors import WordVectors, load_vectors
+from graphsent.trees import Tree
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["build_vocabulary", "count_words"]
+
+
+def build_vocabulary(
+    train: Iterable[Tree],
+    other: Iterable[Tree] = (),
+    vector_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    *,
+    min_count: int = 1,
+    seed: int = 0,
+) -> tuple[Vocabulary, WordVectors | None]:
+    """The vocabulary of a task, and its pre-trained vectors if there are files of them.
+
+    It holds the training words and, after them, those words of ``other`` (dev and test) that have a
+    pre-trained vector. Nothing is learnt from the texts of ``other``: this is the part of a general
+    vector table that the corpus needs, as in Tai et al. 2015. Other words are unknown.
+
+    Args:
+        train: Training trees.
+        other: Further trees that the model will meet.
+        vector_paths: See :func:`~graphsent.tasks.vectors.load_vectors`; may be empty.
+        min_count: Training words that come less often are left out, unless they have a vector.
+        seed: Of the random vectors of words without one.
+
+    Returns:
+        The vocabulary, and vectors whose rows are in its order (None without files).
+
+    Raises:
+        DataError: A file of vectors is missing or malformed.
+    """
+    train, other = list(train), list(other)
+    vocab = Vocabulary.from_trees(train, min_count)
+    if not vector_paths:
+        return vocab, None
+    candidates = vocab.union(count_words([*train, *other]))
+    vectors = load_vectors(vector_paths, candidates, seed=seed)
+    kept = [
+        word
+        for word, found in zip(candidates.words, vectors.found, strict=True)
+        if found or word in vocab
+    ]
+    vocab = Vocabulary(kept)
+    return vocab, vectors.select(vocab)
+
+
+def count_words(trees: Iterable[Tree]) -> Counter[str]:
+    """How often each word comes in the trees."""
+    counts: Counter[str] = Counter()
+    for tree in trees:
+        counts.update(tree.words)
+    return counts
