@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from graphsent.errors import ModelError
+from graphsent.models.losses import classification_loss
 from graphsent.models.storage import SavedModel, read_model, write_model
 from graphsent.vocabulary import Vocabulary
 
@@ -30,10 +31,13 @@ class Model(nn.Module, ABC):
 
     Attributes:
         name: Short name, stored with a saved model.
+        tree_kind: The kind of trees that the model was made for, ``"constituency"`` or
+            ``"dependency"``: what a task gives it unless told otherwise.
         vocab: The words it knows.
     """
 
     name: str
+    tree_kind: str = "constituency"
     vocab: Vocabulary
     _arguments: dict[str, Any]
 
@@ -64,6 +68,16 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: Any) -> torch.Tensor:
         """The logits of every unit of a batch, (num_units, num_classes)."""
+
+    def loss(self, outputs: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
+        """What training minimizes; :func:`classification_loss` unless a model has its own.
+
+        Args:
+            outputs: What ``model(batch)`` gave.
+            batch: The batch.
+            nodes: ``"all"`` labelled units, or only the ``"root"`` ones.
+        """
+        return classification_loss(outputs, batch, nodes)
 
     @abstractmethod
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 
 from graphsent._dgl import dgl
+from graphsent.graphs import BOTTOM_UP, constituency_batch, dependency_batch
+from graphsent.trees import DependencyTree, Tree
+from graphsent.vocabulary import Vocabulary
 
-__all__ = ["TreeBatch"]
+__all__ = ["TreeBatch", "tree_graph"]
 
 
 class TreeBatch(NamedTuple):
@@ -31,3 +35,12 @@ class TreeBatch(NamedTuple):
         wheels that most people have know no other device than the CPU.
         """
         return TreeBatch(self.graph, self.labels.to(device), self.roots.to(device))
+
+
+def tree_graph(
+    trees: Sequence[Tree] | Sequence[DependencyTree], vocab: Vocabulary, direction: str = BOTTOM_UP
+) -> dgl.DGLGraph:
+    """One batched graph of trees of either kind."""
+    of_words = bool(trees) and isinstance(trees[0], DependencyTree)
+    build = dependency_batch if of_words else constituency_batch
+    return build(trees, direction, vocab)

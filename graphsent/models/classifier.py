@@ -11,9 +11,10 @@ import torch
 from torch import nn
 
 from graphsent.errors import ModelError
-from graphsent.graphs import LABEL, constituency_batch, dependency_batch, root_nodes
+from graphsent.graphs import LABEL, root_nodes
+from graphsent.models.arguments import check_sizes, class_names
 from graphsent.models.base import Model
-from graphsent.models.batch import TreeBatch
+from graphsent.models.batch import TreeBatch, tree_graph
 from graphsent.models.embedding import WordEmbedding
 from graphsent.models.inference import evaluating, map_batches
 from graphsent.models.inputs import as_trees
@@ -62,15 +63,8 @@ class TreeClassifier(Model):
         label_names: Sequence[str] | None,
     ) -> None:
         super().__init__(vocab)
-        names = map(str, range(num_classes)) if label_names is None else label_names
-        self.label_names = tuple(names)
-        _check_sizes(
-            num_classes=num_classes, embedding_dim=embedding_dim, num_features=num_features
-        )
-        if len(self.label_names) != num_classes:
-            raise ModelError(
-                f"label_names: expected {num_classes} for as many classes, got {self.label_names}"
-            )
+        self.label_names = class_names(num_classes, label_names)
+        check_sizes(embedding_dim=embedding_dim, num_features=num_features)
         self.embedding = WordEmbedding(
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
         )
@@ -121,9 +115,7 @@ class TreeClassifier(Model):
         return batch
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
-        of_words = bool(trees) and isinstance(trees[0], DependencyTree)
-        build = dependency_batch if of_words else constituency_batch
-        graph = build(trees, vocab=self.vocab)
+        graph = tree_graph(trees, self.vocab)
         return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
 
     def forward(self, batch: TreeBatch) -> torch.Tensor:
@@ -165,8 +157,7 @@ class TreeClassifier(Model):
         shaped = [self.shape_tree(tree) for tree in trees]
         batch = self._batch(shaped).to(self.output.weight.device)
         probabilities = torch.softmax(self(batch).float(), dim=1).cpu().numpy()
-        ends = np.cumsum(batch.graph.batch_num_nodes().cpu().numpy())
-        parts = np.split(probabilities, ends[:-1])
+        parts = np.split(probabilities, np.cumsum(_sizes(shaped))[:-1])
         return [
             part if tree is read else part[nodes_of_same_span(tree, read)]
             for tree, read, part in zip(trees, shaped, parts, strict=True)
@@ -180,9 +171,3 @@ class TreeClassifier(Model):
 
 def _sizes(trees: Sequence[Tree] | Sequence[DependencyTree]) -> list[int]:
     return [tree.num_nodes for tree in trees]
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ModelError(f"{name}: expected at least 1, got {size}")
