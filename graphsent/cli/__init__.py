@@ -24,7 +24,7 @@ COMMANDS = {
 }
 
 _EXAMPLES = """\
-examples:
+Examples:
   graphsent train --task sst5 --model treelstm --out runs/a
   graphsent evaluate runs/a --split test
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ good))))' | graphsent predict runs/a

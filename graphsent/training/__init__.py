@@ -1,23 +1,36 @@
-"""Training: options, the loop, checkpoints, evaluation, and the directory of a run."""
+"""Training: options, the loop, checkpoints, evaluation, and the directory of a run.
+
+Names are imported on first use: the options alone do not need Lightning.
+"""
 
 from __future__ import annotations
 
-from graphsent.training.config import RunConfig
-from graphsent.training.directory import RunDirectory, load_model
-from graphsent.training.evaluation import evaluate
-from graphsent.training.module import TrainingModule, classification_loss
-from graphsent.training.options import TrainingOptions
-from graphsent.training.run import count_parameters, resume, train
+import importlib
+from typing import Any
 
-__all__ = [
-    "RunConfig",
-    "RunDirectory",
-    "TrainingModule",
-    "TrainingOptions",
-    "classification_loss",
-    "count_parameters",
-    "evaluate",
-    "load_model",
-    "resume",
-    "train",
-]
+_NAMES = {
+    "RunConfig": "config",
+    "RunDirectory": "directory",
+    "TrainingError": "errors",
+    "TrainingInterrupted": "errors",
+    "TrainingModule": "module",
+    "TrainingOptions": "options",
+    "classification_loss": "module",
+    "count_parameters": "setting",
+    "evaluate": "evaluation",
+    "load_model": "directory",
+    "resume": "run",
+    "train": "run",
+}
+
+__all__ = sorted(_NAMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

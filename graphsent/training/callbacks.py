@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -13,16 +13,19 @@ from graphsent.training.directory import RunDirectory
 
 __all__ = ["EpochKeeper"]
 
+_DIGITS = 6
+
 
 class EpochKeeper(Callback):
-    """Keeps the history of a run, its best model and its last state.
+    """Keeps the history of a run, its best model and its last state; stops it when it is stuck.
 
-    The best epoch is the first with the highest dev figure. All three are part of the checkpoint,
-    so that a resumed run knows what came before.
+    The best epoch is the first with the highest dev figure. The history is part of the checkpoint,
+    and all else follows from it, so that a resumed run knows what came before.
 
     Args:
         run: Where to write.
         selection_metric: Name of the task's metric that chooses the epoch.
+        patience: Stop after so many epochs in a row that are not the best; 0 never stops.
         echo: Is given a line after each epoch.
         on_epoch: Is given the history after each epoch.
     """
@@ -31,12 +34,14 @@ class EpochKeeper(Callback):
         self,
         run: RunDirectory,
         selection_metric: str,
+        patience: int,
         echo: Callable[[str], None],
         on_epoch: Callable[[list[dict[str, Any]]], None],
     ) -> None:
         super().__init__()
         self._run = run
         self._key = f"dev_{selection_metric}"
+        self._patience = patience
         self._echo = echo
         self._on_epoch = on_epoch
         self._started = 0.0
@@ -47,6 +52,20 @@ class EpochKeeper(Callback):
         """The history's entry of the best epoch."""
         return max(self.history, key=lambda entry: entry[self._key])  # the first of equals
 
+    def describe_interruption(self) -> str:
+        """What a user should know after an interruption."""
+        count = len(self.history)
+        epochs = {0: "no epoch is complete", 1: "1 epoch is kept"}.get(
+            count, f"{count} epochs are kept"
+        )
+        return f"interrupted, {epochs}; go on with: graphsent train --resume {self._run.path}"
+
+    @property
+    def _is_stuck(self) -> bool:
+        if not self._patience or not self.history:
+            return False
+        return len(self.history) - self.best["epoch"] >= self._patience
+
     def state_dict(self) -> dict[str, Any]:
         """The history, for the checkpoint."""
         return {"history": self.history}
@@ -55,23 +74,34 @@ class EpochKeeper(Callback):
         """Takes the history from a checkpoint."""
         self.history = list(state_dict["history"])
 
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Lets a run rest that was stuck when it was interrupted."""
+        trainer.should_stop = self._is_stuck
+
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Starts the clock."""
         self._started = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Keeps the epoch; dev has been evaluated by now."""
-        figures = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        figures = self._ordered(trainer.callback_metrics)
         seconds = round(time.perf_counter() - self._started, 2)
         entry = {"epoch": trainer.current_epoch + 1, **figures, "seconds": seconds}
         self.history.append(entry)
         is_best = self.best is entry
         if is_best:
             pl_module.model.save_pretrained(self._run.model)
-        self._echo(describe_epoch(entry, trainer.max_epochs, is_best))
         with atomic_path(self._run.checkpoint) as temporary:
             trainer.save_checkpoint(temporary)
+        self._run.write_history(self.history)
         self._on_epoch(self.history)
+        self._echo(describe_epoch(entry, trainer.max_epochs, is_best))
+        trainer.should_stop = self._is_stuck
+
+    def _ordered(self, metrics: Mapping[str, Any]) -> dict[str, float]:
+        """Loss and selection metric first; as many digits as single precision holds."""
+        names = dict.fromkeys(("loss", self._key, *metrics))
+        return {name: round(float(metrics[name]), _DIGITS) for name in names}
 
 
 def describe_epoch(entry: dict[str, Any], num_epochs: int | None, is_best: bool) -> str:

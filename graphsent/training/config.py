@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from graphsent._files import atomic_path
 from graphsent.errors import DataError
+from graphsent.training.errors import TrainingError
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["RunConfig"]
@@ -52,7 +54,7 @@ class RunConfig:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunConfig:
-        """Reads what :meth:`save` wrote.
+        """Reads what :meth:`save` wrote, or a part of it with task and model.
 
         Raises:
             DataError: The file is missing or no such configuration.
@@ -63,8 +65,39 @@ class RunConfig:
             raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise DataError(f"{path}: expected a configuration in YAML: {error}") from None
+        if not isinstance(values, dict):
+            raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
         try:
-            training = TrainingOptions(**values.pop("training"))
-            return cls(**{**values, "vectors": tuple(values["vectors"]), "training": training})
-        except (AttributeError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: not the configuration of a run: {error}") from None
+            return cls.from_dict(values)
+        except (DataError, TrainingError) as error:
+            raise DataError(f"{path}: {error}") from None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+        """Inverse of :meth:`to_dict`; what is left out has its default.
+
+        Raises:
+            DataError: A name is unknown or missing, or a value is of the wrong type.
+            TrainingError: A training option is out of range.
+        """
+        values = dict(values)
+        _check_names(values, cls, "option")
+        for name in ("task", "model"):
+            if not isinstance(values.get(name), str):
+                raise DataError(f"{name}: expected a name, got {values.get(name)!r}")
+        for name in ("training", "task_options", "model_options"):
+            if not isinstance(values.setdefault(name, {}), dict):
+                raise DataError(f"{name}: expected names with values, got {values[name]!r}")
+        vectors = values.setdefault("vectors", [])
+        if not isinstance(vectors, list | tuple):
+            raise DataError(f"vectors: expected a list of files, got {vectors!r}")
+        _check_names(values["training"], TrainingOptions, "training option")
+        training = TrainingOptions(**values["training"])
+        return cls(**{**values, "vectors": tuple(vectors), "training": training})
+
+
+def _check_names(values: Mapping[str, Any], cls: type, what: str) -> None:
+    valid = [item.name for item in fields(cls)]
+    for name in values:
+        if name not in valid:
+            raise DataError(f"unknown {what} {name!r}: expected one of {', '.join(valid)}")

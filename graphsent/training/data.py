@@ -39,8 +39,9 @@ class EpochSampler(Sampler[int]):
         return self._size
 
     def __iter__(self) -> Iterator[int]:
+        # A generator function: the order is drawn with the first index, when the epoch is known.
         generator = torch.Generator().manual_seed(epoch_seed(self._seed, self._epoch))
-        return iter(torch.randperm(self._size, generator=generator).tolist())
+        yield from torch.randperm(self._size, generator=generator).tolist()
 
 
 class TreeDataModule(LightningDataModule):
@@ -66,8 +67,6 @@ class TreeDataModule(LightningDataModule):
 
     def train_dataloader(self) -> DataLoader:
         """Shuffled batches of training examples."""
-        # Lightning asks for the first batch of a resumed run before it sets the epoch.
-        self._sampler.set_epoch(self.trainer.current_epoch if self.trainer else 0)
         return DataLoader(
             self._train,
             self._batch_size,

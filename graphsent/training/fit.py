@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
-from pytorch_lightning import Callback, Trainer
-from pytorch_lightning.callbacks import EarlyStopping
-from pytorch_lightning.loggers import CSVLogger, Logger, TensorBoardLogger
+from pytorch_lightning import Trainer
+from pytorch_lightning.loggers import Logger, TensorBoardLogger
 
-from graphsent.errors import DataError
 from graphsent.models import Model
 from graphsent.tasks import Task, TaskData
 from graphsent.training.callbacks import EpochKeeper
 from graphsent.training.data import TreeDataModule
 from graphsent.training.directory import RunDirectory
+from graphsent.training.errors import TrainingError, TrainingInterrupted
 from graphsent.training.module import TrainingModule
 from graphsent.training.options import TrainingOptions
 
@@ -28,10 +29,8 @@ __all__ = ["fit"]
 _ADVICE = (
     ".*does not have many workers.*",
     ".*available but not used.*",
-    ".*ckpt_path.*callbacks.*",
     ".*isinstance\\(treespec, LeafSpec\\).*",
     ".*smaller than the logging interval.*",
-    ".*exists and is not empty.*",
 )
 
 
@@ -52,18 +51,18 @@ def fit(
         The figures of each epoch; the best model is in ``run.model``.
 
     Raises:
-        KeyboardInterrupt: The user stopped it. The last complete epoch is kept.
-        DataError: There is no such device.
+        TrainingInterrupted: A signal stopped it. The last complete epoch is kept.
+        TrainingError: There is no such device, or the loss is not finite.
     """
     module = TrainingModule(model, task, options)
     batches = TreeDataModule(
         model, data.splits["train"], data.splits["dev"], options.batch_size, options.seed
     )
-    keeper = EpochKeeper(run, task.selection_metric, echo, on_epoch)
-    with _quiet_lightning():
+    keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
+    with _quiet_lightning(), _signals_handed_on(keeper):
         trainer = Trainer(
             max_epochs=options.epochs,
-            callbacks=_callbacks(keeper, task, options),
+            callbacks=[keeper],
             logger=_loggers(run),
             enable_checkpointing=False,
             enable_model_summary=False,
@@ -72,41 +71,52 @@ def fit(
             **_device(options.device),
         )
         checkpoint = str(run.checkpoint) if run.checkpoint.is_file() else None
-        try:
-            trainer.fit(module, datamodule=batches, ckpt_path=checkpoint)
-        except SystemExit:  # Lightning's answer to Ctrl-C
-            raise KeyboardInterrupt from None
-    if trainer.interrupted:
-        raise KeyboardInterrupt
+        trainer.fit(module, datamodule=batches, ckpt_path=checkpoint)
+        if trainer.interrupted:  # versions of Lightning that return
+            raise KeyboardInterrupt
     return keeper.history
 
 
-def _callbacks(keeper: EpochKeeper, task: Task, options: TrainingOptions) -> list[Callback]:
-    callbacks: list[Callback] = [keeper]
-    if options.patience:
-        key = f"dev_{task.selection_metric}"
-        callbacks.append(EarlyStopping(key, patience=options.patience, mode="max"))
-    return callbacks
+@contextmanager
+def _signals_handed_on(keeper: EpochKeeper) -> Iterator[None]:
+    """Turns what Lightning makes of signals into one exception.
+
+    It answers Ctrl-C by leaving the interpreter with status 1 and Ctrl-C ignored, and SIGTERM by
+    leaving it with status 0.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    number = None
+    try:
+        yield
+    except KeyboardInterrupt:
+        number = signal.SIGINT
+    except SystemExit as error:
+        by_keyboard = isinstance(error.__context__, KeyboardInterrupt)
+        number = signal.SIGINT if by_keyboard else signal.SIGTERM
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, handler)
+    if number is not None:
+        raise TrainingInterrupted(keeper.describe_interruption(), number)
 
 
 def _loggers(run: RunDirectory) -> list[Logger]:
-    loggers: list[Logger] = [CSVLogger(run.path, name="logs", version="csv")]
     with suppress(ModuleNotFoundError):  # tensorboard is optional
-        loggers.append(TensorBoardLogger(run.path, name="logs", version="tensorboard"))
-    return loggers
+        return [TensorBoardLogger(run.path, name=run.logs.name, version="tensorboard")]
+    return []
 
 
 def _device(name: str) -> dict[str, Any]:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise DataError(f"device: expected auto, cpu, cuda or cuda:N, got {name!r}") from None
+        raise TrainingError(f"device: expected cpu, cuda or cuda:N, got {name!r}") from None
     if device.type == "cpu":
         return {"accelerator": "cpu", "devices": 1}
     if device.type != "cuda" or (device.index or 0) >= torch.cuda.device_count():
-        raise DataError(f"device: {name} is not here; torch sees {torch.cuda.device_count()} GPUs")
+        count = torch.cuda.device_count()
+        raise TrainingError(f"device: {name} is not here; torch sees {count} GPUs")
     return {"accelerator": "gpu", "devices": [device.index or 0]}
 
 

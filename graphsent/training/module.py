@@ -12,7 +12,8 @@ from torch.optim import Optimizer
 from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.data import epoch_seed
-from graphsent.training.optimizers import build_optimizers
+from graphsent.training.errors import TrainingError
+from graphsent.training.optimizers import build_optimizers, clip_gradients
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["TrainingModule", "classification_loss"]
@@ -57,6 +58,7 @@ class TrainingModule(LightningModule):
         self.model = model
         self.options = options
         self.metrics = task.metrics()
+        self._total_loss = torch.zeros(())
 
     def configure_optimizers(self) -> list[Optimizer]:
         """One optimizer, or two if the word vectors have their own."""
@@ -65,6 +67,7 @@ class TrainingModule(LightningModule):
     def on_train_epoch_start(self) -> None:
         """Makes what the epoch draws (dropout) independent of the epochs before."""
         torch.manual_seed(epoch_seed(self.options.seed, self.current_epoch))
+        self._total_loss = torch.zeros((), device=self.device)
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
         """One step of every optimizer."""
@@ -74,8 +77,11 @@ class TrainingModule(LightningModule):
         for optimizer in optimizers:
             optimizer.zero_grad()
         self.manual_backward(loss)
+        if self.options.max_grad_norm:
+            clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         for optimizer in optimizers:
             optimizer.step()
+        self._total_loss += loss.detach()
         self.log(
             "loss",
             loss.detach(),
@@ -84,6 +90,19 @@ class TrainingModule(LightningModule):
             prog_bar=True,
             batch_size=len(batch.roots),
         )
+
+    def on_validation_epoch_start(self) -> None:
+        """Stops a run that has gone astray before anything of it is kept.
+
+        Raises:
+            TrainingError: The loss of the epoch is no finite number.
+        """
+        # Once an epoch: asking after each step would make a GPU wait.
+        if not torch.isfinite(self._total_loss):
+            raise TrainingError(
+                f"the loss of epoch {self.current_epoch + 1} is {float(self._total_loss)}: try a "
+                "lower lr or embedding_lr, or max_grad_norm"
+            )
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Adds a batch to the metrics."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import torch
 from torch import nn
 from torch.optim import SGD, Adadelta, Adagrad, Adam, Optimizer
 
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["build_optimizers"]
+__all__ = ["build_optimizers", "clip_gradients"]
 
 _OPTIMIZERS: dict[str, type[Optimizer]] = {
     "adagrad": Adagrad,
@@ -36,6 +37,24 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
         groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
         return [make(groups, lr=options.lr)]
     return [make(groups, lr=options.lr), SGD(tables, lr=options.embedding_lr)]
+
+
+def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:
+    """Scales the gradients of all parameters, sparse ones too, so that their norm is in bounds."""
+    gradients = []
+    for parameter in parameters:
+        if parameter.grad is not None:
+            if parameter.grad.is_sparse:
+                # A row may come several times in it: only their sum is the gradient.
+                parameter.grad = parameter.grad.coalesce()
+            gradients.append(parameter.grad)
+    values = [each.values() if each.is_sparse else each for each in gradients]
+    norm = torch.linalg.vector_norm(
+        torch.stack([torch.linalg.vector_norm(each) for each in values])
+    )
+    scale = max_norm / norm.clamp(min=max_norm)
+    for each in values:
+        each.mul_(scale)
 
 
 def _word_tables(model: nn.Module) -> Iterable[nn.Parameter]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from graphsent.errors import DataError
+from graphsent.training.errors import TrainingError
 
 __all__ = ["TrainingOptions"]
 
@@ -22,7 +23,7 @@ class TrainingOptions:
     The help text of each field is also that of the command line.
 
     Raises:
-        DataError: A value is out of range, or not among the choices.
+        TrainingError: A value is out of range, or not among the choices.
     """
 
     epochs: int = _option(10, "Passes over the training data.")
@@ -40,6 +41,9 @@ class TrainingOptions:
     weight_decay: float = _option(
         1e-4, "L2: lambda of lambda/2 * |weights|^2, word vectors left out."
     )
+    max_grad_norm: float = _option(
+        0.0, "Longer gradients of all parameters together are cut to this norm; 0 never cuts."
+    )
     loss_nodes: str = _option(
         "all", "Whether all labelled phrases or only sentences enter the loss.", ("all", "root")
     )
@@ -47,15 +51,32 @@ class TrainingOptions:
         0, "Stop after so many epochs without a better dev figure; 0 never stops early."
     )
     seed: int = _option(0, "Seed of everything random.")
-    device: str = _option("auto", "cpu, cuda, cuda:1, ...; auto takes a GPU if there is one.")
+    device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, ...")
     num_threads: int = _option(0, "Threads of torch on the CPU; 0 leaves torch's own choice.")
 
     def __post_init__(self) -> None:
         """Checks all values."""
+        for option in fields(self):
+            value, expected = getattr(self, option.name), type(option.default)
+            if expected is float and type(value) in (int, str):
+                # 1e-3 without a point is a string in YAML.
+                with suppress(ValueError):
+                    value = float(value)
+                    object.__setattr__(self, option.name, value)
+            if type(value) is not expected:
+                name = {"int": "an integer", "float": "a number", "str": "a string"}
+                self._require(option.name, False, name[expected.__name__])
         for name in ("epochs", "batch_size"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
         self._require("lr", self.lr > 0, "a positive number")
-        for name in ("embedding_lr", "weight_decay", "patience", "num_threads", "seed"):
+        for name in (
+            "embedding_lr",
+            "weight_decay",
+            "max_grad_norm",
+            "patience",
+            "num_threads",
+            "seed",
+        ):
             self._require(name, getattr(self, name) >= 0, "no negative number")
         for option in fields(self):
             choices = option.metadata["choices"]
@@ -65,7 +86,7 @@ class TrainingOptions:
 
     def _require(self, name: str, holds: bool, expected: str) -> None:
         if not holds:
-            raise DataError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+            raise TrainingError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """All settings by name."""

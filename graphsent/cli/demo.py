@@ -1,0 +1,96 @@
+"""Train a Tree-LSTM and a bag of words on the embedded treebank, and look at the result.
+
+Prints their test accuracies side by side, saves the Tree-LSTM, predicts a few test sentences and
+draws one tree with the predicted sentiment of every phrase.
+
+Example:
+  graphsent demo --out runs/demo
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Try everything on the embedded data."
+_SHOWN = 5  # sentences predicted for show
+_LONGEST = 14  # words of such a sentence
+
+
+def add_arguments(parser: Any) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("--out", type=str, default="runs/demo", help="Directory to write to.")
+    parser.add_argument("--seed", type=int, default=0, help="Seed of everything random.")
+
+
+def run(arguments: Any) -> None:
+    """Runs the demonstration."""
+    from graphsent.training import train
+
+    out = Path(arguments.out)
+    results = {}
+    for name, config in _configs(arguments.seed).items():
+        print(f"\n{name}")
+        results[name] = train(
+            config, out / config.model, overwrite=True, progress=sys.stderr.isatty()
+        )
+    print(f"\n{'test accuracy':16}{'sentences':>12}{'phrases':>12}{'training':>12}")
+    for name, result in results.items():
+        root, phrase = (result["test"][f"{units}_accuracy"] for units in ("root", "phrase"))
+        seconds = result["training_seconds"]
+        print(f"{name:16}{root:>12.1%}{phrase:>12.1%}{seconds:>10.0f} s")
+    _show(out)
+
+
+def _configs(seed: int) -> dict[str, Any]:
+    from graphsent.tasks.data_dir import embedded_data_dir
+    from graphsent.training import RunConfig, TrainingOptions
+
+    data_dir = str(embedded_data_dir())
+    shared = {
+        "optimizer": "adam",
+        "embedding_optimizer": "same",
+        "weight_decay": 0.0,
+        "seed": seed,
+    }
+    tree = TrainingOptions(epochs=8, lr=0.002, embedding_lr=0.002, **shared)
+    words = TrainingOptions(epochs=12, lr=0.005, embedding_lr=0.005, **shared)
+    sizes = {"embedding_dim": 64, "hidden": 64, "dropout": 0.2}
+    return {
+        "Tree-LSTM": RunConfig(
+            "sst5", "treelstm", model_options=sizes, data_dir=data_dir, training=tree
+        ),
+        "bag of words": RunConfig("sst5", "nbow", data_dir=data_dir, training=words),
+    }
+
+
+def _show(out: Path) -> None:
+    from graphsent.graphs import draw_tree
+    from graphsent.tasks import get_task
+    from graphsent.tasks.data_dir import embedded_data_dir
+    from graphsent.training import load_model
+
+    model = load_model(out / "treelstm")
+    trees = get_task("sst5").load(embedded_data_dir(), splits=("test",)).splits["test"]
+    shown = _varied(trees)
+    predictions = model.predict(shown)
+    print("\nsome test sentences (predicted, gold):")
+    for tree, prediction in zip(shown, predictions, strict=True):
+        gold = model.label_names[int(tree.labels[0])]
+        print(f"  {prediction.root_name:>13}  {gold:>13}  {' '.join(tree.words)}")
+    best = max(predictions, key=lambda prediction: len(set(prediction.labels.tolist())))
+    picture = out / "tree.svg"
+    draw_tree(best.to_tree(), title="predicted sentiment of every phrase", path=picture)
+    print(f"\nwrote {out / 'treelstm' / 'model'} (the model) and {picture} (a picture)")
+
+
+def _varied(trees: Sequence[Any]) -> list[Any]:
+    """The sentences of moderate length in which most classes meet, one for each class."""
+    short = [tree for tree in trees if len(tree.words) <= _LONGEST]
+    ranked = sorted(short, key=lambda tree: -len(set(tree.labels)))  # stable
+    first_of_class = {tree.labels[0]: tree for tree in reversed(ranked)}
+    return [first_of_class[label] for label in sorted(first_of_class)][:_SHOWN]

@@ -1,0 +1,51 @@
+"""Judge a trained model on a split of its task.
+
+Examples:
+  graphsent evaluate runs/a --split test
+  graphsent evaluate runs/a --split dev --data-dir DATA
+  graphsent evaluate runs/a --json figures.json
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Judge a trained model."
+
+
+def add_arguments(parser: Any) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("run", type=str, metavar="RUN", help="Run directory.")
+    parser.add_argument("--split", type=str, default="test", help="train, dev or test.")
+    parser.add_argument(
+        "--data-dir", type=str, help="Data directory (default: the one of the training)."
+    )
+    parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")
+
+
+def run(arguments: Any) -> None:
+    """Prints the figures."""
+    from graphsent._files import atomic_path
+    from graphsent.cli.formatting import figures
+    from graphsent.tasks import get_task
+    from graphsent.training import RunDirectory, evaluate, load_model
+
+    config = RunDirectory(arguments.run).open()
+    model = load_model(arguments.run)
+    task = get_task(config.task, **config.task_options)
+    data = task.load(arguments.data_dir or config.data_dir, splits=(arguments.split,))
+    print(f"Data: {data.source.summary()}")
+    values = evaluate(model, task, data.splits[arguments.split])
+    print(f"{arguments.split}: {figures(values)}")
+    if arguments.json:
+        content = {
+            "run": arguments.run,
+            "split": arguments.split,
+            "corpus": data.source.describe(),
+            "metrics": values,
+        }
+        with atomic_path(arguments.json) as temporary:
+            temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,24 @@
+"""How help and results look on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+
+from jsonargparse import DefaultHelpFormatter
+
+__all__ = ["HelpFormatter", "figures"]
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter, DefaultHelpFormatter):
+    """Keeps the lines of descriptions, which hold examples."""
+
+
+def figures(values: Mapping[str, float]) -> str:
+    """Metrics in one line: accuracies in per cent, the rest as they are."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {100 * value:.2f} %"
+        if name.endswith("accuracy")
+        else f"{name.replace('_', ' ')} {value:.4f}"
+        for name, value in values.items()
+    )

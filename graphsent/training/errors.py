@@ -1,0 +1,23 @@
+"""What can go wrong in training by the choice of options, data or directories."""
+
+from __future__ import annotations
+
+from graphsent.errors import GraphsentError
+
+__all__ = ["TrainingError", "TrainingInterrupted"]
+
+
+class TrainingError(GraphsentError, ValueError):
+    """A run cannot be started, resumed or brought to a good end."""
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """A run was stopped by a signal; its last complete epoch is kept.
+
+    Attributes:
+        signal_number: ``SIGINT`` (Ctrl-C) or ``SIGTERM``.
+    """
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number

@@ -1,0 +1,168 @@
+"""What a run trains, before its first step: task, data and model, all from its configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import platform
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import graphsent
+from graphsent._dgl import dgl
+from graphsent.models import Model, model_class
+from graphsent.tasks import (
+    Task,
+    TaskData,
+    Vocabulary,
+    WordVectors,
+    build_vocabulary,
+    count_words,
+    get_task,
+    resolve_data_dir,
+)
+from graphsent.training.config import RunConfig
+from graphsent.training.errors import TrainingError
+
+__all__ = ["Setting", "count_parameters", "model_options", "prepare"]
+
+# Arguments of a model that follow from the data or the optimizer.
+_NOT_CHOSEN = ("vocab", "num_classes", "label_names", "sparse_embedding")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A run before its first step.
+
+    Attributes:
+        config: The configuration with all defaults and full paths filled in.
+        task: The task.
+        data: Its examples.
+        model: The model, initialised.
+        facts: What ``results.json`` says about all this.
+    """
+
+    config: RunConfig
+    task: Task
+    data: TaskData
+    model: Model
+    facts: dict[str, Any]
+
+
+def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
+    """Reads the data and builds the model, all its random numbers drawn from the seed.
+
+    Args:
+        config: The configuration of the run.
+        echo: Is given lines on what was found.
+
+    Raises:
+        DataError: Task, corpus or vectors are not usable.
+        ModelError: The model does not take a value.
+        TrainingError: The model has no such option, or no room for the vectors.
+    """
+    _seed(config.training.seed)
+    config = replace(
+        config,
+        data_dir=str(resolve_data_dir(config.data_dir).resolve()),
+        vectors=tuple(str(Path(path).expanduser().resolve()) for path in config.vectors),
+    )
+    task = get_task(config.task, **config.task_options)
+    data = task.load(config.data_dir)
+    echo(f"data: {data.source.summary()}")
+    others = [tree for split in ("dev", "test") for tree in data.splits[split]]
+    vocab, vectors = build_vocabulary(
+        data.splits["train"], others, config.vectors, seed=config.training.seed
+    )
+    facts = {"corpus": data.source.describe(), "vocabulary": len(vocab)}
+    if vectors is not None:
+        counts = count_words(data.splits["train"])
+        echo(vectors.summary(counts))
+        facts["word_vectors"] = _describe_vectors(vectors, counts)
+    model = _build(config, task, vocab, vectors)
+    config = replace(config, model_options=_chosen(model.config))
+    sizes = count_parameters(model)
+    echo(
+        f"model: {config.model}, {sizes['parameters']:,} parameters, and "
+        f"{sizes['embedding_parameters']:,} in the vectors of {len(vocab):,} words"
+    )
+    return Setting(config, task, data, model, {**_versions(), **config.to_dict(), **facts, **sizes})
+
+
+def model_options(model: str) -> dict[str, inspect.Parameter]:
+    """The parameters of a model that a user chooses, by name.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    return _chosen(inspect.signature(model_class(model)).parameters)
+
+
+def count_parameters(model: Model) -> dict[str, int]:
+    """Numbers of parameters: of word vectors, and of all the rest."""
+    tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
+    words = sum(table.weight.numel() for table in tables)
+    total = sum(parameter.numel() for parameter in model.parameters())
+    return {"parameters": total - words, "embedding_parameters": words}
+
+
+def _chosen(arguments: Any) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in _NOT_CHOSEN}
+
+
+def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVectors | None) -> Model:
+    options = dict(config.model_options)
+    valid = model_options(config.model)
+    for name in options:
+        if name not in valid:
+            choice = ", ".join(valid)
+            raise TrainingError(f"{config.model} has no option {name!r}: expected one of {choice}")
+    if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
+        vectors.dimension
+    ):
+        raise TrainingError(
+            f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
+            f"{options['embedding_dim']}: leave it out"
+        )
+    model = model_class(config.model)(
+        vocab,
+        len(task.label_names),
+        label_names=task.label_names,
+        # Of the optimizers, SGD takes sparse gradients and does the same with them.
+        sparse_embedding=config.training.embedding_optimizer == "sgd",
+        **options,
+    )
+    if vectors is not None:
+        model.init_embeddings(vectors.matrix)
+    return model
+
+
+def _describe_vectors(vectors: WordVectors, counts: dict[str, int]) -> dict[str, Any]:
+    return {
+        "files": [{"name": name, "dimension": dimension} for name, dimension in vectors.sources],
+        "sha256_of_rows": hashlib.sha256(vectors.matrix.tobytes()).hexdigest(),
+        "coverage_of_train": vars(vectors.coverage(counts)),
+    }
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+    dgl.seed(seed % 2**31)
+
+
+def _versions() -> dict[str, Any]:
+    versions = {
+        "graphsent": graphsent.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "dgl": dgl.__version__,
+    }
+    return {"versions": versions}
