@@ -1,0 +1,164 @@
+"""Schedules against a slow computation of levels, on trees, chains, stars and random DAGs."""
+
+import gc
+import random
+import re
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphsent._dgl import dgl
+from graphsent.propagation import PropagationError
+from graphsent.propagation import schedule as module
+from graphsent.propagation.schedule import Schedule, schedule_of
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """Number of nodes and edges of an acyclic graph, which may be repeated, in any order."""
+    rng = draw(st.randoms(use_true_random=False))
+    num_nodes = draw(st.integers(0, 12))
+    names = rng.sample(range(num_nodes), num_nodes)
+    num_edges = draw(st.integers(0, 24)) if num_nodes > 1 else 0
+    ends = [sorted(rng.sample(range(num_nodes), 2)) for _ in range(num_edges)]
+    return num_nodes, [(names[low], names[high]) for low, high in ends]
+
+
+def make_graph(num_nodes: int, edges: list[tuple[int, int]]) -> dgl.DGLGraph:
+    pairs = torch.tensor(edges, dtype=torch.int64).view(-1, 2)
+    return dgl.graph((pairs[:, 0], pairs[:, 1]), num_nodes=num_nodes)
+
+
+def slow_levels(num_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
+    """The longest path that ends at each node."""
+    level = [0] * num_nodes
+    for _ in range(num_nodes):
+        for source, target in edges:
+            level[target] = max(level[target], level[source] + 1)
+    return level
+
+
+def check(schedule: Schedule, num_nodes: int, edges: list[tuple[int, int]], level: list[int]):
+    nodes = schedule.nodes.tolist()
+    degree = [sum(target == node for _, target in edges) for node in range(num_nodes)]
+    assert nodes == sorted(range(num_nodes), key=lambda node: (level[node], degree[node], node))
+    assert [nodes[place] for place in schedule.position.tolist()] == list(range(num_nodes))
+    mailbox = [edge for node in nodes for edge, (_, target) in enumerate(edges) if target == node]
+    assert schedule.edges.tolist() == mailbox
+    place = schedule.position.tolist()
+    assert schedule.source.tolist() == [place[edges[edge][0]] for edge in mailbox]
+    assert schedule.target.tolist() == [place[edges[edge][1]] for edge in mailbox]
+
+    rows = [node for part in schedule.levels for node in nodes[part.start : part.end]]
+    assert rows == nodes
+    for number, part in enumerate(schedule.levels):
+        assert {level[node] for node in nodes[part.start : part.end]} == {number}
+        assert part.start == part.buckets[0].start
+        assert part.end == part.buckets[-1].end
+        assert [bucket.degree for bucket in part.buckets] == sorted(
+            {bucket.degree for bucket in part.buckets}
+        )
+        for bucket in part.buckets:
+            assert {degree[node] for node in nodes[bucket.start : bucket.end]} == {bucket.degree}
+            received = schedule.target[bucket.first_edge : bucket.last_edge].tolist()
+            assert received == [
+                place for place in range(bucket.start, bucket.end) for _ in range(bucket.degree)
+            ]
+
+    successors = [[row for row, e in enumerate(mailbox) if edges[e][0] == node] for node in nodes]
+    assert schedule.single_successor == all(len(rows) <= 1 for rows in successors)
+    if schedule.single_successor:
+        assert schedule.sent_to.tolist() == [rows[0] if rows else len(edges) for rows in successors]
+
+
+@given(edge_lists())
+def test_any_acyclic_graph(case):
+    num_nodes, edges = case
+    graph = make_graph(num_nodes, edges)
+    turned = [(target, source) for source, target in edges]
+    heights = slow_levels(num_nodes, turned)
+    check(schedule_of(graph), num_nodes, edges, slow_levels(num_nodes, edges))
+    check(schedule_of(graph, reverse=True), num_nodes, edges, heights)
+    check(schedule_of(graph, turn_edges=True), num_nodes, turned, heights)
+    check(
+        schedule_of(graph, reverse=True, turn_edges=True),
+        num_nodes,
+        turned,
+        slow_levels(num_nodes, edges),
+    )
+
+
+@pytest.mark.parametrize("idtype", [torch.int32, torch.int64])
+def test_index_types(idtype):
+    schedule = schedule_of(dgl.graph(([0, 1], [1, 2]), idtype=idtype))
+    assert schedule.nodes.dtype == schedule.source.dtype == torch.int64
+    assert schedule.nodes.tolist() == [0, 1, 2]
+
+
+def test_no_nodes_and_no_edges():
+    assert schedule_of(make_graph(0, [])).levels == ()
+    assert schedule_of(make_graph(0, [])).num_sources == 0
+    lonely = schedule_of(make_graph(3, []))
+    assert [(level.start, level.end) for level in lonely.levels] == [(0, 3)]
+    assert lonely.num_edges == 0
+
+
+def test_more_nodes_than_16_bits_can_count():
+    num_nodes = 70_000
+    children = torch.randperm(num_nodes - 1) + 1
+    graph = dgl.graph((children, (children - 1) // 2))
+    schedule = schedule_of(graph)
+    depth = torch.log2(torch.arange(1, num_nodes + 1).double()).floor()
+    assert torch.equal(schedule.position[schedule.nodes], torch.arange(num_nodes))
+    assert (schedule.source < schedule.target).all()
+    assert len(schedule.levels) == int(depth.max()) + 1
+
+
+def test_long_chain():
+    num_nodes = 20_000
+    schedule = schedule_of(dgl.graph((torch.arange(num_nodes - 1), torch.arange(1, num_nodes))))
+    assert len(schedule.levels) == num_nodes
+    assert torch.equal(schedule.nodes, torch.arange(num_nodes))
+
+
+def test_cycles():
+    expected = "expected an acyclic graph, got one with a cycle among its 3 nodes"
+    with pytest.raises(PropagationError, match=re.escape(expected)):
+        schedule_of(dgl.graph(([0, 1, 2], [1, 2, 1])))
+
+
+def test_it_is_kept_as_long_as_the_graph_and_its_edges():
+    graph = make_graph(4, [(0, 1), (1, 2)])
+    first = schedule_of(graph)
+    graph.ndata["h"] = torch.zeros(4)
+    assert schedule_of(graph) is first
+    with graph.local_scope():
+        assert schedule_of(graph) is first
+    assert schedule_of(graph, reverse=True) is not first
+    graph.add_edges([2], [3])
+    assert schedule_of(graph).num_edges == 3
+    size = len(module._known)
+    del graph
+    gc.collect()
+    assert len(module._known) == size - 1
+
+
+def test_devices():
+    schedule = schedule_of(make_graph(3, [(0, 1), (1, 2)]))
+    assert schedule.to("cpu") is schedule
+    moved = schedule.to("meta")
+    assert moved is schedule.to(torch.device("meta"))
+    assert moved.levels is schedule.levels
+    for name in ("nodes", "position", "edges", "source", "target", "sent_to"):
+        assert getattr(moved, name).shape == getattr(schedule, name).shape
+        assert getattr(moved, name).device.type == "meta"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_gpu():
+    rng = random.Random(0)
+    edges = [tuple(sorted(rng.sample(range(50), 2))) for _ in range(60)]
+    schedule = schedule_of(make_graph(50, edges))
+    assert torch.equal(schedule.to("cuda").source.cpu(), schedule.source)
