@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from graphsent.models.arnn import ARNNClassifier, ARNNEncoder
+from graphsent.models.arnn_relatedness import ARNNRelatedness
 from graphsent.models.base import Model
 from graphsent.models.batch import TreeBatch
+from graphsent.models.bitreelstm import BiTreeLSTMClassifier
 from graphsent.models.classifier import TreeClassifier
+from graphsent.models.losses import classification_loss
 from graphsent.models.nbow import NBoW
+from graphsent.models.pair_batch import PairBatch
 from graphsent.models.prediction import Prediction
 from graphsent.models.registry import MODELS, load_pretrained, model_class
+from graphsent.models.relatedness import RelatednessModel
+from graphsent.models.sequence import SequenceBatch, SequenceClassifier
+from graphsent.models.sequence_relatedness import SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
+from graphsent.models.treenet import SiblingBatch, TreeNetClassifier
+from graphsent.pairs import TreePair
 
 __all__ = [
     "MODELS",
+    "ARNNClassifier",
+    "ARNNEncoder",
+    "ARNNRelatedness",
+    "BiTreeLSTMClassifier",
     "Model",
     "NBoW",
+    "PairBatch",
     "Prediction",
+    "RelatednessModel",
+    "SequenceBatch",
+    "SequenceClassifier",
+    "SequenceRelatedness",
+    "SiblingBatch",
     "TreeBatch",
     "TreeClassifier",
     "TreeLSTMClassifier",
+    "TreeNetClassifier",
+    "TreePair",
+    "classification_loss",
     "load_pretrained",
     "model_class",
 ]

@@ -13,8 +13,14 @@ __all__ = ["MODELS", "load_pretrained", "model_class"]
 
 # Name -> module and class; imported when asked for.
 MODELS = {
+    "arnn": "graphsent.models.arnn:ARNNClassifier",
+    "arnn-relatedness": "graphsent.models.arnn_relatedness:ARNNRelatedness",
+    "bitreelstm": "graphsent.models.bitreelstm:BiTreeLSTMClassifier",
     "nbow": "graphsent.models.nbow:NBoW",
+    "sequence": "graphsent.models.sequence:SequenceClassifier",
+    "sequence-relatedness": "graphsent.models.sequence_relatedness:SequenceRelatedness",
     "treelstm": "graphsent.models.treelstm:TreeLSTMClassifier",
+    "treenet": "graphsent.models.treenet:TreeNetClassifier",
 }
 
 

@@ -1,0 +1,44 @@
+"""What a model says about the edges of trees: attention, shares in head words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.models.classifier import TreeClassifier
+from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.inputs import as_trees
+
+__all__ = ["weights_of_edges"]
+
+
+def weights_of_edges(
+    model: TreeClassifier,
+    trees: Iterable[Any],
+    batch_size: int,
+    compute: Callable[[dgl.DGLGraph], torch.Tensor],
+) -> list[np.ndarray]:
+    """A number for each edge of each tree, in evaluation mode.
+
+    Args:
+        model: Makes the batches.
+        trees: See :func:`~graphsent.models.inputs.as_trees`.
+        batch_size: How many trees are computed at once.
+        compute: Gives the numbers of a batched graph, (num_edges,).
+
+    Returns:
+        For each tree, in the order given, (num_edges,) float32, in the order of its graph's edges.
+    """
+    trees = as_trees(trees)
+
+    def of_batch(chosen: list[Any]) -> list[np.ndarray]:
+        graph = model.collate(chosen).graph
+        ends = np.cumsum(graph.batch_num_edges().cpu().numpy())
+        return np.split(compute(graph).float().cpu().numpy(), ends[:-1])
+
+    with evaluating(model):
+        return map_batches(trees, [tree.num_nodes for tree in trees], batch_size, of_batch)

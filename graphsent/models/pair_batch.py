@@ -1,0 +1,81 @@
+"""Pairs of sentences, as users pass them and as models read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.errors import ModelError
+from graphsent.graphs import root_nodes
+from graphsent.models.batch import tree_graph
+from graphsent.models.inputs import as_trees
+from graphsent.pairs import TreePair
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["PairBatch", "as_pairs", "pair_batch"]
+
+
+class PairBatch(NamedTuple):
+    """A batch of pairs of sentences. A unit is a pair.
+
+    Attributes:
+        graph: One batched graph of the first sentences of all pairs and then the second ones.
+        sentences: (2, batch_size) int64, the root node of each first and each second sentence.
+        labels: (batch_size,) float32, the score of each pair, nan where it is not known.
+        roots: (batch_size,) int64, the unit of each pair: 0, 1, ...
+    """
+
+    graph: dgl.DGLGraph
+    sentences: torch.Tensor
+    labels: torch.Tensor
+    roots: torch.Tensor
+
+    def to(self, device: torch.device | str) -> PairBatch:
+        """The batch with its tensors on another device; the graph stays where it is."""
+        return PairBatch(self.graph, *(tensor.to(device) for tensor in self[1:]))
+
+
+def as_pairs(inputs: Iterable[Any]) -> list[TreePair]:
+    """Pairs of trees in any form that graphsent takes.
+
+    Args:
+        inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and perhaps a
+            score; trees as in :func:`~graphsent.models.inputs.as_trees`.
+
+    Raises:
+        ModelError: One of them is something else, or the kinds of trees are mixed. The number of
+            the input, from 1, is named.
+    """
+    if isinstance(inputs, str | TreePair):
+        raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
+    pairs = []
+    for number, item in enumerate(inputs, start=1):
+        if not isinstance(item, tuple) or len(item) not in (2, 3):
+            raise ModelError(
+                f"pair {number}: expected a tuple of two trees and perhaps a score, got "
+                f"{type(item).__name__}"
+            )
+        try:
+            first, second = as_trees(item[:2])
+        except ModelError as error:
+            raise ModelError(f"pair {number}: {error}") from None
+        pairs.append(TreePair(first, second, *item[2:]))
+    if len({type(pair.first) for pair in pairs}) > 1:
+        raise ModelError("constituency and dependency trees cannot be mixed in one call")
+    return pairs
+
+
+def pair_batch(pairs: Sequence[TreePair], vocab: Vocabulary) -> PairBatch:
+    """The batch of some pairs."""
+    graph = tree_graph(
+        [pair.first for pair in pairs] + [pair.second for pair in pairs],
+        vocab,
+    )
+    sentences = root_nodes(graph).view(2, len(pairs))
+    scores = [math.nan if pair.score is None else pair.score for pair in pairs]
+    labels = torch.tensor(scores, dtype=torch.float32)
+    return PairBatch(graph, sentences, labels, torch.arange(len(pairs)))

@@ -1,0 +1,181 @@
+"""What models of how related two sentences are have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from graphsent._dgl import dgl
+from graphsent.errors import ModelError
+from graphsent.graphs import root_nodes
+from graphsent.layers import RelatednessHead, expected_score, relatedness_loss
+from graphsent.models.arguments import check_sizes, class_names
+from graphsent.models.base import Model
+from graphsent.models.batch import tree_graph
+from graphsent.models.embedding import WordEmbedding
+from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.inputs import as_trees
+from graphsent.models.pair_batch import PairBatch, as_pairs, pair_batch
+from graphsent.pairs import TreePair
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["RelatednessModel"]
+
+
+class RelatednessModel(Model):
+    r"""Base of models that score pairs of sentences from 1 to K (Tai et al. 2015, section 4.2).
+
+    One encoder gives the vectors :math:`h_1, h_2` of both sentences;
+    :class:`~graphsent.layers.RelatednessHead` compares them. The score is the mean
+    :math:`\sum_i i\, \hat p_i` of its distribution.
+
+    Args:
+        vocab: The words the model knows; others share the vector of ``<unk>``.
+        num_classes: The highest score K.
+        embedding_dim: Length of a word vector.
+        num_features: Length of a sentence's vector.
+        comparison: Length of the head's hidden layer.
+        dropout: Dropout on the vectors of the sentences.
+        embedding_dropout: The same for word vectors.
+        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        label_names: Names of the scores; by default "1" to "K".
+
+    Raises:
+        ModelError: A size is not positive, there are less than two scores, or there is not one name
+            for each.
+    """
+
+    tree_kind = "dependency"
+    label_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        num_classes: int,
+        *,
+        embedding_dim: int,
+        num_features: int,
+        comparison: int,
+        dropout: float,
+        embedding_dropout: float,
+        sparse_embedding: bool,
+        label_names: Sequence[str] | None,
+    ) -> None:
+        super().__init__(vocab)
+        self.label_names = class_names(num_classes, label_names)
+        if num_classes < 2:
+            raise ModelError(
+                f"num_classes: expected at least the scores 1 and 2, got {num_classes}"
+            )
+        check_sizes(embedding_dim=embedding_dim, num_features=num_features, comparison=comparison)
+        self.embedding = WordEmbedding(
+            len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.num_features = num_features
+        self.head = RelatednessHead(num_features, comparison, num_classes)
+
+    @abstractmethod
+    def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
+        """The vectors of the sentences of a batched graph, (num_sentences, num_features).
+
+        Args:
+            graph: All sentences.
+            roots: The root node of each, (num_sentences,) int64.
+        """
+
+    def pair_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
+        """The same for a graph of pairs: all first sentences, then all second ones."""
+        return self.sentence_states(graph, roots)
+
+    def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
+        """Starts from given word vectors, (len(vocab), embedding_dim).
+
+        Raises:
+            ModelError: The matrix has another shape.
+        """
+        self.embedding.init_vectors(matrix)
+
+    def collate(self, pairs: Iterable[Any]) -> PairBatch:
+        """The batch of some pairs; fit for a ``DataLoader``.
+
+        Args:
+            pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
+
+        Raises:
+            ModelError: Something is no pair of trees, or a score is out of range.
+        """
+        pairs = as_pairs(pairs)
+        highest = len(self.label_names)
+        for number, pair in enumerate(pairs, start=1):
+            if pair.score is not None and not 1 <= pair.score <= highest:
+                raise ModelError(
+                    f"pair {number}: expected a score from 1 to {highest}, got {pair.score}"
+                )
+        return pair_batch(pairs, self.vocab)
+
+    def forward(self, batch: PairBatch) -> torch.Tensor:
+        """The logits of the scores of every pair, (batch_size, num_classes)."""
+        states = self.dropout(self.pair_states(batch.graph, batch.sentences.flatten()))
+        return self.head(*states.chunk(2))
+
+    def loss(self, outputs: torch.Tensor, batch: PairBatch, nodes: str = "all") -> torch.Tensor:
+        """:func:`~graphsent.layers.relatedness_loss` of the pairs with a score.
+
+        Args:
+            outputs: (batch_size, num_classes).
+            batch: The batch.
+            nodes: Makes no difference: every unit is a whole pair.
+        """
+        known = ~torch.isnan(batch.labels)
+        return relatedness_loss(outputs[known], batch.labels[known])
+
+    def predict(self, pairs: Iterable[Any], batch_size: int = 64) -> np.ndarray:
+        """Scores pairs of sentences; scores that they have are ignored.
+
+        Args:
+            pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
+            batch_size: How many pairs are computed at once.
+
+        Returns:
+            (num_pairs,) float32, from 1 to num_classes, in the order given.
+
+        Raises:
+            ModelError: Something is no pair of trees.
+        """
+        pairs = as_pairs(pairs)
+        sizes = [pair.first.num_nodes + pair.second.num_nodes for pair in pairs]
+        with evaluating(self):
+            scores = map_batches(pairs, sizes, batch_size, self._scores)
+        return np.array(scores, np.float32)
+
+    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
+        """The vector of each of some sentences (not pairs), (num_trees, num_features) float32.
+
+        Args:
+            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            batch_size: How many trees are computed at once.
+
+        Raises:
+            ModelError: Something is no tree.
+        """
+        trees = as_trees(trees)
+        with evaluating(self):
+            rows = map_batches(
+                trees, [tree.num_nodes for tree in trees], batch_size, self._sentence_vectors
+            )
+        return np.stack(rows) if rows else np.zeros((0, self.num_features), np.float32)
+
+    def _scores(self, pairs: list[TreePair]) -> np.ndarray:
+        batch = pair_batch(pairs, self.vocab).to(self.embedding.weight.device)
+        return expected_score(self(batch).float()).cpu().numpy()
+
+    def _sentence_vectors(self, trees: list[Any]) -> np.ndarray:
+        graph = tree_graph(trees, self.vocab)
+        roots = root_nodes(graph).to(self.embedding.weight.device)
+        return self.sentence_states(graph, roots).float().cpu().numpy()
