@@ -7,8 +7,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
-from typing import Any
 
 import graphsent
 from graphsent.errors import GraphsentError
@@ -59,8 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = _parser().parse_args(arguments[:1]).command
     try:
-        module = importlib.import_module(f"{__name__}.{command}")
-        module.run(_command_parser(command, module).parse_args(arguments[1:]))
+        _run(command, arguments[1:])
         sys.stdout.flush()
     except GraphsentError as error:
         return _fail(command, str(error))
@@ -82,24 +79,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _command_parser(command: str, module: ModuleType) -> Any:
-    """The parser of a command, described by its module's docstring; errors are one line."""
-    import jsonargparse
+def _run(command: str, arguments: Sequence[str]) -> None:
+    from graphsent.cli.usage import CommandParser, UsageError
 
-    from graphsent.cli.formatting import HelpFormatter
-
-    parser = jsonargparse.ArgumentParser(
-        prog=f"graphsent {command}", description=module.__doc__, formatter_class=HelpFormatter
-    )
+    module = importlib.import_module(f"{__name__}.{command}")
+    parser = CommandParser(command, module.__doc__ or "", arguments)
     module.add_arguments(parser)
-
-    def error(message: str, ex: Exception | None = None) -> None:
-        line = " ".join(message.split())
-        print(f"{parser.prog}: {line} (see {parser.prog} --help)", file=sys.stderr)
-        raise SystemExit(_USAGE)
-
-    parser.error = error
-    return parser
+    try:
+        module.run(parser.parse_args(arguments))
+    except UsageError as error:
+        parser.error(str(error))
 
 
 def _parser() -> argparse.ArgumentParser:

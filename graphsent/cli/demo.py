@@ -57,9 +57,9 @@ def _configs(seed: int) -> dict[str, Any]:
         "weight_decay": 0.0,
         "seed": seed,
     }
-    tree = TrainingOptions(epochs=8, lr=0.002, embedding_lr=0.002, **shared)
+    tree = TrainingOptions(epochs=7, lr=0.005, embedding_lr=0.005, **shared)
     words = TrainingOptions(epochs=12, lr=0.005, embedding_lr=0.005, **shared)
-    sizes = {"embedding_dim": 64, "hidden": 64, "dropout": 0.2}
+    sizes = {"embedding_dim": 64, "hidden": 64, "dropout": 0.1}
     return {
         "Tree-LSTM": RunConfig(
             "sst5", "treelstm", model_options=sizes, data_dir=data_dir, training=tree

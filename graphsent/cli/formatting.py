@@ -1,17 +1,10 @@
-"""How help and results look on a terminal."""
+"""How results look on a terminal."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 
-from jsonargparse import DefaultHelpFormatter
-
-__all__ = ["HelpFormatter", "figures"]
-
-
-class HelpFormatter(argparse.RawDescriptionHelpFormatter, DefaultHelpFormatter):
-    """Keeps the lines of descriptions, which hold examples."""
+__all__ = ["figures"]
 
 
 def figures(values: Mapping[str, float]) -> str:

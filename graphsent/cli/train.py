@@ -10,110 +10,152 @@ Examples:
       on DATA/sst/{train,dev,test}.txt
   graphsent train --task sst2 --model nbow --optimizer adam --lr 0.001 --embedding-optimizer same \
       --embedding-lr 0.001 --epochs 20 --patience 3 --out runs/c
-  graphsent train --config settings.yaml --out runs/d
-      options by name (with _) from a file; flags after it win
+  graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
+      the same again with another seed
   graphsent train --resume runs/b
       go on after the last complete epoch
+  graphsent train --model nbow --help
+      with the options of that model
 """
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
+import inspect
+import pkgutil
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal, get_type_hints
 
-from graphsent.errors import DataError
-from graphsent.training.options import TrainingOptions
+from graphsent.cli.formatting import figures
+from graphsent.cli.usage import UsageError, descriptions, flag
+from graphsent.models import MODELS, model_class
+from graphsent.tasks import TASKS
+from graphsent.training import RunConfig, TrainingOptions, resume, train
+from graphsent.training.setting import model_options
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "Train a model."
-
-# Name, type, help. They go to the model as they are; those not given are left to its defaults.
-_MODEL_OPTIONS: tuple[tuple[str, Any, str], ...] = (
-    ("hidden", int, "Length of a node's hidden state."),
-    ("embedding_dim", int, "Length of a word vector; with --vectors it is theirs."),
-    ("cell", str, "treelstm: nary (binary trees) or childsum (any trees)."),
-    ("leaf", str, "treelstm with nary: gated or affine leaves."),
-    ("dropout", float, "Dropout before the output layer."),
-    ("embedding_dropout", float, "Dropout on word vectors."),
-)
+_MODEL = "treelstm"
+_SWITCHES = ("overwrite", "no_test")
+_WITH_RESUME = ("resume", "epochs", "no_test")
 
 
 def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    parser.add_argument("--config", action="config", help="File of options in YAML.")
-    parser.add_argument("--task", type=str, help="Such as sst5; a wrong name lists all.")
-    parser.add_argument("--model", type=str, help="Such as treelstm; a wrong name lists all.")
-    parser.add_argument("--out", type=str, help="Run directory to make.")
-    parser.add_argument("--resume", type=str, metavar="RUN", help="Run directory to go on with.")
-    parser.add_argument("--overwrite", action="store_true", help="Replace a run in --out.")
-    parser.add_argument("--no-test", action="store_true", help="Do not judge it on test.")
-    parser.add_argument(
-        "--data-dir", type=str, help="Data directory (default: GRAPHSENT_DATA, else embedded)."
-    )
-    parser.add_argument(
+    """Declares the arguments; those of the model and the task depend on which ones they are."""
+    chosen = _peek(parser.arguments)
+    add = parser.add_argument
+    add("--config", type=str, metavar="FILE", help="Settings as in the config.yaml of a run.")
+    add("--task", type=str, help=f"What to learn: {', '.join(sorted(TASKS))}.")
+    add("--model", type=str, help=f"{', '.join(sorted(MODELS))} (default: {_MODEL}).")
+    add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
+    add(
         "--vectors",
         type=list[str],
         nargs="+",
-        default=[],
         metavar="FILE",
         help="Word vectors: .npz, GloVe or word2vec text, word2vec .bin, each also .gz; several "
         "are joined.",
     )
-    parser.add_argument("--neutral", type=str, help="sst2: mask neutral phrases, or a class.")
-    for name, kind, text in _MODEL_OPTIONS:
-        parser.add_argument(_flag(name), type=kind, help=text)
-    for field in dataclasses.fields(TrainingOptions):
-        text, choices = field.metadata["help"], field.metadata["choices"]
-        if choices:
-            text += f" One of {', '.join(choices)}."
-        parser.add_argument(
-            _flag(field.name), type=type(field.default), default=field.default, help=text
+    add("--out", type=str, metavar="RUN", help="Run directory to make.")
+    add("--overwrite", action="store_true", help="Replace the run in --out.")
+    add("--resume", type=str, metavar="RUN", help="Run to go on with, perhaps to more --epochs.")
+    add("--no-test", action="store_true", help="Do not judge the model on test.")
+    if chosen.task in TASKS:
+        make = pkgutil.resolve_name(TASKS[chosen.task])
+        _add_parameters(parser, make, inspect.signature(make).parameters)
+    group = parser.add_argument_group(f"options of the model {chosen.model}")
+    _add_parameters(group, model_class(chosen.model), model_options(chosen.model))
+    group = parser.add_argument_group("training")
+    types = get_type_hints(TrainingOptions)
+    for option in dataclasses.fields(TrainingOptions):
+        choices = option.metadata["choices"]
+        group.add_argument(
+            flag(option.name),
+            type=Literal[tuple(choices)] if choices else types[option.name],
+            help=f"{option.metadata['help']} (default: {option.default})",
         )
 
 
 def run(arguments: Any) -> None:
     """Trains, or resumes."""
-    from graphsent.cli.formatting import figures
-    from graphsent.training import resume, train
-
+    # Flags without a value are False when they are absent; 0 is a value.
+    given = {
+        name: value
+        for name, value in vars(arguments).items()
+        if value is not None and (value or name not in _SWITCHES)
+    }
     options = {"test": not arguments.no_test, "progress": sys.stderr.isatty()}
-    out = arguments.resume or arguments.out
-    try:
-        if arguments.resume:
-            results = resume(out, **options)
-        else:
-            results = train(_config(arguments), out, overwrite=arguments.overwrite, **options)
-    except KeyboardInterrupt:
-        print(f"\nInterrupted. Go on with: graphsent train --resume {out}", file=sys.stderr)
-        raise
-    print(f"best epoch {results['best_epoch']}, dev: {figures(results['dev'])}")
+    if arguments.resume:
+        for name in given:
+            if name not in _WITH_RESUME:
+                raise UsageError(f"--resume takes all but --epochs from its run, not {flag(name)}")
+        out = arguments.resume
+        results = resume(out, epochs=arguments.epochs, **options)
+    else:
+        if not arguments.out:
+            raise UsageError("--out RUN is missing (or --resume RUN to go on with a run)")
+        out = arguments.out
+        config = _config(given)
+        results = train(config, out, overwrite=arguments.overwrite, **options)
+    print(f"best epoch: {results['best_epoch']}, dev {figures(results['dev'])}")
     if "test" in results:
         print(f"test: {figures(results['test'])}")
-    print(f"wrote {out}: model/, results.json, config.yaml, logs/")
+    print(f"wrote {out}: model, results.json, config.yaml, logs, last.ckpt")
 
 
-def _config(arguments: Any) -> Any:
-    from graphsent.training import RunConfig
-
-    for name in ("task", "model", "out"):
-        if getattr(arguments, name) is None:
-            raise DataError(f"--{name} is missing (or --resume RUN to go on with a run)")
-    model_options = {name: getattr(arguments, name) for name, _, _ in _MODEL_OPTIONS}
-    fields = dataclasses.fields(TrainingOptions)
-    return RunConfig(
-        task=arguments.task,
-        task_options={} if arguments.neutral is None else {"neutral": arguments.neutral},
-        model=arguments.model,
-        model_options={name: value for name, value in model_options.items() if value is not None},
-        data_dir=arguments.data_dir,
-        vectors=tuple(arguments.vectors),
-        training=TrainingOptions(
-            **{field.name: getattr(arguments, field.name) for field in fields}
-        ),
-    )
+def _peek(arguments: list[str]) -> argparse.Namespace:
+    """The task and model that are asked for, before the other arguments can be understood."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for name in ("--config", "--task", "--model"):
+        parser.add_argument(name, nargs="?")
+    chosen, _ = parser.parse_known_args(arguments)
+    if chosen.config:
+        config = RunConfig.load(chosen.config)
+        chosen.task = chosen.task or config.task
+        chosen.model = chosen.model or config.model
+    chosen.model = chosen.model or _MODEL
+    return chosen
 
 
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+def _add_parameters(group: Any, function: Any, names: Iterable[str]) -> None:
+    """Adds a flag for some parameters of a function or class, described by its docstring."""
+    types = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    texts = descriptions(function)
+    for name in names:
+        default = inspect.signature(function).parameters[name].default
+        text = f"{texts.get(name, '')} (default: {default})".lstrip()
+        if name == "embedding_dim":
+            text += " With --vectors it is theirs."
+        group.add_argument(flag(name), type=types[name], help=text)
+
+
+def _config(given: dict[str, Any]) -> RunConfig:
+    """The configuration: what the file says, and the flags over it."""
+    values: dict[str, Any] = {"model": _MODEL}
+    if "config" in given:
+        values = RunConfig.load(given["config"]).to_dict()
+    if "task" not in given and "task" not in values:
+        raise UsageError(f"--task is missing: expected one of {', '.join(sorted(TASKS))}")
+    for name, options in (("task", "task_options"), ("model", "model_options")):
+        if given.get(name, values.get(name)) != values.get(name):
+            values[options] = {}  # of another task or model
+    values.update((name, given[name]) for name in _names(RunConfig) if name in given)
+    parts = {
+        "task_options": inspect.signature(pkgutil.resolve_name(TASKS[values["task"]])).parameters
+        if values["task"] in TASKS
+        else (),
+        "model_options": model_options(values["model"]),
+        "training": _names(TrainingOptions),
+    }
+    for part, names in parts.items():
+        chosen = {name: given[name] for name in names if name in given}
+        values[part] = {**values.get(part, {}), **chosen}
+    if "vectors" in given:
+        values["model_options"].pop("embedding_dim", None)
+    return RunConfig.from_dict(values)
+
+
+def _names(cls: type) -> list[str]:
+    return [field.name for field in dataclasses.fields(cls)]

@@ -15,7 +15,6 @@ _NAMES = {
     "TrainingInterrupted": "errors",
     "TrainingModule": "module",
     "TrainingOptions": "options",
-    "classification_loss": "module",
     "count_parameters": "setting",
     "evaluate": "evaluation",
     "load_model": "directory",

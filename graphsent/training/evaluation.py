@@ -31,4 +31,6 @@ def evaluate(
         for begin in range(0, len(examples), batch_size):
             batch = model.collate(examples[begin : begin + batch_size]).to(device)
             metrics.update(model(batch), batch)
-    return {name: float(value) for name, value in metrics.compute().items()}
+    values = {name: float(value) for name, value in metrics.compute().items()}
+    # The metric that counts comes first.
+    return {name: values[name] for name in dict.fromkeys((task.selection_metric, *values))}

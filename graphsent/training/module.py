@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from pytorch_lightning import LightningModule
-from torch.nn import functional
 from torch.optim import Optimizer
 
 from graphsent.models import Model
@@ -16,29 +15,7 @@ from graphsent.training.errors import TrainingError
 from graphsent.training.optimizers import build_optimizers, clip_gradients
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["TrainingModule", "classification_loss"]
-
-_UNLABELLED = -1
-
-
-def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
-    r"""Cross-entropy of labelled units, a mean over sentences of sums over their units.
-
-    .. math::
-        J = -\frac{1}{B} \sum_{t\,:\,y_t \ge 0} \log \mathrm{softmax}(z_t)_{y_t}
-
-    The division is by the number of sentences, not of nodes, as in the code of Tai et al. 2015.
-
-    Args:
-        logits: (num_units, num_classes).
-        batch: Has ``labels`` (num_units,) int64, -1 where unlabelled, and ``roots`` (batch_size,).
-        nodes: ``"all"`` units, or only the ``"root"`` ones.
-    """
-    labels = batch.labels
-    if nodes == "root":
-        logits, labels = logits[batch.roots], labels[batch.roots]
-    total = functional.cross_entropy(logits, labels, ignore_index=_UNLABELLED, reduction="sum")
-    return total / len(batch.roots)
+__all__ = ["TrainingModule"]
 
 
 class TrainingModule(LightningModule):
@@ -73,7 +50,7 @@ class TrainingModule(LightningModule):
         """One step of every optimizer."""
         optimizers = self.optimizers()
         optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
-        loss = classification_loss(self.model(batch), batch, self.options.loss_nodes)
+        loss = self.model.loss(self.model(batch), batch, self.options.loss_nodes)
         for optimizer in optimizers:
             optimizer.zero_grad()
         self.manual_backward(loss)

@@ -130,14 +130,16 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
             f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
             f"{options['embedding_dim']}: leave it out"
         )
-    model = model_class(config.model)(
-        vocab,
-        len(task.label_names),
-        label_names=task.label_names,
+    given = {
+        "vocab": vocab,
+        "num_classes": len(task.label_names),
+        "label_names": task.label_names,
         # Of the optimizers, SGD takes sparse gradients and does the same with them.
-        sparse_embedding=config.training.embedding_optimizer == "sgd",
-        **options,
-    )
+        "sparse_embedding": config.training.embedding_optimizer == "sgd",
+    }
+    cls = model_class(config.model)
+    taken = inspect.signature(cls).parameters
+    model = cls(**{name: given[name] for name in given if name in taken}, **options)
     if vectors is not None:
         model.init_embeddings(vectors.matrix)
     return model
