@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.tasks.corpus import SPLITS, Corpus, CorpusSource
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS, Corpus, CorpusSource
 from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.tasks.parses import label_by_span, resolve_parses_dir
 from graphsent.tasks.registry import TASKS, get_task
 from graphsent.tasks.task import Task, TaskData
 from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
@@ -18,6 +19,7 @@ _METRICS = ("PhraseAccuracy", "RootAccuracy", "tree_metrics")
 __all__ = [
     "SPLITS",
     "TASKS",
+    "TREE_KINDS",
     "Corpus",
     "CorpusSource",
     "Coverage",
@@ -30,8 +32,10 @@ __all__ = [
     "build_vocabulary",
     "count_words",
     "get_task",
+    "label_by_span",
     "load_vectors",
     "resolve_data_dir",
+    "resolve_parses_dir",
     "tree_metrics",
 ]
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from graphsent.errors import DataError
 
-__all__ = ["SPLITS", "Corpus", "CorpusSource", "find_corpus"]
+__all__ = ["SPLITS", "TREE_KINDS", "Corpus", "CorpusSource", "find_corpus"]
 
 SPLITS = ("train", "dev", "test")
+TREE_KINDS = ("constituency", "dependency")
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,16 @@ class Corpus:
         files: Split -> file, relative to the data directory.
         published_counts: Split -> number of examples after the task's own selection, where the
             literature states it. It guards against results from a file that was cut or altered.
+        parses: Kind of trees -> split -> files with the trees of that kind, relative to the
+            directory of parses: one for each sentence of an example. Trees of a kind that is not
+            here are in ``files`` themselves.
     """
 
     name: str
     title: str
     files: Mapping[str, str]
     published_counts: Mapping[str, int] = field(default_factory=dict)
+    parses: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -41,29 +46,67 @@ class CorpusSource:
         corpus: Which one.
         files: Split -> path, for all splits of the corpus.
         counts: Split -> number of examples, for the splits that were read.
+        tree_kind: The kind of trees that were read.
+        parses: Split -> the files that they are from, where these are not the corpus's own.
     """
 
     corpus: Corpus
     files: Mapping[str, Path]
     counts: Mapping[str, int] = field(default_factory=dict)
+    tree_kind: str = TREE_KINDS[0]
+    parses: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+
+    def with_parses(self, tree_kind: str, find_directory: Callable[[], Path]) -> CorpusSource:
+        """The same corpus with the files of its trees of one kind.
+
+        Args:
+            tree_kind: One of ``TREE_KINDS``.
+            find_directory: Gives the directory of parses; called if they are needed.
+
+        Raises:
+            DataError: There is no such kind, or a file is missing.
+        """
+        if tree_kind not in TREE_KINDS:
+            valid = " or ".join(TREE_KINDS)
+            raise DataError(f"unknown kind of trees {tree_kind!r}: expected {valid}")
+        parses: dict[str, tuple[Path, ...]] = {}
+        if tree_kind in self.corpus.parses:
+            directory = find_directory()
+            for split, names in self.corpus.parses[tree_kind].items():
+                parses[split] = tuple(directory / name for name in names)
+        missing = [path for paths in parses.values() for path in paths if not path.is_file()]
+        if missing:
+            raise DataError(
+                f"no {tree_kind} trees of {self.corpus.title}: {missing[0]} is not there"
+            )
+        return replace(self, tree_kind=tree_kind, parses=parses)
 
     def summary(self) -> str:
         """One line for people: name, counts with deviations from the published ones, path."""
         counts = ", ".join(f"{split} {self._count(split)}" for split in self.counts)
         directory = next(iter(self.files.values())).parent
-        return f"{self.corpus.title} ({counts}) from {directory}"
+        parses = ""
+        if self.parses:
+            folder = next(iter(self.parses.values()))[0].parent
+            parses = f", {self.tree_kind} trees from {folder}"
+        return f"{self.corpus.title} ({counts}) from {directory}{parses}"
 
     def describe(self) -> dict[str, Any]:
-        """The corpus for ``results.json``: names, and path, SHA-256 and count of each split."""
+        """The corpus for ``results.json``: names; count, files and SHA-256 of each split."""
         splits = {
             split: {
-                "path": str(self.files[split]),
-                "sha256": _sha256(self.files[split]),
+                **_describe(self.files[split]),
                 "examples": count,
+                "parses": [_describe(path) for path in self.parses.get(split, ())],
             }
             for split, count in self.counts.items()
         }
-        return {"name": self.corpus.name, "title": self.corpus.title, "splits": splits}
+        return {
+            "name": self.corpus.name,
+            "title": self.corpus.title,
+            "tree_kind": self.tree_kind,
+            "splits": splits,
+        }
 
     def _count(self, split: str) -> str:
         count = self.counts[split]
@@ -87,5 +130,5 @@ def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:
     raise DataError(f"no corpus for this task in {data_dir}: {'; '.join(missing)}")
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _describe(path: Path) -> dict[str, str]:
+    return {"path": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}

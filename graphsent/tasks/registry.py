@@ -13,6 +13,7 @@ __all__ = ["TASKS", "get_task"]
 
 # Name -> module and function that makes the task; its parameters are the task's options.
 TASKS = {
+    "sick": "graphsent.tasks.sick:sick",
     "sst2": "graphsent.tasks.sst:sst2",
     "sst5": "graphsent.tasks.sst:sst5",
 }

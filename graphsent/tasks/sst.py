@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
+from graphsent.tasks.parses import align, label_by_span
 from graphsent.tasks.task import Task
-from graphsent.trees import Tree, read_trees, relabel
+from graphsent.trees import DependencyTree, Tree, read_trees, relabel
 
 if TYPE_CHECKING:
     from torchmetrics import MetricCollection
@@ -54,31 +55,46 @@ class SentimentTask(Task):
         self.label_names = label_names
         self.options = dict(options or {})
         self.corpora = (
-            _corpus("sst", "Stanford Sentiment Treebank", published_counts),
-            _corpus("sentiment", "embedded synthetic sentiment treebank", {}),
+            _corpus("sst", "Stanford Sentiment Treebank", published_counts, "conllu.gz"),
+            _corpus("sentiment", "embedded synthetic sentiment treebank", {}, "conllu"),
         )
         self._classes = classes
         self._judged = judged or tuple(range(len(label_names)))
 
-    def read(self, path: Path) -> list[Tree]:
+    def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Tree] | list[DependencyTree]:
         """The trees of a file in the treebank's bracket format, with class indices as labels.
+
+        Args:
+            path: The file.
+            parses: A file of dependency trees of the same sentences, if these are to be read
+                instead: see :func:`~graphsent.tasks.parses.label_by_span`.
 
         Raises:
             TreeError: A tree is malformed.
-            DataError: A label is none of 0 to 4, or a root has none.
+            DataError: A label is none of 0 to 4, a root has none, or a parse is of other words.
         """
         trees = read_trees(path)
         for number, tree in enumerate(trees, start=1):
             _check_labels(tree, f"{path}: tree {number}")
-        if self._classes is None:
-            return trees
-        return [relabel(tree, self._classes) for tree in trees if tree.labels[0] != _NEUTRAL]
+        if not parses:
+            return [self._with_classes(tree) for tree in trees if self._keeps(tree)]
+        return [
+            label_by_span(parse, self._with_classes(tree))
+            for tree, parse in align(trees, path, parses[0])
+            if self._keeps(tree)
+        ]
 
     def metrics(self) -> MetricCollection:
         """``root_accuracy`` and ``phrase_accuracy``."""
         from graphsent.tasks.metrics import tree_metrics
 
         return tree_metrics(self._judged)
+
+    def _keeps(self, tree: Tree) -> bool:
+        return self._classes is None or tree.labels[0] != _NEUTRAL
+
+    def _with_classes(self, tree: Tree) -> Tree:
+        return tree if self._classes is None else relabel(tree, self._classes)
 
 
 def sst5() -> Task:
@@ -108,9 +124,10 @@ def sst2(neutral: str = "mask") -> Task:
     )
 
 
-def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpus:
+def _corpus(name: str, title: str, published_counts: Mapping[str, int], suffix: str) -> Corpus:
     files = {split: f"{name}/{split}.txt" for split in SPLITS}
-    return Corpus(name, title, files, published_counts)
+    parses = {split: (f"{name}.{split}.{suffix}",) for split in SPLITS}
+    return Corpus(name, title, files, published_counts, {"dependency": parses})
 
 
 def _check_labels(tree: Tree, where: str) -> None:

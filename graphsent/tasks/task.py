@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsent.errors import DataError
-from graphsent.tasks.corpus import SPLITS, Corpus, CorpusSource, find_corpus
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS, Corpus, CorpusSource, find_corpus
 from graphsent.tasks.data_dir import resolve_data_dir
-from graphsent.trees import Tree
+from graphsent.tasks.parses import resolve_parses_dir
 
 if TYPE_CHECKING:
     from torchmetrics import MetricCollection
@@ -25,12 +25,12 @@ class TaskData:
     """The examples of a task.
 
     Attributes:
-        splits: Split -> its trees, in the order of the file. Labels are decimal class indices, ""
-            where a node has none.
+        splits: Split -> its examples, in the order of the file: trees, whose labels are decimal
+            class indices, "" where a node has none; or pairs of trees with a score.
         source: The corpus they come from.
     """
 
-    splits: Mapping[str, list[Tree]]
+    splits: Mapping[str, list[Any]]
     source: CorpusSource
 
 
@@ -55,11 +55,16 @@ class Task(ABC):
     selection_metric: str
 
     @abstractmethod
-    def read(self, path: Path) -> list[Tree]:
+    def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
         """The examples of one file.
 
+        Args:
+            path: The file.
+            parses: Files with the trees of its sentences, in the same order: one for each sentence
+                of an example. Without them the trees are in the file itself.
+
         Raises:
-            DataError: The file is not in the task's format.
+            DataError: A file is not in the task's format, or they do not fit together.
         """
 
     @abstractmethod
@@ -67,25 +72,37 @@ class Task(ABC):
         """New metrics, to be fed with ``update(logits, batch)``."""
 
     def load(
-        self, data_dir: str | os.PathLike[str] | None = None, splits: Sequence[str] = SPLITS
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        splits: Sequence[str] = SPLITS,
+        *,
+        tree_kind: str = TREE_KINDS[0],
+        parses_dir: str | os.PathLike[str] | None = None,
     ) -> TaskData:
         """Finds and reads the task's corpus.
 
         Args:
             data_dir: See :func:`~graphsent.tasks.data_dir.resolve_data_dir`.
             splits: Which of ``train``, ``dev`` and ``test``.
+            tree_kind: ``"constituency"`` or ``"dependency"``; models say what they were made for,
+                see :class:`~graphsent.models.Model`.
+            parses_dir: See :func:`~graphsent.tasks.parses.resolve_parses_dir`; needed only for
+                trees that the corpus itself does not have.
 
         Raises:
             DataError: The directory or the corpus is not there, a file is malformed or has no
-                examples, or there is no such split.
+                examples, there are no such trees, or there is no such split.
         """
-        source = find_corpus(self.corpora, resolve_data_dir(data_dir))
+        directory = resolve_data_dir(data_dir)
+        source = find_corpus(self.corpora, directory).with_parses(
+            tree_kind, lambda: resolve_parses_dir(parses_dir, directory)
+        )
         examples = {}
         for split in splits:
             if split not in source.files:
                 valid = ", ".join(source.files)
                 raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
-            examples[split] = self.read(source.files[split])
+            examples[split] = self.read(source.files[split], source.parses.get(split, ()))
             if not examples[split]:
                 raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}

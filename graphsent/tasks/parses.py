@@ -1,0 +1,130 @@
+"""Parses that lie beside a corpus: finding them, reading them, labelling them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from graphsent.errors import DataError
+from graphsent.trees import DependencyTree, Tree, read_conllu, read_labelled_trees
+
+__all__ = ["align", "label_by_span", "read_parses", "resolve_parses_dir"]
+
+_VARIABLE = "GRAPHSENT_PARSES"
+_FOLDER = "parses"
+_SPACE = re.compile(r"\s")  # the no-break space that a few tokens hold is one
+
+
+def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path) -> Path:
+    """The directory that holds the parses of corpora.
+
+    The first of these that is given or there: ``parses_dir``, the environment variable
+    ``GRAPHSENT_PARSES``, ``parses`` in the data directory, ``parses`` beside it. What is given must
+    exist.
+
+    Raises:
+        DataError: There is no such directory; what was looked for is listed.
+    """
+    given = parses_dir if parses_dir is not None else os.environ.get(_VARIABLE)
+    if given:
+        directory = Path(given).expanduser()
+        if not directory.is_dir():
+            raise DataError(f"the directory of parses is not a directory: {directory}")
+        return directory
+    places = [data_dir / _FOLDER, data_dir.resolve().parent / _FOLDER]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise DataError(
+        f"no directory of parses: none was given, {_VARIABLE} is not set, and neither {places[0]} "
+        f"nor {places[1]} is there"
+    )
+
+
+def read_parses(path: Path) -> list[DependencyTree] | list[Tree]:
+    """The trees of a file of parses.
+
+    Args:
+        path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one a line
+            after a label and a tab.
+
+    Raises:
+        TreeError: A tree is broken.
+        DataError: The file cannot be read, or has a line without a tree.
+    """
+    if path.name.removesuffix(".gz").endswith(".conllu"):
+        return read_conllu(path)
+    trees = []
+    for number, (_, tree) in enumerate(read_labelled_trees(path), start=1):
+        if tree is None:
+            raise DataError(f"{path}:{number}: expected a tree after the tab, got nothing")
+        trees.append(tree)
+    return trees
+
+
+def align(trees: Sequence[Tree], path: Path, parses_path: Path) -> Iterator[tuple]:
+    """The trees of a treebank, each with another parse of the same words.
+
+    Args:
+        trees: Trees of the file ``path``.
+        path: Named in errors.
+        parses_path: A file of parses, in the same order.
+
+    Raises:
+        DataError: There is not one parse for each tree, or their words differ.
+        TreeError: A parse is broken.
+    """
+    parses = read_parses(parses_path)
+    check_counts(len(trees), path, len(parses), parses_path)
+    for number, (tree, parse) in enumerate(zip(trees, parses, strict=True), start=1):
+        words, found = tree.words, parse.words
+        if len(words) != len(found):
+            raise DataError(
+                f"{parses_path}: sentence {number} has {len(found)} words, but the one in {path} "
+                f"has {len(words)}"
+            )
+        for place, (word, other) in enumerate(zip(words, found, strict=True), start=1):
+            if _SPACE.sub("_", word) != other:
+                raise DataError(
+                    f"{parses_path}: word {place} of sentence {number} is {other!r}, but in {path} "
+                    f"it is {word!r}"
+                )
+        yield tree, parse
+
+
+def check_counts(num_examples: int, path: Path, num_parses: int, parses_path: Path) -> None:
+    """Raises a DataError unless there is one parse for each example."""
+    if num_examples != num_parses:
+        raise DataError(
+            f"{parses_path} has {num_parses} sentences, but {path} has {num_examples}: expected "
+            "one parse for each"
+        )
+
+
+def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:
+    """A dependency tree with the labels of the constituents that span the same words.
+
+    A node spans the words from the first to the last below it, between which there may be others if
+    the tree is not projective. Where no constituent spans just these, the node has no label. The
+    root has that of the whole sentence, as in the preprocessing of Tai et al. 2015.
+
+    Args:
+        parse: The dependency tree.
+        tree: A constituency tree with labels over as many words, which the result takes.
+    """
+    labels: dict[tuple[int, ...], str] = {}
+    for span, label in zip(tree.spans.tolist(), tree.labels, strict=True):
+        labels.setdefault(tuple(span), label)  # of a unary chain the topmost
+    found = [labels.get(tuple(span), "") for span in parse.spans.tolist()]
+    return DependencyTree(
+        tree.words,
+        parse.heads,
+        labels=found,
+        relations=parse.relations,
+        upos=parse.upos,
+        xpos=parse.xpos,
+        lemmas=parse.lemmas,
+        metadata=parse.metadata,
+    )
