@@ -1,0 +1,53 @@
+"""The configuration of a run as a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphsent.errors import DataError
+from graphsent.training import RunConfig, TrainingOptions
+
+
+def test_round_trip(tmp_path):
+    config = RunConfig(
+        "sst2",
+        "nbow",
+        {"neutral": "mask"},
+        {"dropout": 0.1},
+        "data",
+        ("ä.txt", "b.npz"),
+        TrainingOptions(epochs=3, weight_decay=1e-5),
+    )
+    config.save(tmp_path / "config.yaml")
+    assert RunConfig.load(tmp_path / "config.yaml") == config
+
+
+def test_what_is_left_out_has_its_default(tmp_path):
+    (tmp_path / "config.yaml").write_text("task: sst5\nmodel: nbow\ntraining: {lr: 1e-2}\n")
+    config = RunConfig.load(tmp_path / "config.yaml")
+    assert config == RunConfig("sst5", "nbow", training=TrainingOptions(lr=0.01))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("task: [", "expected a configuration in YAML"),
+        ("- sst5\n", "expected a configuration, got list"),
+        ("model: nbow\n", "task: expected a name, got None"),
+        ("task: a\nmodel: b\nmodle: c\n", "unknown option 'modle': expected one of task"),
+        ("task: a\nmodel: b\ntraining: {epoch: 1}\n", "unknown training option 'epoch'"),
+        ("task: a\nmodel: b\ntraining: {epochs: 0}\n", "epochs: expected at least 1"),
+        ("task: a\nmodel: b\ntraining: 3\n", "training: expected names with values, got 3"),
+        ("task: a\nmodel: b\nvectors: v.txt\n", "vectors: expected a list of files"),
+    ],
+)
+def test_errors_name_the_file_and_what_is_wrong(tmp_path, text, message):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=f"config.yaml: .*{message}"):
+        RunConfig.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match="none.yaml: cannot read the configuration: No such file"):
+        RunConfig.load(tmp_path / "none.yaml")

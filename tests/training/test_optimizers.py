@@ -1,0 +1,81 @@
+"""Optimizers: which parameters they change, and how."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from graphsent.training.optimizers import build_optimizers, clip_gradients
+from graphsent.training.options import TrainingOptions
+
+
+def make_model(sparse: bool = False) -> nn.ModuleDict:
+    return nn.ModuleDict(
+        {"embedding": nn.Embedding(5, 3, sparse=sparse), "output": nn.Linear(3, 2)}
+    )
+
+
+def step(model: nn.ModuleDict, options: TrainingOptions) -> None:
+    """One step on a loss whose gradients are those of a sum."""
+    optimizers = build_optimizers(model, options)
+    model["embedding"](torch.tensor([1, 3, 3])).sum().backward()
+    model["output"].weight.sum().backward()
+    for optimizer in optimizers:
+        optimizer.step()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_word_vectors_take_plain_steps_without_decay(sparse):
+    model = make_model(sparse)
+    before = model["embedding"].weight.detach().clone()
+    step(model, TrainingOptions(embedding_lr=0.5, weight_decay=10.0))
+    change = model["embedding"].weight.detach() - before
+    expected = -0.5 * torch.tensor([0.0, 1.0, 0.0, 2.0, 0.0])[:, None].expand(5, 3)
+    torch.testing.assert_close(change, expected)
+
+
+def test_the_rest_takes_adagrad_steps_on_gradients_with_decay():
+    model = make_model()
+    before = model["output"].weight.detach().clone()
+    step(model, TrainingOptions(lr=0.05, weight_decay=0.5))
+    gradient = 1.0 + 0.5 * before  # of sum + 0.5 / 2 * squared norm
+    expected = before - 0.05 * gradient / (gradient.abs() + 1e-10)
+    torch.testing.assert_close(model["output"].weight.detach(), expected)
+
+
+@pytest.mark.parametrize("name", ["adagrad", "adadelta", "adam"])
+def test_one_optimizer_for_all_with_the_learning_rate_of_the_vectors(name):
+    options = TrainingOptions(
+        optimizer=name, embedding_optimizer="same", lr=0.5, embedding_lr=0.25, weight_decay=0.125
+    )
+    (optimizer,) = build_optimizers(make_model(), options)
+    assert type(optimizer).__name__.lower() == name
+    rest, tables = optimizer.param_groups
+    assert (rest["lr"], rest["weight_decay"]) == (0.5, 0.125)
+    assert (tables["lr"], tables["weight_decay"]) == (0.25, 0.0)
+    assert [len(group["params"]) for group in (rest, tables)] == [2, 1]
+
+
+@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
+def test_a_rate_of_zero_freezes_word_vectors(embedding_optimizer):
+    model = make_model()
+    options = TrainingOptions(embedding_lr=0, embedding_optimizer=embedding_optimizer)
+    (optimizer,) = build_optimizers(model, options)
+    assert not model["embedding"].weight.requires_grad
+    assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_clipping_scales_all_gradients_to_one_norm(sparse):
+    model = make_model(sparse)
+    model["embedding"](torch.tensor([1, 3, 3])).sum().backward()
+    model["output"].weight.sum().backward()
+    norm = (3 * 1.0 + 3 * 4.0 + 6 * 1.0) ** 0.5
+    clip_gradients(model.parameters(), 2 * norm)  # short enough already
+    assert model["output"].weight.grad.eq(1).all()
+    clip_gradients(model.parameters(), 1.0)
+    torch.testing.assert_close(model["output"].weight.grad[0, 0], torch.tensor(1 / norm))
+    table = model["embedding"].weight.grad
+    table = table.to_dense() if sparse else table
+    torch.testing.assert_close(table[3, 0], torch.tensor(2 / norm))

@@ -1,0 +1,41 @@
+"""Options: defaults in one place, values checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphsent.training import TrainingError, TrainingOptions
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("epochs", 0, "epochs: expected at least 1, got 0"),
+        ("batch_size", -1, "batch_size: expected at least 1, got -1"),
+        ("lr", 0, "lr: expected a positive number, got 0.0"),
+        ("embedding_lr", -0.1, "embedding_lr: expected no negative number, got -0.1"),
+        ("weight_decay", -1, "weight_decay: expected no negative number"),
+        ("max_grad_norm", -1, "max_grad_norm: expected no negative number"),
+        ("patience", -1, "patience: expected no negative number"),
+        ("optimizer", "sgdd", "optimizer: expected one of adagrad, adadelta, adam, got 'sgdd'"),
+        ("embedding_optimizer", "adam", "embedding_optimizer: expected one of sgd, same"),
+        ("loss_nodes", "leaves", "loss_nodes: expected one of all, root, got 'leaves'"),
+        ("epochs", 2.5, "epochs: expected an integer, got 2.5"),
+        ("lr", "fast", "lr: expected a number, got 'fast'"),
+        ("device", 0, "device: expected a string, got 0"),
+    ],
+)
+def test_values_out_of_range_are_refused(name, value, message):
+    with pytest.raises(TrainingError, match=message):
+        TrainingOptions(**{name: value})
+
+
+def test_numbers_may_be_written_as_integers_or_without_a_point():
+    options = TrainingOptions(lr=1, weight_decay="1e-3")
+    assert (options.lr, options.weight_decay) == (1.0, 0.001)
+    assert isinstance(options.lr, float)
+
+
+def test_the_options_are_plain_values():
+    options = TrainingOptions(epochs=3)
+    assert TrainingOptions(**options.to_dict()) == options
