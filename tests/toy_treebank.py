@@ -1,12 +1,20 @@
-"""A tiny treebank for tests of training: the class of a sentence depends on one word and on `not`."""
+"""A tiny treebank to train on: the class of a sentence hangs on one word and on `not`."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
-import pytest
+from graphsent.training import RunConfig, TrainingOptions
 
+ADAM = {
+    "optimizer": "adam",
+    "lr": 0.02,
+    "embedding_optimizer": "same",
+    "embedding_lr": 0.02,
+    "weight_decay": 0.0,
+}
 WORDS = {"superb": 4, "good": 3, "plain": 2, "dull": 1, "awful": 0}
 SIZES = {"train": 60, "dev": 20, "test": 20}
 
@@ -31,6 +39,16 @@ def write_treebank(directory: Path, seed: int = 0) -> Path:
     return directory
 
 
-@pytest.fixture(scope="session")
-def toy_data(tmp_path_factory) -> Path:
-    return write_treebank(tmp_path_factory.mktemp("toy") / "data")
+def tiny_config(data_dir: Path, **training: Any) -> RunConfig:
+    """A model that trains in a fraction of a second; further arguments are training options."""
+    return RunConfig(
+        "sst5",
+        "treelstm",
+        model_options={"embedding_dim": 8, "hidden": 8, "dropout": 0.2},
+        data_dir=str(data_dir),
+        training=TrainingOptions(**{"epochs": 2, "num_threads": 1, **training}),
+    )
+
+
+def silent(line: str) -> None:
+    """Takes the lines of a run and shows none."""

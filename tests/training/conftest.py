@@ -1,50 +1,32 @@
-"""A configuration that trains in a fraction of a second."""
+"""Tiny runs on a toy treebank."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_treebank import toy_data  # noqa: F401  (a fixture)
+from toy_treebank import silent, tiny_config, write_treebank
 
-from graphsent.training import RunConfig, TrainingOptions, train
-
-ADAM = {
-    "optimizer": "adam",
-    "lr": 0.02,
-    "embedding_optimizer": "same",
-    "embedding_lr": 0.02,
-    "weight_decay": 0.0,
-    "num_threads": 1,
-}
+from graphsent.training import RunConfig, train
 
 
-def silent(line: str) -> None:
-    """Takes the lines of a run and shows none."""
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory) -> Path:
+    return write_treebank(tmp_path_factory.mktemp("toy") / "data")
 
 
 @pytest.fixture
-def configure(toy_data: Path) -> Callable[..., RunConfig]:  # noqa: F811
-    """Makes a configuration of a tiny model on the toy treebank; arguments are training options."""
-
-    def make(model: str = "treelstm", **training: Any) -> RunConfig:
-        sizes = {"hidden": 8} if model == "treelstm" else {}
-        return RunConfig(
-            "sst5",
-            model,
-            model_options={"embedding_dim": 8, "dropout": 0.2, **sizes},
-            data_dir=str(toy_data),
-            training=TrainingOptions(**{"epochs": 2, "num_threads": 1, **training}),
-        )
-
-    return make
+def configure(toy_data: Path) -> Callable[..., RunConfig]:
+    """Makes the configuration of a tiny run; arguments are training options."""
+    return partial(tiny_config, toy_data)
 
 
 @pytest.fixture
 def quietly_trained(configure, tmp_path) -> Callable[..., dict[str, Any]]:
-    """Trains a tiny model in a directory of that name and gives the results."""
+    """Trains in a directory of the given name; further arguments are training options."""
 
     def run(name: str = "run", **training: Any) -> dict[str, Any]:
         return train(configure(**training), tmp_path / name, echo=silent)

@@ -49,5 +49,5 @@ def test_errors_name_the_file_and_what_is_wrong(tmp_path, text, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(DataError, match="none.yaml: cannot read the configuration: No such file"):
+    with pytest.raises(DataError, match=r"none\.yaml: cannot read the configuration: No such file"):
         RunConfig.load(tmp_path / "none.yaml")

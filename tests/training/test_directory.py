@@ -1,0 +1,59 @@
+"""Run directories: never lost by accident, never half there."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphsent.errors import ModelError
+from graphsent.training import RunConfig, RunDirectory, TrainingError, load_model
+
+CONFIG = RunConfig("sst5", "nbow")
+
+
+def test_a_run_is_replaced_only_when_asked(tmp_path):
+    run = RunDirectory(tmp_path / "run")
+    run.create(CONFIG)
+    run.write_results({"finished": True})
+    run.checkpoint.touch()
+    (run.model / "more").mkdir(parents=True)
+    (run.path / "notes.txt").write_text("mine")
+    with pytest.raises(TrainingError, match=r"holds a run: go on with it \(--resume .*run\)"):
+        run.create(CONFIG)
+    assert run.checkpoint.exists()
+    run.create(CONFIG, overwrite=True)
+    assert sorted(path.name for path in run.path.iterdir()) == ["config.yaml", "notes.txt"]
+    assert run.read_results() == {}
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", "config.yaml"])
+def test_a_foreign_directory_is_left_alone(tmp_path, name):
+    (tmp_path / name).write_text("anything")
+    with pytest.raises(TrainingError, match="holds files that are no run"):
+        RunDirectory(tmp_path).create(CONFIG, overwrite=True)
+    assert (tmp_path / name).read_text() == "anything"
+
+
+def test_a_file_in_its_place_is_an_error(tmp_path):
+    (tmp_path / "run").touch()
+    with pytest.raises(TrainingError, match="expected a directory for the run, found a file"):
+        RunDirectory(tmp_path / "run").create(CONFIG)
+
+
+def test_an_empty_directory_will_do(tmp_path):
+    RunDirectory(tmp_path).create(CONFIG)
+    assert RunDirectory(tmp_path).open() == CONFIG
+
+
+def test_opening_what_is_no_run(tmp_path):
+    with pytest.raises(TrainingError, match=r"is no run: it has no config\.yaml"):
+        RunDirectory(tmp_path).open()
+
+
+def test_loading_a_model_that_is_not_there(tmp_path):
+    with pytest.raises(ModelError, match="is not a directory"):
+        load_model(tmp_path / "none")
+    with pytest.raises(ModelError, match="not a saved model"):
+        load_model(tmp_path)
+    RunDirectory(tmp_path).create(CONFIG)
+    with pytest.raises(TrainingError, match="has no model yet: no epoch is complete"):
+        load_model(tmp_path)

@@ -1,0 +1,142 @@
+"""Interrupted runs: usable at any time, and resumed to the same numbers bit by bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from toy_treebank import ADAM, silent, tiny_config, write_treebank
+
+from graphsent.training import TrainingError, TrainingInterrupted, load_model, resume, train
+from graphsent.training.module import TrainingModule
+
+EPOCHS = 4
+
+
+def signal_at(monkeypatch, method: str, call: int, number: int = signal.SIGINT) -> None:
+    """Sends this process a signal in the n-th call of a method of the Lightning module."""
+    original, count = getattr(TrainingModule, method), [0]
+
+    def wrapped(self: TrainingModule, *args: Any) -> Any:
+        count[0] += 1
+        if count[0] == call:
+            os.kill(os.getpid(), number)
+        return original(self, *args)
+
+    monkeypatch.setattr(TrainingModule, method, wrapped)
+
+
+def assert_same(first: dict[str, Any], second: dict[str, Any], paths: list[Any]) -> None:
+    def timeless(results: dict[str, Any]) -> dict[str, Any]:
+        entries = [{**entry, "seconds": 0} for entry in results["history"]]
+        times = {"training_seconds": 0, "test_seconds": 0}
+        return {**results, "history": entries, **times}
+
+    assert timeless(first) == timeless(second)
+    weights, others = (load_model(path).state_dict() for path in paths)
+    assert all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+# Of 60 training sentences and batches of 25: three steps and one look at dev an epoch.
+@pytest.mark.parametrize(
+    ("method", "call", "kept", "options"),
+    [
+        ("training_step", 2, 0, {}),
+        ("validation_step", 1, 0, {}),
+        ("training_step", 5, 1, {}),
+        ("validation_step", 3, 2, {}),
+        ("training_step", 12, 3, {}),
+        ("training_step", 6, 1, ADAM),
+    ],
+)
+def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept, options):
+    config = configure(epochs=EPOCHS, **options)
+    handler = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        signal_at(patch, method, call)
+        with pytest.raises(
+            TrainingInterrupted, match=r"go on with: graphsent train --resume"
+        ) as it:
+            train(config, tmp_path / "stopped", echo=silent)
+    assert it.value.signal_number == signal.SIGINT
+    expected = {0: "no epoch is complete", 1: "1 epoch is kept"}.get(
+        kept, f"{kept} epochs are kept"
+    )
+    assert expected in str(it.value)
+    assert signal.getsignal(signal.SIGINT) is handler
+    if kept:
+        load_model(tmp_path / "stopped")
+
+    resumed = resume(tmp_path / "stopped", echo=silent)
+    whole = train(config, tmp_path / "whole", echo=silent)
+    assert len(whole["history"]) == EPOCHS
+    assert_same(resumed, whole, [tmp_path / "stopped", tmp_path / "whole"])
+
+
+def test_resuming_twice(configure, tmp_path, monkeypatch):
+    config = configure(epochs=EPOCHS)
+    go: list[Callable[[], Any]] = [
+        lambda: train(config, tmp_path / "stopped", echo=silent),
+        lambda: resume(tmp_path / "stopped", echo=silent),
+    ]
+    for attempt in go:
+        with monkeypatch.context() as patch:
+            signal_at(patch, "training_step", 5)
+            with pytest.raises(TrainingInterrupted):
+                attempt()
+    resumed = resume(tmp_path / "stopped", echo=silent)
+    whole = train(config, tmp_path / "whole", echo=silent)
+    assert_same(resumed, whole, [tmp_path / "stopped", tmp_path / "whole"])
+
+
+def test_a_request_to_terminate(configure, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        signal_at(patch, "training_step", 5, signal.SIGTERM)
+        with pytest.raises(TrainingInterrupted) as it:
+            train(configure(), tmp_path / "run", echo=silent)
+    assert it.value.signal_number == signal.SIGTERM
+
+
+def test_more_epochs_give_what_a_longer_run_gives(configure, tmp_path):
+    train(configure(epochs=2), tmp_path / "a", echo=silent)
+    longer = resume(tmp_path / "a", epochs=EPOCHS, echo=silent)
+    whole = train(configure(epochs=EPOCHS), tmp_path / "b", echo=silent)
+    assert_same(longer, whole, [tmp_path / "a", tmp_path / "b"])
+
+
+def test_a_run_whose_patience_is_at_its_end_rests(configure, tmp_path, monkeypatch):
+    config = configure(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("graphsent.training.run.evaluate", stop)  # after the last epoch
+        with pytest.raises(KeyboardInterrupt):
+            train(config, tmp_path / "run", echo=silent)
+    results = resume(tmp_path / "run", echo=silent)
+    assert len(results["history"]) == 3
+    assert "test" in results
+
+
+def test_what_cannot_be_resumed(configure, tmp_path):
+    with pytest.raises(TrainingError, match="is no run"):
+        resume(tmp_path, echo=silent)
+    train(configure(epochs=2), tmp_path / "run", echo=silent)
+    with pytest.raises(TrainingError, match="this run is complete"):
+        resume(tmp_path / "run", echo=silent)
+    with pytest.raises(TrainingError, match="has 2 epochs already"):
+        resume(tmp_path / "run", epochs=1, echo=silent)
+
+
+def test_data_that_changed_are_noticed(tmp_path):
+    data = write_treebank(tmp_path / "data")
+    train(tiny_config(data, epochs=1), tmp_path / "run", echo=silent)
+    with (data / "sentiment" / "train.txt").open("a") as file:
+        file.write("(3 (2 a) (3 bonus))\n")
+    with pytest.raises(TrainingError, match="the corpus changed since this run began"):
+        resume(tmp_path / "run", epochs=2, echo=silent)
