@@ -1,0 +1,148 @@
+"""Rows that are read and written level by level, with gradients and without copies.
+
+To autograd a write in place makes a new tensor: a column that is written once a level is copied
+once a level in the backward pass. Here autograd sees reads and writes as operations on a *token*.
+Each takes the token of the one before, so that the backward pass runs through them in exactly the
+opposite order; values and gradients of a column stay in one buffer each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import FunctionCtx
+
+from graphsent.propagation.gradients import first_order
+
+Rows = slice | Tensor
+
+
+class Tape:
+    """The order of all reads and writes of one propagation."""
+
+    def __init__(self) -> None:
+        self.token: Tensor | None = None  # of the last one; None as long as nothing has a gradient
+
+
+class Column:
+    """The values of one name at all rows.
+
+    Args:
+        tape: where to record.
+        values: the first values, (num_rows, ...). The column takes the memory over.
+    """
+
+    def __init__(self, tape: Tape, values: Tensor) -> None:
+        self.tape = tape
+        self.values = values.detach()
+        self.gradient: Tensor | None = None
+        self._backward_pass = -1
+        if torch.is_grad_enabled() and values.requires_grad:
+            tape.token = _Enter.apply(self, tape.token, values)
+
+    def read(self, rows: Rows) -> Tensor:
+        """A copy of some rows."""
+        if not self._recorded:
+            return self.copy(rows)
+        result, self.tape.token = _Read.apply(self, rows, self.tape.token)
+        return result
+
+    def write(self, rows: slice, values: Tensor) -> None:
+        """Replaces some rows, each once at most."""
+        if self._recorded or (torch.is_grad_enabled() and values.requires_grad):
+            self.tape.token = _Write.apply(self, rows, self.tape.token, values)
+        else:
+            self.values[rows] = values.detach()
+
+    def copy(self, rows: Rows) -> Tensor:
+        """A copy of some rows, as constants."""
+        if isinstance(rows, slice):
+            return self.values[rows].clone()
+        return self.values.index_select(0, rows)
+
+    def add_gradient(self, rows: Rows, gradient: Tensor) -> None:
+        """Adds to the gradient of some rows."""
+        buffer = self._gradient()
+        if isinstance(rows, slice):
+            buffer[rows] += gradient
+        else:
+            buffer.index_add_(0, rows, gradient)
+
+    def take_gradient(self, rows: slice) -> Tensor:
+        """The gradient of some rows, then zero: what was there before the write had no effect."""
+        buffer = self._gradient()
+        gradient = buffer[rows].clone()
+        buffer[rows] = 0
+        return gradient
+
+    @property
+    def _recorded(self) -> bool:
+        has_gradient = self.values.is_floating_point() or self.values.is_complex()
+        return has_gradient and self.tape.token is not None and torch.is_grad_enabled()
+
+    def _gradient(self) -> Tensor:
+        """The gradients of this backward pass, which need not be the first."""
+        backward_pass = torch._C._current_graph_task_id()
+        if self.gradient is None or self._backward_pass != backward_pass:
+            self.gradient = torch.zeros_like(self.values)
+            self._backward_pass = backward_pass
+        return self.gradient
+
+
+def _token() -> Tensor:
+    return torch.empty(0)  # it carries nothing
+
+
+class _Enter(Function):
+    """The first values of a column that have a gradient."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, column: Column, token: Tensor | None, values: Tensor) -> Tensor:
+        ctx.column = column
+        return _token()
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
+        gradient = ctx.column.take_gradient(slice(None))
+        ctx.column.gradient = None
+        return None, token if ctx.needs_input_grad[1] else None, gradient
+
+
+class _Read(Function):
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, column: Column, rows: Rows, token: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        ctx.column, ctx.rows = column, rows
+        ctx.set_materialize_grads(False)
+        return column.copy(rows), _token()
+
+    @staticmethod
+    @first_order
+    def backward(
+        ctx: Any, gradient: Tensor | None, token: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        if gradient is not None:
+            ctx.column.add_gradient(ctx.rows, gradient)
+        return None, None, _token() if token is None else token
+
+
+class _Write(Function):
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, column: Column, rows: slice, token: Tensor | None, values: Tensor
+    ) -> Tensor:
+        ctx.column, ctx.rows = column, rows
+        column.values[rows] = values
+        return _token()
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
+        gradient = ctx.column.take_gradient(ctx.rows)
+        before = token if ctx.needs_input_grad[2] else None
+        return None, None, before, gradient if ctx.needs_input_grad[3] else None

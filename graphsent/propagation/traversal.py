@@ -1,0 +1,242 @@
+"""Propagation of node data in topological order, for any message, reduce and apply function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphsent._dgl import dgl
+from graphsent.propagation.batches import Edges, RowData
+from graphsent.propagation.builtin_functions import (
+    check_fields,
+    is_builtin,
+    messages_of,
+    reduced_by,
+)
+from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.schedule import Bucket, Level, Schedule, schedule_of
+from graphsent.propagation.tape import Column, Tape
+
+Function = Callable[..., Any]
+
+
+def prop_nodes_topo(
+    graph: dgl.DGLGraph,
+    message_func: Function,
+    reduce_func: Function,
+    reverse: bool = False,
+    apply_node_func: Function | None = None,
+    *,
+    ndata: Mapping[str, Tensor] | None = None,
+    edata: Mapping[str, Tensor] | None = None,
+) -> dict[str, Tensor] | None:
+    """Updates node data, that of every node after that of all its predecessors.
+
+    It takes the place of ``dgl.prop_nodes_topo``: same arguments and results, built-in functions
+    and user-defined ones. On nodes without incoming edges only ``apply_node_func`` runs; a
+    built-in reduce function gives zeros there, too. Levels are found once a graph, values and
+    gradients are kept in place.
+
+    Node data can also be given as an argument, and may then be on another device than the graph,
+    such as a GPU where DGL is built without CUDA.
+
+    Three things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
+    (``nodes.data`` and ``edges.src`` are up to date); message functions with user-defined reduce
+    functions are not called for levels without edges; gradients have no gradients of their own.
+
+    Args:
+        graph: a homogeneous acyclic graph.
+        message_func: DGL message function, built-in or user-defined.
+        reduce_func: DGL reduce function, built-in or user-defined.
+        reverse: take the levels in the order of the reversed graph. Messages still follow the
+            edges as they are, as in DGL; to send them the other way, reverse the graph.
+        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``. What
+            it does not return is not kept.
+        ndata: node data in place of ``graph.ndata``, which is then left as it is.
+        edata: edge data in place of ``graph.edata``.
+
+    Returns:
+        With ``ndata`` these and what was computed; None otherwise.
+
+    Raises:
+        PropagationError: if the graph is not homogeneous or has a cycle, if data do not fit the
+            graph or the functions' results do not fit the data, or if a gradient is
+            differentiated.
+    """
+    if not graph.is_homogeneous:
+        raise PropagationError(
+            f"expected a homogeneous graph, got node types {graph.ntypes} "
+            f"and edge types {graph.etypes}"
+        )
+    check_fields(message_func, reduce_func)
+    functions = (message_func, reduce_func, apply_node_func)
+    before = dict(graph.ndata if ndata is None else ndata)
+    edge_data = dict(graph.edata if edata is None else edata)
+    _check_rows("node", before, graph.num_nodes())
+    _check_rows("edge", edge_data, graph.num_edges())
+    traversal = _Traversal(graph, schedule_of(graph, reverse=reverse), before, edge_data)
+    after = traversal.run(*functions)
+    if ndata is None:
+        graph.ndata.update(after)
+        return None
+    return {**before, **after}
+
+
+def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
+    for name, values in data.items():
+        if len(values) != num_rows:
+            raise PropagationError(
+                f"expected {kind} data {name!r} of {num_rows} rows, got {len(values)}"
+            )
+
+
+class _Traversal:
+    """One propagation; rows of nodes are by position, rows of edges by place in the mailbox."""
+
+    def __init__(
+        self,
+        graph: dgl.DGLGraph,
+        schedule: Schedule,
+        node_data: Mapping[str, Tensor],
+        edge_data: Mapping[str, Tensor],
+    ) -> None:
+        self.graph = graph
+        self.node_data = node_data
+        self.edge_data = edge_data
+        first = next(iter({**edge_data, **node_data}.values()), None)
+        self.device = graph.device if first is None else first.device
+        self.schedule = schedule.to(self.device)
+        self.with_gradients = torch.is_grad_enabled()
+        self.tape = Tape()
+        self.nodes: dict[str, Column] = {}
+        self.edges: dict[str, Column] = {}
+        self.written: dict[str, None] = {}
+
+    def run(
+        self, message_func: Function, reduce_func: Function, apply_node_func: Function | None
+    ) -> dict[str, Tensor]:
+        """The node data that the functions have changed, in the graph's order."""
+        for level in self.schedule.levels:
+            results = self._reduced(level, message_func, reduce_func)
+            if apply_node_func is not None:
+                data = self._node_rows(slice(level.start, level.end))
+                data.update(results)
+                results = apply_node_func(self._node_batch(level, data))
+            for name, values in results.items():
+                self._write(name, level, values)
+        return {name: self.nodes[name].read(self.schedule.position) for name in self.written}
+
+    # Levels
+
+    def _reduced(
+        self, level: Level, message_func: Function, reduce_func: Function
+    ) -> dict[str, Tensor]:
+        """What the nodes of a level reduce their messages to."""
+        builtin = is_builtin(reduce_func)
+        if level.first_edge == level.last_edge and not builtin:
+            return {}
+        messages = self._messages(level, message_func)
+        sizes = [bucket.last_edge - bucket.first_edge for bucket in level.buckets]
+        parts = {name: values.split(sizes) for name, values in messages.items()}
+        results = []
+        for number, bucket in enumerate(level.buckets):
+            mailbox = {name: _mailbox(values[number], bucket) for name, values in parts.items()}
+            if builtin:
+                results.append(reduced_by(reduce_func, mailbox, len(level.buckets) > 1))
+            elif bucket.degree:
+                data = self._node_rows(slice(bucket.start, bucket.end))
+                results.append(reduce_func(self._node_batch(bucket, data, mailbox)))
+        return self._joined(results, level)
+
+    def _messages(self, level: Level, function: Function) -> Mapping[str, Tensor]:
+        rows = slice(level.first_edge, level.last_edge)
+        data = (
+            self._node_rows(self.schedule.source[rows]),
+            RowData(list(self.edge_data), self._edge_column, rows),
+            self._node_rows(self.schedule.target[rows]),
+        )
+        edges = Edges(self.graph, self.schedule, rows, data)
+        if is_builtin(function):
+            return messages_of(function, edges)
+        messages = function(edges)
+        for name, values in messages.items():
+            if len(values) != len(edges):
+                raise PropagationError(
+                    f"expected a row of the message {name!r} for each of {len(edges)} edges, "
+                    f"got {len(values)}"
+                )
+        return messages
+
+    def _joined(self, results: list[dict[str, Tensor]], level: Level) -> dict[str, Tensor]:
+        """The results of all buckets of a level; nodes without messages come first."""
+        if len(results) == 1 and len(level.buckets) == 1:
+            return dict(results[0])
+        joined = {}
+        for name in results[0]:
+            parts = [result[name] for result in results]
+            missing = level.buckets[0].end - level.start
+            if len(parts) < len(level.buckets):
+                parts.insert(0, self._initial(name, missing, parts[0]))
+            joined[name] = torch.cat(parts)
+        return joined
+
+    # Data
+
+    def _node_rows(self, rows: slice | Tensor) -> RowData:
+        names = list({**self.node_data, **self.written})
+        return RowData(names, self._node_column, rows)
+
+    def _node_batch(
+        self, rows: Level | Bucket, data: RowData, mailbox: Mapping[str, Tensor] | None = None
+    ) -> dgl.udf.NodeBatch:
+        ids = self.schedule.nodes[rows.start : rows.end].to(self.graph.idtype)
+        return dgl.udf.NodeBatch(self.graph, ids, self.graph.ntypes[0], data, mailbox)
+
+    def _node_column(self, name: str) -> Column:
+        if name not in self.nodes:
+            self.nodes[name] = self._column(self.node_data[name], self.schedule.nodes)
+        return self.nodes[name]
+
+    def _edge_column(self, name: str) -> Column:
+        if name not in self.edges:
+            self.edges[name] = self._column(self.edge_data[name], self.schedule.edges)
+        return self.edges[name]
+
+    def _column(self, values: Tensor, order: Tensor) -> Column:
+        # A function may ask for data without gradients first, and with them later.
+        with torch.set_grad_enabled(self.with_gradients):
+            return Column(self.tape, values.index_select(0, order))
+
+    def _write(self, name: str, level: Level, values: Tensor) -> None:
+        if len(values) != level.end - level.start:
+            raise PropagationError(
+                f"expected a row of {name!r} for each of {level.end - level.start} nodes, "
+                f"got {len(values)}"
+            )
+        if name not in self.nodes and name not in self.node_data:
+            initial = self._initial(name, self.schedule.num_nodes, values)
+            self.nodes[name] = Column(self.tape, initial)
+        column = self._node_column(name)
+        expected, got = column.values, values
+        if (expected.shape[1:], expected.dtype) != (got.shape[1:], got.dtype):
+            raise PropagationError(
+                f"expected rows of {name!r} of shape {tuple(expected.shape[1:])} and "
+                f"{expected.dtype}, got {tuple(got.shape[1:])} and {got.dtype}"
+            )
+        column.write(slice(level.start, level.end), values)
+        self.written[name] = None
+
+    def _initial(self, name: str, num_rows: int, like: Tensor) -> Tensor:
+        """Values of nodes that have none: zeros, unless the graph has an initializer."""
+        shape = (num_rows, *like.shape[1:])
+        frame = self.graph._node_frames[0]
+        initializer = frame.get_initializer(name) or dgl.init.zero_initializer
+        return initializer(shape, like.dtype, like.device, slice(0, num_rows))
+
+
+def _mailbox(messages: Tensor, bucket: Bucket) -> Tensor:
+    """Messages by node, (nodes, edges, ...)."""
+    return messages.reshape(bucket.end - bucket.start, bucket.degree, *messages.shape[1:])
