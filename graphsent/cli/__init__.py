@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -38,8 +39,8 @@ _EXTRAS = {
     "matplotlib": "draw",
 }
 _USAGE = 2
-_INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
-_BROKEN_PIPE = 141  # the same, for one whose reader is gone
+_SIGNALLED = 128  # and the signal's number: what shells report for a program that it ended
+_BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, which Windows does not have
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments; by default those of the process.
 
     Returns:
-        The exit status: 0; 1 if input, data or a model is not usable; 130 after Ctrl-C.
+        The exit status: 0; 1 if input, data or a model is not usable; 130 after Ctrl-C; 141 if
+        what reads the output stopped reading.
 
     Raises:
         SystemExit: With status 2, if the arguments are wrong; with 0 after ``--help``.
@@ -63,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(command, str(error))
     except KeyboardInterrupt as interrupt:
         print(f"\ngraphsent {command}: {interrupt or 'interrupted'}", file=sys.stderr)
-        return _INTERRUPTED
+        return _SIGNALLED + getattr(interrupt, "signal_number", signal.SIGINT)
     except BrokenPipeError:
         # Whoever reads has enough (`| head`). Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

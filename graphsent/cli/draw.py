@@ -2,28 +2,33 @@
 
 Examples:
   graphsent draw trees.txt --out tree.svg
-  graphsent draw trees.txt --index 4 --model runs/a --out tree.png
-  echo '(3 (2 A) (3 (3 lovely) (2 film)))' | graphsent draw --out tree.svg
+  graphsent draw trees.txt --number 4 --model runs/a --out tree.png
+  graphsent draw --tree '(3 (2 A) (3 (3 lovely) (2 film)))' --out tree.svg
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.trees_in import trees_from
+from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError
+from graphsent.graphs import draw_tree
+from graphsent.trees import Tree, parse_trees
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Draw a tree."
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     parser.add_argument(
-        "file", type=str, nargs="?", default="-", help="Bracketed trees; - is standard input."
+        "file", type=str, nargs="?", help="Bracketed trees; - (the default) is standard input."
     )
-    parser.add_argument("--out", type=str, required=True, help="File to write, .png or .svg.")
-    parser.add_argument("--index", type=int, default=0, help="Which tree of the file, from 0.")
+    parser.add_argument("--tree", type=str, help="A bracketed tree, instead of a file.")
+    parser.add_argument("--out", "-o", type=str, required=True, help="File to write: .png or .svg.")
+    parser.add_argument(
+        "--number", type=int, default=1, help="Which tree of the file (default: 1, the first)."
+    )
     parser.add_argument(
         "--model", type=str, metavar="RUN", help="Run or model directory that predicts the labels."
     )
@@ -32,13 +37,7 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any) -> None:
     """Writes the picture."""
-    from graphsent.cli.trees_in import trees_from
-    from graphsent.graphs import draw_tree
-
-    trees = trees_from(arguments.file)
-    if not 0 <= arguments.index < len(trees):
-        raise DataError(f"--index {arguments.index}: there are {len(trees)} trees, from 0")
-    tree, classes = trees[arguments.index], None
+    tree, classes = _chosen_tree(arguments), None
     if arguments.model is not None:
         from graphsent.training import load_model
 
@@ -46,3 +45,15 @@ def run(arguments: Any) -> None:
         tree, classes = prediction.to_tree(), prediction.label_names
     draw_tree(tree, classes=classes, title=arguments.title, path=arguments.out)
     print(f"wrote {arguments.out}")
+
+
+def _chosen_tree(arguments: Any) -> Tree:
+    if arguments.tree is not None and arguments.file is not None:
+        raise UsageError("expected a file or --tree, got both")
+    if arguments.tree is not None:
+        trees = parse_trees(arguments.tree, "--tree", empty_nodes="token", require_labels=False)
+    else:
+        trees = trees_from(arguments.file or "-")
+    if not 1 <= arguments.number <= len(trees):
+        raise DataError(f"there is no tree {arguments.number}: there are {len(trees)}")
+    return trees[arguments.number - 1]

@@ -11,15 +11,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+from graphsent._files import atomic_path
+from graphsent.cli.formatting import figures
+from graphsent.tasks import SPLITS
+from graphsent.training import RunDirectory, evaluate, load_model
 
-SUMMARY = "Judge a trained model."
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     parser.add_argument("run", type=str, metavar="RUN", help="Run directory.")
-    parser.add_argument("--split", type=str, default="test", help="train, dev or test.")
+    parser.add_argument("--split", choices=SPLITS, default="test", help="Default: test.")
     parser.add_argument(
         "--data-dir", type=str, help="Data directory (default: the one of the training)."
     )
@@ -28,16 +31,10 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any) -> None:
     """Prints the figures."""
-    from graphsent._files import atomic_path
-    from graphsent.cli.formatting import figures
-    from graphsent.tasks import get_task
-    from graphsent.training import RunDirectory, evaluate, load_model
-
     config = RunDirectory(arguments.run).open()
     model = load_model(arguments.run)
-    task = get_task(config.task, **config.task_options)
-    data = task.load(arguments.data_dir or config.data_dir, splits=(arguments.split,))
-    print(f"Data: {data.source.summary()}")
+    task, data = config.load_data(arguments.data_dir, splits=(arguments.split,))
+    print(f"data: {data.source.summary()}")
     values = evaluate(model, task, data.splits[arguments.split])
     print(f"{arguments.split}: {figures(values)}")
     if arguments.json:

@@ -16,11 +16,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from graphsent.errors import DataError
+from graphsent.cli.trees_in import trees_from
+from graphsent.training import load_model
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "Predict classes for trees."
 _FORMATS = ("text", "jsonl", "trees")
 _AT_ONCE = 1024  # trees between two writes
 
@@ -31,17 +31,16 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "file", type=str, nargs="?", default="-", help="Bracketed trees; - is standard input."
     )
-    parser.add_argument("--format", type=str, default="text", help="text, jsonl or trees.")
-    parser.add_argument("--batch-size", type=int, default=64, help="Trees computed at once.")
+    parser.add_argument(
+        "--format", choices=_FORMATS, default="text", help="Of the output (default: text)."
+    )
+    parser.add_argument(
+        "--batch-size", type=int, default=64, help="Trees computed at once (default: 64)."
+    )
 
 
 def run(arguments: Any) -> None:
     """Writes a line for each tree."""
-    from graphsent.cli.trees_in import trees_from
-    from graphsent.training import load_model
-
-    if arguments.format not in _FORMATS:
-        raise DataError(f"--format: expected one of {', '.join(_FORMATS)}, got {arguments.format}")
     model = load_model(arguments.run)
     trees = trees_from(arguments.file)
     for begin in range(0, len(trees), _AT_ONCE):

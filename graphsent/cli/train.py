@@ -26,12 +26,12 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Iterable
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 from graphsent.cli.formatting import figures
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
-from graphsent.tasks import TASKS
+from graphsent.tasks import TASKS, TREE_KINDS
 from graphsent.training import RunConfig, TrainingOptions, resume, train
 from graphsent.training.setting import model_options
 
@@ -50,6 +50,13 @@ def add_arguments(parser: Any) -> None:
     add("--task", type=str, help=f"What to learn: {', '.join(sorted(TASKS))}.")
     add("--model", type=str, help=f"{', '.join(sorted(MODELS))} (default: {_MODEL}).")
     add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
+    add("--tree-kind", choices=TREE_KINDS, help="Default: what the model was made for.")
+    add(
+        "--parses-dir",
+        type=str,
+        help="Trees that the corpus lacks (default: GRAPHSENT_PARSES, else parses/ in or beside "
+        "the data directory).",
+    )
     add(
         "--vectors",
         type=list[str],
@@ -73,7 +80,7 @@ def add_arguments(parser: Any) -> None:
         choices = option.metadata["choices"]
         group.add_argument(
             flag(option.name),
-            type=Literal[tuple(choices)] if choices else types[option.name],
+            **({"choices": choices} if choices else {"type": types[option.name]}),
             help=f"{option.metadata['help']} (default: {option.default})",
         )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from graphsent.errors import DataError
 from graphsent.trees import Tree, parse_trees, read_trees
 
 __all__ = ["trees_from"]
 
+_STDIN = "standard input"
 _ANY_TREES = {"empty_nodes": "token", "require_labels": False}
 
 
@@ -16,9 +18,14 @@ def trees_from(path: str) -> list[Tree]:
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
-        DataError: The file cannot be read.
+        DataError: The file cannot be read, or is no text in UTF-8.
     """
     if path != "-":
         return read_trees(path, **_ANY_TREES)
-    text = sys.stdin.buffer.read().decode("utf-8-sig", errors="surrogateescape")
-    return parse_trees(text, "standard input", **_ANY_TREES)
+    data = sys.stdin.buffer.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{_STDIN}:{line}: expected text in UTF-8: {error.reason}") from None
+    return parse_trees(text, _STDIN, **_ANY_TREES)

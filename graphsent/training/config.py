@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import yaml
 
 from graphsent._files import atomic_path
 from graphsent.errors import DataError
+from graphsent.models import model_class
+from graphsent.tasks import SPLITS, Task, TaskData, get_task
 from graphsent.training.errors import TrainingError
 from graphsent.training.options import TrainingOptions
 
@@ -29,6 +31,8 @@ class RunConfig:
         model_options: Arguments of the model's class; the vocabulary, the classes and, with
             vectors, the embedding dimension follow from the data.
         data_dir: Data directory, None for the default one.
+        tree_kind: ``"constituency"`` or ``"dependency"``; None for what the model was made for.
+        parses_dir: Directory of trees that the corpus itself lacks, None for the default one.
         vectors: Files of pre-trained word vectors.
         training: How it is trained.
     """
@@ -38,6 +42,8 @@ class RunConfig:
     task_options: dict[str, Any] = field(default_factory=dict)
     model_options: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
+    tree_kind: str | None = None
+    parses_dir: str | None = None
     vectors: tuple[str, ...] = ()
     training: TrainingOptions = field(default_factory=TrainingOptions)
 
@@ -45,6 +51,28 @@ class RunConfig:
         """Plain values for YAML and JSON."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {**values, "vectors": list(self.vectors), "training": self.training.to_dict()}
+
+    def load_data(
+        self, data_dir: str | os.PathLike[str] | None = None, splits: Sequence[str] = SPLITS
+    ) -> tuple[Task, TaskData]:
+        """The task and its examples, as the model is to read them.
+
+        Args:
+            data_dir: Another data directory than the one of the configuration.
+            splits: Which of ``train``, ``dev`` and ``test``.
+
+        Raises:
+            DataError: Task, corpus or parses are not usable.
+            ModelError: There is no such model.
+        """
+        task = get_task(self.task, **self.task_options)
+        data = task.load(
+            data_dir or self.data_dir,
+            splits,
+            tree_kind=self.tree_kind or model_class(self.model).tree_kind,
+            parses_dir=self.parses_dir,
+        )
+        return task, data
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the configuration as YAML, whole or not at all."""

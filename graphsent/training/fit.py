@@ -22,6 +22,7 @@ from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError, TrainingInterrupted
 from graphsent.training.module import TrainingModule
 from graphsent.training.options import TrainingOptions
+from graphsent.training.progress import EpochBar
 
 __all__ = ["fit"]
 
@@ -62,11 +63,11 @@ def fit(
     with _quiet_lightning(), _signals_handed_on(keeper):
         trainer = Trainer(
             max_epochs=options.epochs,
-            callbacks=[keeper],
+            callbacks=[EpochBar(), keeper] if progress else [keeper],  # the bar goes first
             logger=_loggers(run),
             enable_checkpointing=False,
             enable_model_summary=False,
-            enable_progress_bar=progress,
+            enable_progress_bar=False,
             num_sanity_val_steps=0,
             **_device(options.device),
         )

@@ -24,7 +24,6 @@ from graphsent.tasks import (
     WordVectors,
     build_vocabulary,
     count_words,
-    get_task,
     resolve_data_dir,
 )
 from graphsent.training.config import RunConfig
@@ -71,10 +70,11 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     config = replace(
         config,
         data_dir=str(resolve_data_dir(config.data_dir).resolve()),
-        vectors=tuple(str(Path(path).expanduser().resolve()) for path in config.vectors),
+        parses_dir=config.parses_dir and _full_path(config.parses_dir),
+        tree_kind=config.tree_kind or model_class(config.model).tree_kind,
+        vectors=tuple(map(_full_path, config.vectors)),
     )
-    task = get_task(config.task, **config.task_options)
-    data = task.load(config.data_dir)
+    task, data = config.load_data()
     echo(f"data: {data.source.summary()}")
     others = [tree for split in ("dev", "test") for tree in data.splits[split]]
     vocab, vectors = build_vocabulary(
@@ -143,6 +143,10 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
     if vectors is not None:
         model.init_embeddings(vectors.matrix)
     return model
+
+
+def _full_path(path: str) -> str:
+    return str(Path(path).expanduser().resolve())
 
 
 def _describe_vectors(vectors: WordVectors, counts: dict[str, int]) -> dict[str, Any]:

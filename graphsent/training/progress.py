@@ -1,0 +1,49 @@
+"""A bar that shows how far an epoch is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from pytorch_lightning import Callback, LightningModule, Trainer
+from tqdm import tqdm
+
+__all__ = ["EpochBar"]
+
+
+class EpochBar(Callback):
+    """One bar an epoch on standard error, gone when the epoch is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar: Any = None
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Opens a bar."""
+        self._bar = tqdm(
+            desc=f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}",
+            total=trainer.num_training_batches,
+            unit="batch",
+            file=sys.stderr,
+            leave=False,
+            dynamic_ncols=True,
+        )
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """Moves the bar."""
+        self._bar.update()
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Says what is done now."""
+        self._bar.set_postfix_str("dev")
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Takes the bar away."""
+        self._bar.close()
+
+    def on_exception(
+        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
+    ) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.close()
