@@ -1,0 +1,78 @@
+"""Makes the synthetic corpora of this directory; README.md describes them.
+
+``python data/generate.py --out DIR`` writes the files below DIR (``--out data`` renews the
+committed ones), ``python data/generate.py --check`` compares the committed files with what the
+grammar makes, byte for byte (compressed ones after decompression). Python 3.10 or later,
+standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+from pathlib import Path
+
+from grammar.corpora import make_files
+
+HERE = Path(__file__).resolve().parent
+FOLDERS = ("sentiment", "questions", "relatedness", "parses")
+
+
+def encoded(name: str, content: str) -> bytes:
+    """The bytes of a file; compressed ones carry neither a time nor a file name."""
+    if not name.endswith(".gz"):
+        return content.encode()
+    return gzip.compress(content.encode(), mtime=0)
+
+
+def decoded(path: Path) -> bytes:
+    """The uncompressed bytes of a file (compressed ones depend on the version of zlib)."""
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def write(folder: Path) -> None:
+    """Writes all files below ``folder``, with line feeds on every system."""
+    for name, content in make_files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encoded(name, content))
+
+
+def differences(folder: Path) -> list[str]:
+    """What is missing, superfluous or different below ``folder``."""
+    files = make_files()
+    present = {
+        path.relative_to(folder).as_posix()
+        for name in FOLDERS
+        for path in (folder / name).rglob("*")
+        if path.is_file()
+    }
+    problems = [f"missing: {name}" for name in files if name not in present]
+    problems += [f"not made by the grammar: {name}" for name in sorted(present - files.keys())]
+    problems += [
+        f"differs: {name}"
+        for name, content in files.items()
+        if name in present and decoded(folder / name) != content.encode()
+    ]
+    return problems
+
+
+def main() -> int:
+    """Runs the command; 0 if all is well, 1 if ``--check`` finds a difference."""
+    parser = argparse.ArgumentParser(description="Make the synthetic corpora, or check them.")
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--out", type=Path, metavar="DIR", help="write the files below DIR")
+    action.add_argument("--check", action="store_true", help="compare the committed files")
+    arguments = parser.parse_args()
+    if arguments.out:
+        write(arguments.out)
+        return 0
+    problems = differences(HERE)
+    print("\n".join(problems) or "The files are what the grammar makes.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

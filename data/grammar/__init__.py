@@ -1,0 +1,1 @@
+"""The grammar behind the synthetic corpora of this directory (standard library only)."""

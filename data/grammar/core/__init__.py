@@ -1,0 +1,1 @@
+"""Shared by all corpora: chance, derivations, inflection, file formats."""
