@@ -22,7 +22,7 @@ __all__ = ["sick"]
 _COLUMNS = ("sentence_A", "sentence_B", "relatedness_score")
 _LOWEST, _HIGHEST = 1, 5
 _COUNTS = {"train": 4500, "dev": 500, "test": 4927}
-_SUFFIXES = {"constituency": "trees", "dependency": "conllu"}
+_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 
 
 class RelatednessTask(Task):
@@ -76,7 +76,7 @@ def _sick_corpus() -> Corpus:
     files = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
     parses = {
         kind: {
-            split: tuple(f"sick.{name}.{side}.{suffix}.gz" for side in "ab")
+            split: tuple(f"sick.{name}.{side}.{suffix}" for side in "ab")
             for split, name in names.items()
         }
         for kind, suffix in _SUFFIXES.items()

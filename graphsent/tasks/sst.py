@@ -55,8 +55,8 @@ class SentimentTask(Task):
         self.label_names = label_names
         self.options = dict(options or {})
         self.corpora = (
-            _corpus("sst", "Stanford Sentiment Treebank", published_counts, "conllu.gz"),
-            _corpus("sentiment", "embedded synthetic sentiment treebank", {}, "conllu"),
+            _corpus("sst", "Stanford Sentiment Treebank", published_counts),
+            _corpus("sentiment", "embedded synthetic sentiment treebank", {}),
         )
         self._classes = classes
         self._judged = judged or tuple(range(len(label_names)))
@@ -124,9 +124,9 @@ def sst2(neutral: str = "mask") -> Task:
     )
 
 
-def _corpus(name: str, title: str, published_counts: Mapping[str, int], suffix: str) -> Corpus:
+def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpus:
     files = {split: f"{name}/{split}.txt" for split in SPLITS}
-    parses = {split: (f"{name}.{split}.{suffix}",) for split in SPLITS}
+    parses = {split: (f"{name}.{split}.conllu.gz",) for split in SPLITS}
     return Corpus(name, title, files, published_counts, {"dependency": parses})
 
 
