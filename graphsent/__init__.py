@@ -28,7 +28,17 @@ _NAMES = {
     "read_conllu": "graphsent.trees",
     "read_trees": "graphsent.trees",
 }
-_ROOMS = ("cells", "errors", "graphs", "models", "propagation", "tasks", "training", "trees")
+_ROOMS = (
+    "cells",
+    "errors",
+    "graphs",
+    "layers",
+    "models",
+    "propagation",
+    "tasks",
+    "training",
+    "trees",
+)
 
 __all__ = sorted(["__version__", *_NAMES, *_ROOMS])
 

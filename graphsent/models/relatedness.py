@@ -14,7 +14,7 @@ from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
 from graphsent.layers import RelatednessHead, expected_score, relatedness_loss
-from graphsent.models.arguments import check_sizes, class_names
+from graphsent.models.arguments import check_rates, check_sizes, class_names
 from graphsent.models.base import Model
 from graphsent.models.batch import tree_graph
 from graphsent.models.embedding import WordEmbedding
@@ -67,12 +67,12 @@ class RelatednessModel(Model):
         label_names: Sequence[str] | None,
     ) -> None:
         super().__init__(vocab)
-        self.label_names = class_names(num_classes, label_names)
         if num_classes < 2:
-            raise ModelError(
-                f"num_classes: expected at least the scores 1 and 2, got {num_classes}"
-            )
+            raise ModelError(f"num_classes: expected at least 2 scores, got {num_classes}")
+        levels = [str(score) for score in range(1, num_classes + 1)]
+        self.label_names = class_names(num_classes, label_names or levels)
         check_sizes(embedding_dim=embedding_dim, num_features=num_features, comparison=comparison)
+        check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
         self.embedding = WordEmbedding(
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
         )

@@ -1,0 +1,76 @@
+"""Sequence encoders: each sequence as if it were alone, against torch's cells step by step."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from graphsent.errors import ModelError
+from graphsent.layers import SequenceEncoder
+
+KINDS = [("lstm", False), ("lstm", True), ("gru", False), ("gru", True)]
+
+
+def step_by_step(encoder: SequenceEncoder, rows: torch.Tensor) -> torch.Tensor:
+    """The last state of one sequence from torch's single-step cells."""
+    is_lstm = isinstance(encoder.cell, nn.LSTM)
+    sizes = (encoder.cell.input_size, encoder.cell.hidden_size)
+    last = []
+    for suffix in ["", "_reverse"][: 1 + encoder.cell.bidirectional]:
+        cell = (nn.LSTMCell if is_lstm else nn.GRUCell)(*sizes).to(rows.dtype)
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        cell.load_state_dict({n: getattr(encoder.cell, f"{n}_l0{suffix}") for n in names})
+        state = None
+        for row in reversed(rows) if suffix else rows:
+            state = cell(row[None], state)
+        last.append(state[0][0] if is_lstm else state[0])
+    return torch.cat(last)
+
+
+@st.composite
+def ranges_of_rows(draw, num_rows=9):
+    ends = st.tuples(st.integers(0, num_rows), st.integers(0, num_rows))
+    pairs = ends.map(sorted).filter(lambda pair: pair[0] < pair[1])
+    return torch.tensor(draw(st.lists(pairs, min_size=1, max_size=6)))
+
+
+@pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
+@settings(max_examples=25)
+@given(ranges=ranges_of_rows())
+def test_every_range_is_read_alone(cell, bidirectional, ranges):
+    encoder = SequenceEncoder(3, 4, cell=cell, bidirectional=bidirectional).double()
+    feat = torch.randn(9, 3, dtype=torch.float64)
+    result = encoder(feat, ranges)
+    expected = [step_by_step(encoder, feat[begin:end]) for begin, end in ranges.tolist()]
+    torch.testing.assert_close(result, torch.stack(expected), rtol=0, atol=1e-12)
+    assert result.shape == (len(ranges), encoder.out_feats)
+
+
+@pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
+def test_gradients_reach_exactly_the_rows_that_are_read(cell, bidirectional):
+    encoder = SequenceEncoder(2, 3, cell=cell, bidirectional=bidirectional).double()
+    feat = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
+    ranges = torch.tensor([[1, 4], [2, 3], [5, 6]])
+    assert torch.autograd.gradcheck(lambda feat: encoder(feat, ranges), feat)
+    encoder(feat, ranges).sum().backward()
+    touched = feat.grad.abs().sum(1) > 0
+    assert touched.tolist() == [False, True, True, True, False, True, False]
+
+
+def test_no_sequences():
+    assert SequenceEncoder(2, 3, bidirectional=True)(
+        torch.zeros(0, 2), torch.zeros(0, 2, dtype=torch.int64)
+    ).shape == (0, 6)
+
+
+def test_reset_draws_new_values():
+    encoder = SequenceEncoder(2, 3)
+    before = encoder.cell.weight_hh_l0.detach().clone()
+    encoder.reset_parameters()
+    assert not torch.equal(before, encoder.cell.weight_hh_l0)
+
+
+def test_an_unknown_cell_is_refused():
+    with pytest.raises(ModelError, match="unknown cell 'rnn': expected 'lstm' or 'gru'"):
+        SequenceEncoder(2, 3, cell="rnn")

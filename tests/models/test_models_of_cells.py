@@ -1,0 +1,199 @@
+"""What holds for every model of the papers' cells and every sequential baseline, in one table."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
+
+from graphsent.errors import ModelError
+from graphsent.models import (
+    ARNNClassifier,
+    ARNNRelatedness,
+    BiTreeLSTMClassifier,
+    Model,
+    SequenceClassifier,
+    SequenceRelatedness,
+    TreeNetClassifier,
+    load_pretrained,
+    model_class,
+)
+
+
+class Row(NamedTuple):
+    cls: type[Model]
+    options: dict[str, Any]
+    kind: str  # of the trees, or "pairs"
+
+
+SMALL = {"embedding_dim": 12, "hidden": 10}
+BI = {**SMALL, "readout": 16}
+ROWS = [
+    Row(BiTreeLSTMClassifier, BI, "constituency"),
+    Row(BiTreeLSTMClassifier, {**BI, "lexicalized": False}, "constituency"),
+    Row(BiTreeLSTMClassifier, {**BI, "td_root": "bu_root"}, "constituency"),
+    Row(BiTreeLSTMClassifier, {**BI, "directions": "up"}, "constituency"),
+    Row(BiTreeLSTMClassifier, {**BI, "directions": "up", "lexicalized": False}, "constituency"),
+    Row(BiTreeLSTMClassifier, {**BI, "directions": "down"}, "constituency"),
+    Row(BiTreeLSTMClassifier, {**BI, "directions": "down", "lexicalized": False}, "constituency"),
+    Row(TreeNetClassifier, SMALL, "constituency"),
+    Row(TreeNetClassifier, SMALL, "dependency"),
+    *(
+        Row(ARNNClassifier, {**SMALL, "cell": cell, "attention": attention}, "dependency")
+        for cell in ("lstm", "gru")
+        for attention in ("static", "dynamic", "none")
+    ),
+    Row(ARNNClassifier, {**SMALL, "memory": "attended", "gate_output": False}, "constituency"),
+    *(
+        Row(SequenceClassifier, {**SMALL, "cell": cell, "bidirectional": both}, "constituency")
+        for cell in ("lstm", "gru")
+        for both in (False, True)
+    ),
+    *(
+        Row(ARNNRelatedness, {**SMALL, "cell": cell, "attention": attention}, "pairs")
+        for cell in ("lstm", "gru")
+        for attention in ("static", "dynamic", "none")
+    ),
+    Row(ARNNRelatedness, {**SMALL, "attention": "dynamic", "attend_by": "other"}, "pairs"),
+    Row(SequenceRelatedness, SMALL, "pairs"),
+    Row(SequenceRelatedness, {**SMALL, "cell": "gru", "bidirectional": True}, "pairs"),
+]
+IDS = [f"{row.cls.name}-{'-'.join(map(str, list(row.options.values())[2:]))}" for row in ROWS]
+every_model = pytest.mark.parametrize("row", ROWS, ids=IDS)
+
+
+def build(row: Row, **options) -> Model:
+    classes = 5 if row.kind == "pairs" else NUM_CLASSES
+    return row.cls(VOCABULARY, classes, **{**row.options, **options})
+
+
+def examples(row: Row, number: int = 20) -> list:
+    return pairs(number) if row.kind == "pairs" else sentences(row.kind, number)
+
+
+def figures(row: Row, model: Model, data: list) -> np.ndarray:
+    """What the model predicts, all in one array."""
+    predicted = model.predict(data)
+    if row.kind == "pairs":
+        return predicted
+    return np.concatenate([prediction.probabilities for prediction in predicted])
+
+
+def agreement(model: Model, row: Row, data: list) -> float:
+    """Share of labelled units classified right, or the correlation of scores."""
+    batch = model.collate(data)
+    if row.kind == "pairs":
+        return float(np.corrcoef(model.predict(data), batch.labels.numpy())[0, 1])
+    labelled = batch.labels >= 0  # binarizing adds nodes without labels
+    with torch.no_grad():
+        right = model(batch).argmax(1) == batch.labels
+    return float(right[labelled].float().mean())
+
+
+@every_model
+def test_learns_twenty_sentences_by_heart(row):
+    model = build(row, dropout=0.0, embedding_dropout=0.0, embedding_dim=24, hidden=24)
+    data = examples(row)
+    batch = model.collate(data)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for update in range(200):
+        if update % 10 == 0 and agreement(model, row, data) > 0.95:
+            return
+        optimizer.zero_grad()
+        model.loss(model(batch), batch).backward()
+        optimizer.step()
+    assert agreement(model, row, data) > 0.95
+
+
+@every_model
+def test_a_result_does_not_depend_on_companions(row):
+    model = build(row).double()
+    data = examples(row, 8)
+    together = figures(row, model, data)
+    alone = np.concatenate([figures(row, model, [example]) for example in data])
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-6)  # figures are float32
+    shuffled = model.predict(data[::-1], batch_size=3)[::-1]
+    if row.kind != "pairs":
+        shuffled = np.concatenate([prediction.probabilities for prediction in shuffled])
+    np.testing.assert_allclose(together, shuffled, rtol=0, atol=1e-6)
+
+
+@every_model
+def test_units_of_a_batch_are_those_of_its_members(row):
+    model = build(row).double().eval()
+    data = examples(row, 6)
+    with torch.no_grad():
+        together = model(model.collate(data))
+        alone = torch.cat([model(model.collate([example])) for example in data])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
+    batch = model.collate(data)
+    assert len(batch.roots) == len(data)
+    assert len(together) == len(batch.labels)
+
+
+@every_model
+def test_saved_and_loaded_it_predicts_the_same(row, tmp_path):
+    model = build(row)
+    data = examples(row, 5)
+    model.save_pretrained(tmp_path / "model")
+    loaded = load_pretrained(tmp_path / "model")
+    assert type(loaded) is row.cls
+    assert loaded.config == row.cls.from_pretrained(tmp_path / "model").config
+    np.testing.assert_array_equal(figures(row, model, data), figures(row, loaded, data))
+
+
+@every_model
+def test_every_parameter_gets_a_gradient(row):
+    model = build(row).double()
+    batch = model.collate(examples(row))
+    model.loss(model(batch), batch).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.any(), name
+
+
+@every_model
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_are_equal(row, copied: Callable[[Model], Model]):
+    model = build(row)
+    data = examples(row, 4)
+    np.testing.assert_array_equal(figures(row, model, data), figures(row, copied(model), data))
+
+
+@every_model
+def test_sentences_have_vectors(row):
+    model = build(row)
+    trees = sentences("dependency" if row.kind == "pairs" else row.kind, 7)
+    if row.options.get("attend_by") == "other":
+        with pytest.raises(ModelError, match="no vector of its own"):
+            model.encode(trees)
+        return
+    vectors = model.encode(trees)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (7, model.encode([]).shape[1])
+    np.testing.assert_allclose(vectors[:1], model.encode(trees[:1]), atol=1e-6)
+
+
+@every_model
+def test_a_batch_moves_with_all_its_tensors(row):
+    batch = build(row).collate(examples(row, 3)).to("meta")
+    tensors = [part for part in batch if isinstance(part, torch.Tensor)]
+    assert len(tensors) >= 2
+    assert all(tensor.is_meta for tensor in tensors)
+
+
+@pytest.mark.parametrize("name", sorted({row.cls.name for row in ROWS}))
+def test_models_are_registered_under_their_names(name):
+    assert model_class(name).name == name
+
+
+def test_the_papers_trees_are_the_default():
+    assert BiTreeLSTMClassifier.tree_kind == TreeNetClassifier.tree_kind == "constituency"
+    assert ARNNClassifier.tree_kind == ARNNRelatedness.tree_kind == "dependency"

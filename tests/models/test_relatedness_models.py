@@ -1,0 +1,150 @@
+"""Models of pairs: batches, the loss, attention by the other sentence, errors."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from toy_sentences import VOCABULARY, pairs, sentences
+
+from graphsent.errors import ModelError
+from graphsent.graphs import TOKEN, dependency_batch, root_nodes
+from graphsent.layers import expected_score, relatedness_loss
+from graphsent.models import ARNNRelatedness, TreePair
+from graphsent.models.pair_batch import as_pairs
+
+
+def small(**options) -> ARNNRelatedness:
+    return ARNNRelatedness(VOCABULARY, 5, 4, 3, 6, **options).double().eval()
+
+
+def root_state(model, tree) -> torch.Tensor:
+    graph = dependency_batch([tree], vocab=VOCABULARY)
+    return model.encoder(graph, model.embedding(graph.ndata[TOKEN]))[root_nodes(graph)]
+
+
+def test_both_sentences_go_through_one_encoder():
+    model = small()
+    data = pairs(7)
+    logits = model(model.collate(data))
+    for row, pair in enumerate(data):
+        expected = model.head(root_state(model, pair.first), root_state(model, pair.second))
+        torch.testing.assert_close(logits[row : row + 1], expected, rtol=0, atol=1e-12)
+
+
+def test_scores_are_expectations():
+    model = small()
+    data = pairs(5)
+    expected = expected_score(model(model.collate(data))).detach()
+    np.testing.assert_allclose(model.predict(data, batch_size=2), expected, atol=1e-6)
+    assert model.predict([]).shape == (0,)
+
+
+def test_a_batch_of_pairs():
+    data = pairs(3)
+    data[1] = TreePair(data[1].first, data[1].second)
+    batch = small().collate(data)
+    assert batch.labels.dtype == torch.float32
+    torch.testing.assert_close(batch.labels[[0, 2]], torch.tensor([data[0].score, data[2].score]))
+    assert math.isnan(batch.labels[1])
+    assert batch.roots.tolist() == [0, 1, 2]
+    trees = [pair.first for pair in data] + [pair.second for pair in data]
+    assert batch.graph.batch_num_nodes().tolist() == [tree.num_nodes for tree in trees]
+    assert batch.sentences.flatten().tolist() == root_nodes(batch.graph).tolist()
+
+
+@pytest.mark.parametrize("nodes", ["all", "root"])
+def test_loss_is_over_the_pairs_with_a_score(nodes):
+    model = small()
+    data = [*pairs(4), sentences("dependency", 2)]
+    data[-1] = tuple(data[-1])
+    batch = model.collate(data)
+    logits = model(batch)
+    expected = relatedness_loss(logits[:4], batch.labels[:4])
+    torch.testing.assert_close(model.loss(logits, batch, nodes), expected)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_attention_by_the_other_sentence(cell):
+    own, other = (small(cell=cell, attention="dynamic", attend_by=by) for by in ("own", "other"))
+    torch.nn.init.normal_(own.embedding.weight)
+    other.load_state_dict(own.state_dict())
+    first, second = sentences("dependency", 2, seed=5)
+    graph = dependency_batch([first, second], vocab=VOCABULARY)
+    words = own.embedding(graph.ndata[TOKEN])
+    queries = own.encoder.queries(graph, words)
+    h = own.encoder(graph, words, queries[[1, 0]])[root_nodes(graph)]
+    logits = other(other.collate([(first, second)]))
+    torch.testing.assert_close(logits, own.head(h[:1], h[1:]))
+    assert (logits - own(own.collate([(first, second)]))).abs().max() > 1e-7
+
+
+def test_relatedness_has_no_output_gate_by_default():
+    assert not small().encoder.cell.gate_output
+    assert small(gate_output=True).encoder.cell.gate_output
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        # Tai et al. count two biases a gate: 203,400. The head has 15,305.
+        ({"attention": "none"}, 203_400 - 3 * 150 + 15_305),
+        ({"attention": "none", "cell": "gru"}, 202_950 + 15_305),
+        ({}, 202_950 + 2 * 150 * 150 + 300 + 15_305),
+    ],
+    ids=str,
+)
+def test_parameter_counts(options, expected):
+    model = ARNNRelatedness(VOCABULARY, **options)
+    words = model.embedding.weight.numel()
+    assert sum(parameter.numel() for parameter in model.parameters()) - words == expected
+
+
+def test_pairs_come_in_several_forms():
+    first, second = "(good film)", "(S (A the) (B film))"
+    (pair,) = as_pairs([(first, second, 2.5)])
+    assert pair.words == ["film", "the", "film"]
+    assert pair.score == 2.5
+    assert as_pairs([pair]) == [pair]
+    assert small().predict([pair, (first, second)]).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("(a b)", r"expected a list of pairs, got one str: put it in \[\]"),
+        (TreePair(*sentences("dependency", 2)), "got one TreePair"),
+        (["(a b)"], "pair 1: expected a tuple of two trees and perhaps a score, got str"),
+        ([("(a b)",)], "pair 1: expected a tuple of two trees"),
+        ([("(a b)", "(a b)"), ("(a b)", "no tree")], "pair 2: input 2: expected a parse tree"),
+        ([("(a b)", sentences("dependency", 1)[0])], "pair 1: .* cannot be mixed"),
+        ([("(a b)", "(a b)"), tuple(sentences("dependency", 2))], "cannot be mixed in one call"),
+        ([("(a b)", "(a b)", 5.5)], "pair 1: expected a score from 1 to 5, got 5.5"),
+        ([("(a b)", "(a b)", 0)], "pair 1: expected a score from 1 to 5, got 0"),
+    ],
+)
+def test_what_is_no_pair_is_refused(given, message):
+    with pytest.raises(ModelError, match=message):
+        small().collate(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"attend_by": "both"}, "unknown attend_by 'both': expected 'own' or 'other'"),
+        ({"attend_by": "other"}, "attend_by='other' needs attention='dynamic'"),
+        ({"num_classes": 1}, "num_classes: expected at least 2 scores, got 1"),
+        ({"comparison": 0}, "comparison: expected at least 1, got 0"),
+        ({"label_names": ["low", "high"]}, "label_names: expected 5"),
+    ],
+)
+def test_options_that_do_not_fit(options, message):
+    with pytest.raises(ModelError, match=message):
+        ARNNRelatedness(VOCABULARY, **options)
+
+
+def test_levels_other_than_five():
+    model = ARNNRelatedness(VOCABULARY, 3, 4, 5)
+    assert model.label_names == ("1", "2", "3")
+    scores = model.predict(pairs(4))
+    assert ((scores >= 1) & (scores <= 3)).all()
