@@ -1,0 +1,125 @@
+"""Saving and loading: equal afterwards, whole or not at all, and clear about what is wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+import torch
+from strategies import random_tree
+
+from graphsent.errors import ModelError
+from graphsent.models import NBoW, TreeLSTMClassifier, load_pretrained, storage
+from graphsent.vocabulary import Vocabulary
+
+VOCAB = Vocabulary(["a", "b", "c"])
+TREES = [random_tree(random.Random(seed), 5, 2, words=VOCAB.words[1:]) for seed in range(4)]
+
+
+NAMES = ["bad", "fair", "good"]
+MODELS = {
+    "nbow": lambda: NBoW(VOCAB, 3, 4, label_names=NAMES),
+    "nary": lambda: TreeLSTMClassifier(VOCAB, 3, 4, 5, label_names=NAMES),
+    "affine": lambda: TreeLSTMClassifier(VOCAB, 3, 4, 5, leaf="affine"),
+    "childsum": lambda: TreeLSTMClassifier(VOCAB, 3, 4, 5, cell="childsum", sparse_embedding=True),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_is_the_saved_one(name, tmp_path):
+    model = MODELS[name]()
+    model.save_pretrained(tmp_path / "model")
+    loaded = load_pretrained(tmp_path / "model")
+    assert type(loaded) is type(model)
+    assert loaded.config == model.config
+    assert loaded.vocab == model.vocab
+    assert loaded.label_names == model.label_names
+    assert not loaded.training
+    for ours, theirs in zip(model.predict(TREES), loaded.predict(TREES), strict=True):
+        np.testing.assert_array_equal(ours.probabilities, theirs.probabilities)
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        "config.json",
+        "vocabulary.json",
+        "model.safetensors",
+    }
+
+
+def test_saving_replaces_an_older_model_and_nothing_else(tmp_path):
+    for size in (4, 6):
+        NBoW(VOCAB, 2, size).save_pretrained(tmp_path / "model")
+    assert load_pretrained(tmp_path / "model").config["embedding_dim"] == 6
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "todo.txt").write_text("mine")
+    with pytest.raises(ModelError, match=r"holds other files \(todo\.txt\)"):
+        NBoW(VOCAB, 2, 4).save_pretrained(tmp_path / "notes")
+    assert (tmp_path / "notes" / "todo.txt").read_text() == "mine"
+
+
+def test_a_failure_while_writing_leaves_the_old_model(tmp_path, monkeypatch):
+    NBoW(VOCAB, 2, 4).save_pretrained(tmp_path / "model")
+
+    def fail(*_args, **_kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(storage, "save_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        NBoW(VOCAB, 2, 6).save_pretrained(tmp_path / "model")
+    monkeypatch.undo()
+    assert load_pretrained(tmp_path / "model").config["embedding_dim"] == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    TreeLSTMClassifier(VOCAB, 2, 4, 5).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_foreign_and_missing_directories(tmp_path, saved):
+    with pytest.raises(ModelError, match=r"no saved model: .*nowhere is not a directory"):
+        load_pretrained(tmp_path / "nowhere")
+    (saved / "vocabulary.json").unlink()
+    with pytest.raises(ModelError, match=r"it has no vocabulary\.json"):
+        load_pretrained(saved)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
+def test_a_truncated_file_is_named(saved, name):
+    content = (saved / name).read_bytes()
+    (saved / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelError, match=name.replace(".", r"\.")):
+        load_pretrained(saved)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format_version": 99}, "format version 99"),
+        ({"format": "other"}, "not written by graphsent"),
+        ({"model": "mystery"}, "unknown model 'mystery': expected one of"),
+        ({"arguments": {"num_classes": 2, "size": 3}}, "wrong arguments of TreeLSTMClassifier"),
+        ({"arguments": {"num_classes": 3, "embedding_dim": 4, "hidden": 5}}, "has shape"),
+        ({"model": "nbow", "arguments": {"num_classes": 2}}, "does not fit its config"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_explained(saved, changes, message):
+    config = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps({**config, **changes}))
+    with pytest.raises(ModelError, match=message):
+        load_pretrained(saved)
+
+
+def test_a_model_of_another_class_is_refused(saved):
+    with pytest.raises(ModelError, match="expected a model 'nbow' for NBoW, got 'treelstm'"):
+        NBoW.from_pretrained(saved)
+
+
+def test_what_json_cannot_hold_is_not_saved(tmp_path):
+    model = NBoW(VOCAB, 2, 4)
+    model._arguments["dropout"] = torch.zeros(1)
+    with pytest.raises(ModelError, match=r"argument dropout=.* is no JSON value"):
+        model.save_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model").exists()

@@ -1,0 +1,76 @@
+"""Accuracies against a plain count."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphsent.tasks import PhraseAccuracy, RootAccuracy, get_task, tree_metrics
+
+
+class Batch(NamedTuple):
+    labels: torch.Tensor
+    roots: torch.Tensor
+
+
+def batch(labels, roots) -> Batch:
+    return Batch(torch.tensor(labels), torch.tensor(roots))
+
+
+def logits(predicted, num_classes=5) -> torch.Tensor:
+    return torch.eye(num_classes)[torch.tensor(predicted)]
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(-1, 4), st.integers(0, 4)), min_size=1, max_size=6),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_accuracies_are_counts_over_all_batches(batches):
+    metrics = tree_metrics(range(5))
+    for units in batches:
+        metrics.update(logits([p for _, p in units]), batch([y for y, _ in units], [0]))
+    labelled = [(y, p) for units in batches for y, p in units if y >= 0]
+    roots = [units[0] for units in batches if units[0][0] >= 0]
+    result = metrics.compute()
+    for name, cases in (("phrase_accuracy", labelled), ("root_accuracy", roots)):
+        right = sum(y == p for y, p in cases)
+        assert result[name] == pytest.approx(right / len(cases) if cases else 0)
+
+
+def test_the_two_stay_apart_when_the_first_batch_is_the_same_for_both():
+    metrics = tree_metrics(range(5))
+    metrics.update(logits([1]), batch([1], [0]))
+    metrics.update(logits([1, 2]), batch([1, 3], [0]))
+    assert metrics.compute() == {"root_accuracy": 1, "phrase_accuracy": pytest.approx(2 / 3)}
+
+
+def test_a_neutral_class_competes_in_training_only():
+    scores = torch.tensor([[0.1, 0.9, 0.2], [0.4, 0.9, 0.3], [0.0, 0.9, 0.1], [0.5, 0.9, 0.6]])
+    metrics = get_task("sst2", neutral="class").metrics()
+    metrics.update(scores, batch([2, 2, 1, 0], [0, 1]))
+    result = metrics.compute()
+    assert result["root_accuracy"] == pytest.approx(1 / 2)
+    assert result["phrase_accuracy"] == pytest.approx(1 / 3)
+
+
+def test_metrics_start_anew():
+    metrics = get_task("sst5").metrics()
+    assert get_task("sst5").selection_metric in metrics
+    metrics.update(logits([1]), batch([1], [0]))
+    metrics.reset()
+    metrics.update(logits([1]), batch([2], [0]))
+    assert metrics.compute() == {"root_accuracy": 0, "phrase_accuracy": 0}
+
+
+@pytest.mark.parametrize("metric", [RootAccuracy, PhraseAccuracy])
+def test_each_can_be_used_alone(metric):
+    accuracy = metric(range(5))
+    accuracy.update(logits([1, 2]), batch([1, 2], [1]))
+    assert accuracy.compute() == 1
