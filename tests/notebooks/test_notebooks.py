@@ -30,6 +30,9 @@ def test_runs(path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="needs the extra 'notebooks'")
     monkeypatch.delenv("GRAPHSENT_DATA", raising=False)  # the embedded data
     client = nbclient.NotebookClient(
-        read(path), timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+        read(path),
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": path.parent}},
     )
     client.execute()  # raises with the cell and its traceback
