@@ -21,6 +21,9 @@ __all__ = ["sick"]
 
 _COLUMNS = ("sentence_A", "sentence_B", "relatedness_score")
 _LOWEST, _HIGHEST = 1, 5
+_FILES = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+_EMBEDDED = {split: f"{split}.txt" for split in SPLITS}
+_SAME = {split: split for split in SPLITS}
 _COUNTS = {"train": 4500, "dev": 500, "test": 4927}
 _SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 
@@ -38,7 +41,10 @@ class RelatednessTask(Task):
     selection_metric = "pearson"
 
     def __init__(self) -> None:
-        self.corpora = (_sick_corpus(), _embedded_corpus())
+        self.corpora = (
+            _corpus("sick", "SICK", _FILES, _COUNTS, {**_SAME, "dev": "trial"}),
+            _corpus("relatedness", "embedded synthetic relatedness corpus", _EMBEDDED, {}, _SAME),
+        )
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[TreePair]:
         """The pairs of a file.
@@ -71,30 +77,23 @@ def sick() -> Task:
     return RelatednessTask()
 
 
-def _sick_corpus() -> Corpus:
-    names = {"train": "train", "dev": "trial", "test": "test"}
-    files = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+def _corpus(
+    name: str,
+    title: str,
+    files: Mapping[str, str],
+    counts: Mapping[str, int],
+    parsed_as: Mapping[str, str],
+) -> Corpus:
+    """A corpus whose parses are named by it, split, side and kind; the split as given."""
     parses = {
         kind: {
-            split: tuple(f"sick.{name}.{side}.{suffix}" for side in "ab")
-            for split, name in names.items()
+            split: tuple(f"{name}.{split_name}.{side}.{suffix}" for side in "ab")
+            for split, split_name in parsed_as.items()
         }
         for kind, suffix in _SUFFIXES.items()
     }
-    files = {split: f"sick/{name}" for split, name in files.items()}
-    return Corpus("sick", "SICK", files, _COUNTS, parses)
-
-
-def _embedded_corpus() -> Corpus:
-    files = {split: f"relatedness/{split}.txt" for split in SPLITS}
-    parses = {
-        kind: {
-            split: tuple(f"relatedness.{split}.{side}.{suffix}" for side in "ab")
-            for split in SPLITS
-        }
-        for kind, suffix in _SUFFIXES.items()
-    }
-    return Corpus("relatedness", "embedded synthetic relatedness corpus", files, {}, parses)
+    paths = {split: f"{name}/{file}" for split, file in files.items()}
+    return Corpus(name, title, paths, counts, parses)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
