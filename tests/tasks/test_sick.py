@@ -1,0 +1,122 @@
+"""Relatedness: reading pairs with their parses, vocabulary, errors, real and embedded data."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from graphsent.errors import DataError
+from graphsent.models import TreePair
+from graphsent.tasks import TREE_KINDS, build_vocabulary, get_task
+from graphsent.trees import DependencyTree, Tree
+
+HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
+LINES = [
+    HEADER,
+    "1\tA man isn't here \tNobody (here) sings\t2.5\tNEUTRAL",
+    '2\t"Dogs" run\tA dog runs\t4\tENTAILMENT',
+]
+A = "1\t(S (D A) (N man) (V is) (R n't) (A here))\n2\t(S (Q ``) (N Dogs) (Q '') (V run))\n"
+B = "1\t(S (N Nobody) (B -LRB-) (A here) (B -RRB-) (V sings))\n2\t(S (D A) (N dog) (V runs))\n"
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.delenv("GRAPHSENT_PARSES", raising=False)
+    (tmp_path / "relatedness").mkdir()
+    (tmp_path / "parses").mkdir()
+    write(tmp_path)
+    return tmp_path
+
+
+def write(directory, lines=LINES, first=A, second=B):
+    for split in ("train", "dev", "test"):
+        path = directory / "relatedness" / f"{split}.txt"
+        path.write_bytes("\r\n".join([*lines, ""]).encode())
+        for side, text in (("a", first), ("b", second)):
+            path = directory / "parses" / f"relatedness.{split}.{side}.trees.gz"
+            path.write_bytes(gzip.compress(text.encode()))
+
+
+def test_pairs_have_the_parsers_words_and_a_score(data):
+    loaded = get_task("sick").load(data)
+    first, second = loaded.splits["dev"]
+    assert isinstance(first, TreePair)
+    assert first.first.words == ["A", "man", "is", "n't", "here"]
+    assert first.second.words == ["Nobody", "-LRB-", "here", "-RRB-", "sings"]
+    assert (first.score, second.score) == (2.5, 4.0)
+    assert loaded.source.counts == {"train": 2, "dev": 2, "test": 2}
+    assert len(loaded.source.describe()["splits"]["dev"]["parses"]) == 2
+
+
+def test_the_vocabulary_is_of_both_sentences(data):
+    vocab, _ = build_vocabulary(get_task("sick").load(data).splits["train"])
+    assert {"man", "Nobody", "dog", "Dogs"} <= set(vocab.words)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lines": [HEADER.replace("_A", "")]}, r"train\.txt:1: expected a header .* 'sentence_A'"),
+        ({"lines": [""]}, r"train\.txt:1: expected a header"),
+        ({"lines": [*LINES[:2], "2\ta\tb"]}, r"train\.txt:3: expected 5 columns, got 3"),
+        (
+            {"lines": [HEADER, LINES[1].replace("2.5", "x")]},
+            r"train\.txt:2: expected a number as the score, got 'x'",
+        ),
+        (
+            {"lines": [HEADER, LINES[1].replace("2.5", "5.1")]},
+            r"train\.txt:2: expected a score from 1 to 5, got 5.1",
+        ),
+        (
+            {"lines": [HEADER, LINES[1].replace("2.5", "nan")]},
+            r"train\.txt:2: expected a score from 1 to 5, got nan",
+        ),
+        (
+            {"first": A + "3\t(A a)\n"},
+            r"train\.a\.trees\.gz has 3 sentences, but .*train\.txt has 2",
+        ),
+        (
+            {"second": B.replace("dog", "cat")},
+            r"train\.b\.trees\.gz: sentence 2 is 'A cat runs', but the one in .* is 'A dog runs'",
+        ),
+        ({"lines": [HEADER], "first": "", "second": ""}, "no examples for the task sick"),
+    ],
+)
+def test_what_is_wrong_is_named(data, changes, message):
+    write(data, **changes)
+    with pytest.raises(DataError, match=message):
+        get_task("sick").load(data)
+
+
+def test_there_are_no_trees_in_the_corpus_itself(data):
+    with pytest.raises(DataError, match=r"no dependency trees of .*relatedness\.train\.a\.conllu"):
+        get_task("sick").load(data, tree_kind="dependency")
+
+
+@pytest.mark.parametrize("kind", TREE_KINDS)
+def test_the_embedded_corpus(kind, repository, monkeypatch):
+    monkeypatch.delenv("GRAPHSENT_PARSES", raising=False)
+    loaded = get_task("sick").load(repository / "data", ["dev"], tree_kind=kind)
+    assert loaded.source.corpus.name == "relatedness"
+    assert len({pair.score for pair in loaded.splits["dev"]}) > 5
+
+
+@pytest.mark.data
+def test_the_real_corpus(data_dir, parses_dir):
+    loaded = get_task("sick").load(data_dir, parses_dir=parses_dir)
+    assert loaded.source.counts == {"train": 4500, "dev": 500, "test": 4927}
+    train = loaded.splits["train"]
+    assert {type(tree) for pair in train for tree in pair[:2]} == {Tree}
+    assert sum(pair.score for pair in train) / len(train) == pytest.approx(3.521, abs=1e-3)
+    assert train[0].score == 4.5
+
+
+@pytest.mark.data
+def test_the_real_corpus_with_dependency_trees(data_dir, parses_dir):
+    task = get_task("sick")
+    loaded = task.load(data_dir, ["dev"], tree_kind="dependency", parses_dir=parses_dir)
+    dev = loaded.splits["dev"]
+    assert len(dev) == 500
+    assert {type(tree) for pair in dev for tree in pair[:2]} == {DependencyTree}
