@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "Try everything on the embedded data."
 _SHOWN = 5  # sentences predicted for show
 _LONGEST = 14  # words of such a sentence
 
@@ -55,6 +54,7 @@ def _configs(seed: int) -> dict[str, Any]:
         "optimizer": "adam",
         "embedding_optimizer": "same",
         "weight_decay": 0.0,
+        "num_threads": 1,  # for products this small, more threads only wait for each other
         "seed": seed,
     }
     tree = TrainingOptions(epochs=7, lr=0.005, embedding_lr=0.005, **shared)
