@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphsent.errors import ModelError
 
-__all__ = ["check_sizes", "class_names"]
+__all__ = ["check_rates", "check_sizes", "class_names"]
 
 
 def check_sizes(**sizes: int) -> None:
@@ -14,6 +14,13 @@ def check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
             raise ModelError(f"{name}: expected at least 1, got {size}")
+
+
+def check_rates(**rates: float) -> None:
+    """Raises a ModelError unless every rate is a probability."""
+    for name, rate in rates.items():
+        if not 0 <= rate <= 1:
+            raise ModelError(f"{name}: expected a probability from 0 to 1, got {rate}")
 
 
 def class_names(num_classes: int, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What every model has: a vocabulary, arguments to build it again, saving and loading, inference."""
+"""What every model has: a vocabulary, arguments to build it again, saving and loading."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ModelType = TypeVar("ModelType", bound="Model")
 class Model(nn.Module, ABC):
     """A sentence model.
 
-    A subclass has a ``name``, the one it is registered under, and a constructor that takes ``vocab``
-    and otherwise plain JSON values. The arguments of each call are kept, defaults included, so that
-    a saved model does not depend on later defaults.
+    A subclass has a ``name``, the one it is registered under, and a constructor that takes
+    ``vocab`` and otherwise plain JSON values. The arguments of each call are kept, defaults
+    included, so that a saved model does not depend on later defaults.
 
     Attributes:
         name: Short name, stored with a saved model.
@@ -42,6 +42,7 @@ class Model(nn.Module, ABC):
     _arguments: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
+        """Keeps the arguments of the call for :attr:`config`."""
         model = super().__new__(cls)
         # Copying and unpickling call this without arguments and set the state afterwards.
         call = inspect.signature(cls.__init__).bind_partial(model, *args, **kwargs)
@@ -88,7 +89,7 @@ class Model(nn.Module, ABC):
         """The vector of each sentence, (num_trees, features) float32, in the order given."""
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Writes the model to a directory: ``config.json``, ``vocabulary.json``, ``model.safetensors``.
+        """Writes ``config.json``, ``vocabulary.json`` and ``model.safetensors`` to a directory.
 
         The directory appears complete or not at all; a model that is there is replaced.
 
@@ -111,14 +112,14 @@ class Model(nn.Module, ABC):
     def from_saved(
         cls: type[ModelType], saved: SavedModel, directory: str | os.PathLike[str]
     ) -> ModelType:
-        """Builds the model that ``read_model(directory)`` gave; errors as :meth:`from_pretrained`."""
+        """The model that ``read_model(directory)`` gave; errors as :meth:`from_pretrained`."""
         if saved.name != cls.name:
             raise ModelError(
                 f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
             )
         try:
             model = cls(saved.vocab, **saved.arguments)
-        except (TypeError, ModelError) as error:
+        except (TypeError, ValueError) as error:
             raise ModelError(f"{directory}: wrong arguments of {cls.__name__}: {error}") from None
         _check_tensors(model.state_dict(), saved.tensors, directory)
         for tensor in saved.tensors.values():
@@ -143,6 +144,6 @@ def _check_tensors(
     for name, tensor in expected.items():
         if found[name].shape != tensor.shape:
             raise ModelError(
-                f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but its "
-                f"config and vocabulary ask for {tuple(tensor.shape)}"
+                f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but "
+                f"its config and vocabulary ask for {tuple(tensor.shape)}"
             )

@@ -12,7 +12,7 @@ from torch import nn
 
 from graphsent.errors import ModelError
 from graphsent.graphs import LABEL, root_nodes
-from graphsent.models.arguments import check_sizes, class_names
+from graphsent.models.arguments import check_rates, check_sizes, class_names
 from graphsent.models.base import Model
 from graphsent.models.batch import TreeBatch, tree_graph
 from graphsent.models.embedding import WordEmbedding
@@ -45,7 +45,8 @@ class TreeClassifier(Model):
         label_names: Names of the classes; by default their numbers.
 
     Raises:
-        ModelError: A size is not positive, or there is not one name for each class.
+        ModelError: A size is not positive, a rate of dropout is none, or there is not one name for
+            each class.
     """
 
     label_names: tuple[str, ...]
@@ -65,6 +66,7 @@ class TreeClassifier(Model):
         super().__init__(vocab)
         self.label_names = class_names(num_classes, label_names)
         check_sizes(embedding_dim=embedding_dim, num_features=num_features)
+        check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
         self.embedding = WordEmbedding(
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
         )
@@ -103,7 +105,7 @@ class TreeClassifier(Model):
             trees: See :func:`~graphsent.models.inputs.as_trees`.
 
         Raises:
-            ModelError: Something is no tree or no tree for this model, or a label is no class of it.
+            ModelError: Something is no tree, or no tree for this model; or a label is no class.
         """
         batch = self._batch([self.shape_tree(tree) for tree in as_trees(trees)])
         num_classes = len(self.label_names)

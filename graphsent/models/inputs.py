@@ -43,4 +43,4 @@ def _constituency_tree(tree: Any) -> Tree:
             f"expected a parse tree, got the sentence {tree!r}; parse it first, for instance with "
             "Stanza's constituency parser, and pass the bracketed tree: (S (NP ...) (VP ...))"
         )
-    return Tree.from_string(tree, require_labels=False)
+    return Tree.from_string(tree, empty_nodes="token", require_labels=False)

@@ -9,14 +9,14 @@ from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary
 
 __all__ = ["is_binary", "nodes_of_same_span", "to_binary"]
 
+# Labels of the nodes that binarizing adds start with it: no class, and no label of a treebank.
+_MARKER = "\0"
+
 
 def is_binary(tree: Tree) -> bool:
     """Whether every node has a token or exactly two children."""
-    # A binary tree has one inner node less than words; only then are the children counted.
-    num_words = (tree.num_nodes + 1) // 2
-    return tree.num_nodes % 2 == 1 and bool(
-        np.count_nonzero(tree.num_children == 2) == num_words - 1
-    )
+    # Then, and only then, all nodes but the root are among the children of pairs.
+    return 2 * np.count_nonzero(tree.num_children == 2) == tree.num_nodes - 1
 
 
 def to_binary(tree: Tree | DependencyTree) -> Tree:
@@ -32,7 +32,7 @@ def to_binary(tree: Tree | DependencyTree) -> Tree:
             "this model reads binary constituency trees, got a dependency tree; "
             "a child-sum model reads dependency trees"
         )
-    return tree if is_binary(tree) else binarize(collapse_unary(tree), method="left")
+    return tree if is_binary(tree) else binarize(collapse_unary(tree), "left", marker=_MARKER)
 
 
 def nodes_of_same_span(tree: Tree, shaped: Tree) -> np.ndarray:

@@ -114,7 +114,7 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
     if not isinstance(version, int) or version > _FORMAT_VERSION:
         raise ModelError(
             f"{path}: format version {version}, but graphsent {graphsent.__version__} reads up to "
-            f"{_FORMAT_VERSION}: it was saved by version {config.get('graphsent_version')}, use that"
+            f"{_FORMAT_VERSION}: use version {config.get('graphsent_version')}, which saved it"
         )
     name, arguments = config.get("model"), config.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
@@ -133,7 +133,8 @@ def _check_replaceable(directory: Path) -> None:
     foreign = present - _FILES
     if foreign:
         raise ModelError(
-            f"cannot save to {directory}: it holds other files ({min(foreign)}), which would be lost"
+            f"cannot save to {directory}: it holds other files ({min(foreign)}), which would be "
+            "lost"
         )
     try:
         _read_config(directory / CONFIG_FILE)

@@ -71,7 +71,7 @@ class SentimentTask(Task):
 
         Raises:
             TreeError: A tree is malformed.
-            DataError: A label is none of 0 to 4, a root has none, or a parse is of other words.
+            DataError: A label is none of 0 to 4, or a parse is of other words.
         """
         trees = read_trees(path)
         for number, tree in enumerate(trees, start=1):
@@ -131,11 +131,9 @@ def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpu
 
 
 def _check_labels(tree: Tree, where: str) -> None:
-    unknown = set(tree.labels).difference(_TWO_CLASSES, [""])
+    unknown = set(tree.labels).difference(_TWO_CLASSES)
     if unknown:
         raise DataError(
             f"{where}: expected labels from 0 to 4 (very negative to very positive), got "
             f"{min(unknown)!r}"
         )
-    if not tree.labels[0]:
-        raise DataError(f"{where}: the root has no label")

@@ -9,7 +9,7 @@ import pytest
 from vector_files import glove, npz, write
 
 from graphsent.errors import DataError
-from graphsent.tasks import load_vectors
+from graphsent.tasks import count_words, get_task, load_vectors
 from graphsent.vocabulary import Vocabulary
 
 
@@ -90,6 +90,18 @@ def test_coverage_counts_words_and_tokens(cased, other):
 def test_no_files_are_an_error():
     with pytest.raises(DataError, match="expected at least one file of word vectors, got none"):
         load_vectors([], ["a"])
+
+
+@pytest.mark.data
+def test_the_published_coverage_of_the_treebank(data_dir, vectors_dir):
+    counts = count_words(get_task("sst5").load(data_dir, ["train"]).splits["train"])
+    lower = Counter()
+    for word, count in counts.items():
+        lower[word.lower()] += count
+    coverage = load_vectors(vectors_dir / "glove_6b_50d.npz", lower).coverage(lower)
+    assert (coverage.types, coverage.tokens) == (16581, 163563)
+    assert coverage.types_found / coverage.types == pytest.approx(0.9229, abs=1e-4)
+    assert coverage.tokens_found / coverage.tokens == pytest.approx(0.9914, abs=1e-4)
 
 
 @pytest.mark.data

@@ -147,9 +147,11 @@ def test_wrong_names(sst_dir):
         get_task("sst5").load(sst_dir, ["trial"])
 
 
-def test_the_embedded_treebank_has_every_class_everywhere(monkeypatch):
+def test_the_embedded_treebank_is_read_without_a_directory(monkeypatch):
     monkeypatch.delenv("GRAPHSENT_DATA", raising=False)
-    for trees in get_task("sst5").load().splits.values():
+    data = get_task("sst5").load()
+    assert data.source.counts == {"train": 3000, "dev": 500, "test": 1000}
+    for trees in data.splits.values():
         assert {tree.labels[0] for tree in trees} == set("01234")
         assert "" not in chain.from_iterable(labels(trees))
 

@@ -1,0 +1,139 @@
+"""Predicting and encoding: order, batches, modes; what a prediction holds."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import random_tree
+
+from graphsent.errors import ModelError
+from graphsent.models import NBoW, Prediction, TreeLSTMClassifier
+from graphsent.models.inference import evaluating, map_batches
+from graphsent.trees import DependencyTree, Tree
+from graphsent.vocabulary import Vocabulary
+
+VOCAB = Vocabulary(["good", "bad", "film"])
+TREES = [
+    random_tree(random.Random(seed), 1 + seed, labels=("0", "1"), words=VOCAB.words[1:])
+    for seed in range(6)
+]
+
+
+@given(st.lists(st.integers(1, 50)), st.integers(1, 9))
+def test_batches_hold_items_of_like_size_and_results_keep_the_order(sizes, batch_size):
+    batches = []
+
+    def compute(items):
+        batches.append([size for _, size in items])
+        return [(number, size) for number, size in items]
+
+    items = list(enumerate(sizes))
+    assert map_batches(items, sizes, batch_size, compute) == items
+    assert [size for batch in batches for size in batch] == sorted(sizes, reverse=True)
+    assert all(len(batch) == batch_size for batch in batches[:-1])
+
+
+def test_every_submodule_gets_its_own_mode_back():
+    model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
+    model.embedding.eval()
+    with evaluating(model):
+        assert not any(module.training for module in model.modules())
+        assert not torch.is_grad_enabled()
+    assert model.training
+    assert model.cell.training
+    assert not model.embedding.training
+    assert torch.is_grad_enabled()
+
+
+def test_modes_come_back_after_an_error():
+    model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
+    with pytest.raises(ModelError, match="input 1"):
+        model.predict(["(0 good"])
+    model.output = torch.nn.Linear(5, 2)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        model.predict(TREES)
+    assert model.training
+    assert torch.is_grad_enabled()
+
+
+def test_nothing_is_dropped_at_inference():
+    model = TreeLSTMClassifier(VOCAB, 2, 4, 4, dropout=0.9, embedding_dropout=0.9)
+    once, again = model.encode(TREES), model.encode(TREES)
+    np.testing.assert_array_equal(once, again)
+    assert once.dtype == np.float32
+    batch = model.collate(TREES)
+    assert not torch.equal(model(batch), model(batch))  # but in training it is
+
+
+def test_no_trees_and_no_batch():
+    model = NBoW(VOCAB, 2, 4)
+    assert model.predict([]) == []
+    assert model.encode([]).shape == (0, 4)
+    with pytest.raises(ModelError, match="batch_size: expected at least 1, got 0"):
+        model.predict(TREES, batch_size=0)
+
+
+def test_kinds_of_trees_do_not_mix():
+    with pytest.raises(ModelError, match="constituency and dependency trees cannot be mixed"):
+        NBoW(VOCAB, 2, 4).predict([TREES[0], DependencyTree(["good"], [-1])])
+
+
+def test_a_tree_outside_a_list_is_explained():
+    with pytest.raises(ModelError, match=r"expected a list of trees, got one Tree: put it in \[\]"):
+        NBoW(VOCAB, 2, 4).encode(TREES[0])
+
+
+def test_unlabelled_brackets_are_read():
+    predictions = NBoW(VOCAB, 2, 4).predict(["((good) (film))", "(0 (1 good) (1 film))"])
+    first, second = (prediction.probabilities for prediction in predictions)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_half_precision_models_predict():
+    model = NBoW(VOCAB, 2, 4).bfloat16()
+    assert model.encode(TREES).dtype == np.float32
+    assert model.predict(TREES)[0].probabilities.dtype == np.float32
+
+
+def test_a_prediction_of_a_constituency_tree():
+    tree = Tree.from_string("(9 (9 good) (9 film))")
+    probabilities = np.array([[0.3, 0.7], [0.25, 0.75], [1, 0]], np.float32)
+    prediction = Prediction(tree, probabilities, ("down", "up"))
+    assert prediction.labels.tolist() == [1, 1, 0]
+    assert prediction.names == ["up", "up", "down"]
+    assert (prediction.root, prediction.root_label, prediction.root_name) == (0, 1, "up")
+    assert str(prediction.to_tree()) == "(1 (1 good) (0 film))"
+    content = json.loads(json.dumps(prediction.to_dict()))
+    assert content["probabilities"] == [0.3, 0.7]
+    assert content["nodes"][2] == {
+        "parent": 0,
+        "begin": 1,
+        "end": 2,
+        "label": 0,
+        "name": "down",
+        "probabilities": [1.0, 0.0],
+    }
+    with pytest.raises(FrozenInstanceError):
+        prediction.tree = None
+
+
+def test_a_prediction_of_a_dependency_tree():
+    tree = DependencyTree(
+        ["a", "good", "film"], [2, 2, -1], relations=["det", "amod", "root"], metadata={"id": "1"}
+    )
+    probabilities = np.array([[1, 0], [0, 1], [0.4, 0.6]], np.float32)
+    prediction = Prediction(tree, probabilities, ("down", "up"))
+    assert (prediction.root, prediction.root_name) == (2, "up")
+    predicted = prediction.to_tree()
+    assert predicted.labels == ("0", "1", "1")
+    assert (predicted.relations, predicted.metadata) == (tree.relations, tree.metadata)
+    content = prediction.to_dict()
+    assert content["probabilities"] == [0.4, 0.6]
+    assert [node["parent"] for node in content["nodes"]] == [2, 2, -1]

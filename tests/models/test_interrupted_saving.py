@@ -1,0 +1,121 @@
+"""Whatever stops a save, a complete model is there: the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from graphsent.errors import ModelError
+from graphsent.models import Model, NBoW, load_pretrained, storage
+from graphsent.vocabulary import Vocabulary
+
+VOCAB = Vocabulary(["a", "b"])
+KILLED = """
+import os, sys
+from graphsent.models import NBoW, storage
+from graphsent.vocabulary import Vocabulary
+storage.save_file = lambda *args, **kwargs: os._exit(9)
+NBoW(Vocabulary(["a", "b"]), 2, 6).save_pretrained(sys.argv[1])
+"""
+
+
+def model(size: int) -> NBoW:
+    return NBoW(VOCAB, 2, size)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    model(4).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_killed_process_leaves_the_old_model(directory):
+    assert subprocess.run([sys.executable, "-c", KILLED, directory], check=False).returncode == 9
+    assert load_pretrained(directory).config["embedding_dim"] == 4
+    model(6).save_pretrained(directory)
+    assert load_pretrained(directory).config["embedding_dim"] == 6
+
+
+@pytest.mark.parametrize("name", ["save_file", "_swap"])
+def test_an_interruption_leaves_the_old_model_and_no_traces(directory, monkeypatch, name):
+    def interrupt(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(storage, name, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model(6).save_pretrained(directory)
+    assert load_pretrained(directory).config["embedding_dim"] == 4
+    assert list(directory.parent.iterdir()) == [directory]
+
+
+def test_a_failing_rename_puts_the_old_model_back(directory, monkeypatch):
+    rename = os.replace
+
+    def fail_at_new(source, target):
+        if os.fspath(source).endswith(".new"):
+            raise PermissionError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_at_new)
+    with pytest.raises(PermissionError):
+        model(6).save_pretrained(directory)
+    assert load_pretrained(directory).config["embedding_dim"] == 4
+    assert list(directory.parent.iterdir()) == [directory]
+
+
+def test_a_first_save_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(storage, "save_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        model(4).save_pretrained(tmp_path / "new" / "model")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_an_empty_directory_and_a_link_to_a_model_can_be_saved_to(directory, tmp_path):
+    (tmp_path / "empty").mkdir()
+    model(4).save_pretrained(tmp_path / "empty")
+    assert load_pretrained(tmp_path / "empty").config["embedding_dim"] == 4
+    (tmp_path / "link").symlink_to(directory)
+    model(6).save_pretrained(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert load_pretrained(directory).config["embedding_dim"] == 6
+
+
+def test_what_is_no_model_is_not_replaced(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ModelError, match="file: it is a file, expected a directory"):
+        model(4).save_pretrained(tmp_path / "file")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(ModelError, match=r"is no graphsent model \(.*config\.json: not written by"):
+        model(4).save_pretrained(foreign)
+    assert (foreign / "config.json").read_text() == '{"model_type": "bert"}'
+
+
+class Tied(NBoW):
+    """A model two of whose parameters are one."""
+
+    name = "tied"
+
+    def __init__(self, vocab: Vocabulary, num_classes: int) -> None:
+        super().__init__(vocab, num_classes, 4)
+        self.second = torch.nn.Linear(4, num_classes)
+        self.second.weight = self.output.weight
+
+
+def test_a_model_of_ones_own_keeps_dtype_and_ties(tmp_path):
+    ours: Model = Tied(VOCAB, 3).double()
+    ours.save_pretrained(tmp_path / "model")
+    theirs = Tied.from_pretrained(tmp_path / "model")
+    assert theirs.second.weight is theirs.output.weight
+    assert theirs.output.weight.dtype == torch.float64
+    torch.testing.assert_close(theirs.state_dict(), ours.state_dict(), rtol=0, atol=0)
+    with pytest.raises(ModelError, match="unknown model 'tied': expected one of"):
+        load_pretrained(tmp_path / "model")

@@ -1,0 +1,64 @@
+"""The word table: look-up, initial vectors, sparse updates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from graphsent.errors import ModelError
+from graphsent.models import NBoW
+from graphsent.models.embedding import WordEmbedding
+from graphsent.vocabulary import Vocabulary
+
+TOKEN = torch.tensor([2, -1, 0, 2])
+
+
+def test_nodes_without_a_word_are_zero():
+    table = WordEmbedding(4, 3)
+    rows = table(TOKEN)
+    assert torch.equal(
+        rows, torch.stack([*table.weight[[2]], torch.zeros(3), *table.weight[[0, 2]]])
+    )
+    assert table(TOKEN[:0]).shape == (0, 3)
+    assert table(torch.tensor([-1])).tolist() == [[0, 0, 0]]
+
+
+def test_vectors_start_small():
+    weight = WordEmbedding(500, 20).weight.detach()
+    assert weight.abs().max() <= 0.05
+    assert weight.std() == pytest.approx(0.1 / 12**0.5, rel=0.05)
+
+
+def test_dropout_is_drawn_for_each_occurrence():
+    table = WordEmbedding(2, 1000, dropout=0.25)
+    dropped = table(torch.tensor([1, 1])) == 0
+    assert not torch.equal(dropped[0], dropped[1])
+    assert dropped.float().mean() == pytest.approx(0.25, abs=0.05)
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.as_tensor])
+def test_given_vectors_are_copied(make):
+    matrix = make(np.arange(6.0).reshape(2, 3))
+    table = WordEmbedding(2, 3)
+    table.init_vectors(matrix)
+    assert table.weight.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert table.weight.dtype == torch.float32
+    assert table.weight.requires_grad
+    matrix[0, 0] = 9
+    assert table.weight[0, 0] == 0
+    with pytest.raises(ModelError, match=r"one of 3 numbers for each of 2 words, .* \(3, 2\)"):
+        table.init_vectors(matrix.T)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled")
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adagrad])
+def test_a_step_changes_only_words_in_use(sparse, optimizer):
+    model = NBoW(Vocabulary(["good", "bad", "film"]), 2, 4, sparse_embedding=sparse)
+    before = model.embedding.weight.detach().clone()
+    batch = model.collate(["(1 (1 good) (1 film))"])
+    model.loss(model(batch), batch).backward()
+    optimizer(model.embedding.parameters(), lr=0.1).step()
+    changed = (model.embedding.weight != before).any(dim=1)
+    assert changed.tolist() == [False, True, False, True]
