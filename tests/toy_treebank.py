@@ -15,6 +15,8 @@ ADAM = {
     "embedding_lr": 0.02,
     "weight_decay": 0.0,
 }
+# A tiny model, as flags of the command.
+TINY = ["--hidden=6", "--embedding-dim=6", "--num-threads=1"]
 WORDS = {"superb": 4, "good": 3, "plain": 2, "dull": 1, "awful": 0}
 SIZES = {"train": 60, "dev": 20, "test": 20}
 

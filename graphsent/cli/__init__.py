@@ -88,7 +88,7 @@ def _run(command: str, arguments: Sequence[str]) -> None:
     parser = CommandParser(command, module.__doc__ or "", arguments)
     module.add_arguments(parser)
     try:
-        module.run(parser.parse_args(arguments))
+        module.run(parser.parse())
     except UsageError as error:
         parser.error(str(error))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,29 @@ class CommandParser(ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.arguments = list(arguments)
+
+    def parse(self) -> Any:
+        """The namespace of the arguments, which may stand in any order.
+
+        Left to itself, argparse takes an optional positional argument for absent as soon as a flag
+        comes before it.
+        """
+        flags: list[str] = []
+        positionals: list[str] = []
+        rest = iter(self.arguments)
+        for argument in rest:
+            if argument == "--":
+                positionals.extend(rest)
+            elif argument == "-" or not argument.startswith("-"):
+                positionals.append(argument)
+            else:
+                flags.append(argument)
+                action = self._option_string_actions.get(argument)
+                if action is not None and action.nargs is None:
+                    flags.extend(itertools.islice(rest, 1))  # its value
+        if not positionals or not self._get_positional_actions():
+            return self.parse_args(self.arguments)
+        return self.parse_args([*positionals, *flags])
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints the message and exits with status 2."""

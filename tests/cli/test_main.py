@@ -1,0 +1,121 @@
+"""The command as a whole: help, versions, mistakes and exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import graphsent as package
+from graphsent.cli import COMMANDS, main
+
+
+def outcome(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error."""
+    try:
+        code = main(arguments)
+    except SystemExit as exit_:
+        code = exit_.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_version(capsys):
+    assert outcome(capsys, "--version") == (0, f"graphsent {package.__version__}\n", "")
+
+
+def test_help_lists_all_commands_and_imports_nothing_heavy():
+    script = """
+import sys
+from graphsent.cli import main
+try:
+    main(["--help"])
+finally:
+    heavy = {"torch", "dgl", "jsonargparse", "pytorch_lightning", "numpy"} & set(sys.modules)
+    print("heavy", heavy)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0
+    assert "heavy set()" in result.stdout
+    assert all(f"\n  {command} " in result.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(capsys, command):
+    code, out, err = outcome(capsys, command, "--help")
+    assert (code, err) == (0, "")
+    assert f"  graphsent {command} " in out.partition("Examples:")[2] or "Example:" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "graphsent: no command (see graphsent --help)"),
+        (["trian"], "graphsent: unknown command: 'trian' (choose from"),
+        (["evaluate"], "graphsent evaluate: "),
+        (["predict", "run", "--format=xml"], "invalid choice: 'xml'"),
+        (["draw", "--tree=(A a)"], "required: out"),
+        (["draw", "f.txt", "--tree=(A a)", "--out=x.png"], "expected a file or --tree, got both"),
+        (["train", "--task=sst5"], "--out RUN is missing"),
+        (["train", "--out=a"], "--task is missing: expected one of"),
+        (["train", "--task=sst5", "--out=a", "--epochs=x"], "epochs"),
+        (["train", "--task=sst5", "--out=a", "--model=nbow", "--hidden=3"], "--hidden"),
+        (["train", "--task=sst5", "--out=a", "--neutral=mask"], "--neutral"),
+        (["train", "--resume=a", "--lr=3"], "--resume takes all but --epochs from its run"),
+        (["train", "--resume=a", "--embedding-lr=0"], "not --embedding-lr"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
+    code, out, err = outcome(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--model=lstm"], "graphsent train: unknown model 'lstm': expected one of"),
+        (["train", "--task=sst6", "--out=a"], "unknown task 'sst6': expected one of"),
+        (["train", "--task=sst5", "--out=a", "--data-dir=x"], "is not a directory: x"),
+        (["train", "--task=sst5", "--out=a", "--lr=0"], "lr: expected a positive number"),
+        (["train", "--config=none.yaml"], "none.yaml: cannot read the configuration"),
+        (["train", "--resume=none"], "none is no run: it has no config.yaml"),
+        (["evaluate", "none"], "none is no run"),
+        (["predict", "none"], "none is not a directory"),
+        (["draw", "none.txt", "--out=x.png"], "cannot read none.txt: No such file"),
+        (["draw", "--tree=(A a", "--out=x.png"], "--tree:1:1: the bracket"),
+        (["draw", "--tree=(A a)", "--out=x.pdf"], "expected a name in .png or .svg"),
+        (["draw", "--tree=(A a)", "--number=2", "--out=x.png"], "no tree 2: there are 1"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_1(capsys, monkeypatch, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = outcome(capsys, *arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_extra_is_named(capsys, monkeypatch):
+    error = ModuleNotFoundError("No module named 'jsonargparse'", name="jsonargparse")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("graphsent.cli._run", fail)
+    code, _, err = outcome(capsys, "draw")
+    assert code == 1
+    assert "No module named 'jsonargparse': pip install 'graphsent[train]'" in err
+
+
+def test_files_that_cannot_be_written_are_named(capsys, tmp_path):
+    (tmp_path / "file").touch()
+    code, _, err = outcome(capsys, "draw", "--tree=(A a)", f"--out={tmp_path / 'file' / 'x.png'}")
+    assert code == 1
+    assert str(tmp_path / "file") in err
+    assert err.count("\n") == 1

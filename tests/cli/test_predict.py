@@ -1,0 +1,124 @@
+"""`graphsent predict` and `graphsent draw`."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from graphsent.cli import main
+from graphsent.trees import Tree, parse_trees
+
+# With labels and without, in one line or more, unary chains, three children, an outer bracket.
+TREES = """\
+(4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))
+(X (X (X a) (X dull)) (X film))
+( (SBARQ (WHNP (WP What))(SQ (VBZ is)(NP (DT a) (JJ good)
+   (NN film)))(. ?)))
+((A not) (B bad))
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "trees.txt"
+    path.write_text(TREES)
+    return str(path)
+
+
+def give(monkeypatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_text(trained, file, capsys):
+    assert main(["predict", str(trained), file]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    sentences = ["the film is good", "a dull film", "What is a good film ?", "not bad"]
+    assert [line[2] for line in lines] == sentences
+    assert all(0.2 <= float(line[1]) <= 1 for line in lines)
+    names = {"very negative", "negative", "neutral", "positive", "very positive"}
+    assert {line[0] for line in lines} <= names
+
+
+def test_arguments_in_any_order(trained, file, capsys):
+    assert main(["predict", str(trained), file, "--format=trees"]) == 0
+    expected = capsys.readouterr().out
+    for order in (
+        [str(trained), "--format", "trees", file],
+        ["--format", "trees", str(trained), file],
+        ["--batch-size=3", str(trained), "--format", "trees", "--", file],
+    ):
+        assert main(["predict", *order]) == 0
+        assert capsys.readouterr().out == expected
+
+
+def test_json_lines_and_trees_agree(trained, file, capsys):
+    assert main(["predict", str(trained), file, "--format=jsonl"]) == 0
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert main(["predict", str(trained / "model"), file, "--format=trees"]) == 0
+    predicted = [Tree.from_string(line) for line in capsys.readouterr().out.splitlines()]
+    given = parse_trees(TREES, require_labels=False)
+    for tree, original, content in zip(predicted, given, objects, strict=True):
+        assert tree.tokens == original.tokens
+        assert tree.parents.tolist() == original.parents.tolist()
+        assert [int(label) for label in tree.labels] == [node["label"] for node in content["nodes"]]
+
+
+def test_standard_input_in_parts_of_any_size(trained, file, capsys, monkeypatch):
+    assert main(["predict", str(trained), file]) == 0
+    expected = capsys.readouterr().out
+    for arguments in (["-", "--batch-size=1"], []):
+        give(monkeypatch, b"\xef\xbb\xbf" + TREES.encode())
+        assert main(["predict", str(trained), *arguments]) == 0
+        assert capsys.readouterr().out == expected
+    give(monkeypatch, b"")
+    assert main(["predict", str(trained)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (b"(S (A a) (B b))\n(S (A a)) (B b))", "2:16: ')' closes nothing"),
+        (b"(S (A a) (B b))\n(S (A a) (B b)", "2:1: the bracket"),
+        (b"(S (A a) (B b))\nfine film", "2:1: "),
+        (b"(S (A a)\n(B \xff))", "2: expected text in UTF-8"),
+    ],
+)
+def test_a_broken_tree_is_named_before_anything_is_predicted(
+    trained, capsys, monkeypatch, text, place
+):
+    give(monkeypatch, text)
+    assert main(["predict", str(trained)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"graphsent predict: standard input:{place}")
+
+
+def test_a_reader_that_stops_is_no_error(trained, tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("(S (A a) (B b))\n" * 5000)
+    command = f"'{sys.executable}' -m graphsent.cli predict '{trained}' '{path}' | head -n 1"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert result.stdout.count("\n") == 1
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_draw(trained, file, tmp_path, capsys, suffix):
+    out = tmp_path / f"tree.{suffix}"
+    assert main(["draw", file, "--number=2", f"--model={trained}", f"--out={out}"]) == 0
+    assert capsys.readouterr().out == f"wrote {out}\n"
+    start = out.read_bytes()[:8]
+    assert start.startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
+
+
+def test_draw_a_tree_of_the_command_line(tmp_path, monkeypatch):
+    out = tmp_path / "tree.svg"
+    assert main(["draw", "--tree=(S (A one) (B two))", "--title=three nodes", "-o", str(out)]) == 0
+    assert "three nodes" in out.read_text()
+    give(monkeypatch, b"(S (A one) (B two))")
+    assert main(["draw", "-o", str(tmp_path / "other.svg")]) == 0
