@@ -1,0 +1,198 @@
+"""The engines against DGL: values and gradients on random forests and acyclic graphs."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from fused_cases import CASES, HIDDEN_FEATS, IN_FEATS, Case, dag, forest, run, run_dgl
+
+from graphsent._dgl import dgl
+from graphsent.propagation import PropagationError
+from graphsent.propagation.fused import by_node, by_position, tanh_
+from graphsent.propagation.schedule import schedule_of
+
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def features(graph, dtype=torch.float64):
+    return torch.randn(graph.num_nodes(), IN_FEATS, dtype=dtype, requires_grad=True)
+
+
+def loss(states, seed: int = 0):
+    generator = torch.Generator().manual_seed(seed)
+    weights = [torch.randn(s.shape, generator=generator, dtype=torch.float64) for s in states]
+    return sum((w.to(s.dtype) * s).sum() for w, s in zip(weights, states, strict=True))
+
+
+def check(case: Case, graph: dgl.DGLGraph):
+    cell, feat = case.build(), features(graph)
+    wanted = [feat, *cell.parameters()]
+    theirs, ours = run_dgl(cell, graph, feat), run(cell, case.engine, graph, feat)
+    for got, expected in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
+    gradients = [
+        torch.autograd.grad(loss(states), wanted, allow_unused=True, materialize_grads=True)
+        for states in (ours, theirs)
+    ]
+    for got, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
+
+
+@each_case
+def test_forests(case):
+    rng = random.Random(0)
+    for num_nodes in (1, 2, 9, 30):
+        check(case, forest(rng, num_nodes, case.max_degree, case.slot_name))
+
+
+@each_case
+def test_acyclic_graphs(case):
+    rng = random.Random(1)
+    for num_nodes in (5, 12, 30):
+        check(case, dag(rng, num_nodes, case.max_degree, case.slot_name))
+
+
+@each_case
+@pytest.mark.parametrize("num_nodes", [0, 1, 3])
+def test_no_edges_at_all(case, num_nodes):
+    graph = dgl.graph(([], []), num_nodes=num_nodes)
+    if case.slot_name is not None:
+        graph.edata[case.slot_name] = torch.zeros(0, dtype=torch.int64)
+    cell, feat = case.build(), features(graph)
+    states = run(cell, case.engine, graph, feat)
+    assert all(state.shape == (num_nodes, HIDDEN_FEATS) for state in states)
+    loss(states).backward()
+    assert feat.grad.shape == feat.shape
+
+
+@each_case
+def test_batches_and_chains(case):
+    rng = random.Random(2)
+    members = [forest(rng, size, case.max_degree, case.slot_name) for size in (1, 7, 20)]
+    check(case, dgl.batch(members))
+    chain = dgl.graph((torch.arange(40), torch.arange(1, 41)))
+    if case.slot_name is not None:
+        chain.edata[case.slot_name] = torch.zeros(40, dtype=torch.int64)
+    check(case, chain)
+
+
+@each_case
+def test_gradients_of_some_results_and_inputs(case):
+    """A loss of one part of the states; gradients of some of the tensors."""
+    graph = dag(random.Random(3), 12, case.max_degree, case.slot_name)
+    cell, feat = case.build(), features(graph)
+    parameters = list(cell.parameters())
+    for part in range(len(cell.state_names)):
+        for wanted in ([feat], parameters[:1], parameters[-1:]):
+            gradients = [
+                torch.autograd.grad(
+                    states[part].square().sum(), wanted, allow_unused=True, materialize_grads=True
+                )
+                for states in (run(cell, case.engine, graph, feat), run_dgl(cell, graph, feat))
+            ]
+            for got, expected in zip(*gradients, strict=True):
+                torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
+
+
+@each_case
+def test_finite_differences(case):
+    graph = dag(random.Random(4), 6, case.max_degree, case.slot_name)
+    cell = case.build()
+    weights = {name: value.detach() for name, value in cell.named_parameters()}
+
+    def function(feat, *values):
+        replaced = dict(zip(weights, values, strict=True))
+
+        class Module(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell = cell
+
+            def forward(self, feat):
+                return run(self.cell, case.engine, graph, feat)
+
+        named = {f"cell.{name}": value for name, value in replaced.items()}
+        return torch.func.functional_call(Module(), named, (feat,))
+
+    values = [value.clone().requires_grad_() for value in weights.values()]
+    assert torch.autograd.gradcheck(function, (features(graph), *values), fast_mode=True)
+
+
+@each_case
+def test_two_forward_passes_before_two_backward_passes(case):
+    graphs = [forest(random.Random(s), 30, case.max_degree, case.slot_name) for s in range(2)]
+    cell = case.build()
+    feats = [features(graph) for graph in graphs]
+    alone = []
+    for graph, feat in zip(graphs, feats, strict=True):
+        states = run(cell, case.engine, graph, feat)
+        alone.append(torch.autograd.grad(loss(states), feat)[0])
+    several = [run(cell, case.engine, *pair) for pair in zip(graphs, feats, strict=True)]
+    for states, feat, expected in zip(several, feats, alone, strict=True):
+        (again,) = torch.autograd.grad(loss(states), feat, retain_graph=True)
+        assert torch.equal(again, expected)
+    (again,) = torch.autograd.grad(loss(several[0]), feats[0])
+    assert torch.equal(again, alone[0])
+
+
+@each_case
+def test_without_gradients(case):
+    graph = forest(random.Random(5), 20, case.max_degree, case.slot_name)
+    cell, feat = case.build(), features(graph)
+    expected = run(cell, case.engine, graph, feat)
+    with torch.no_grad():
+        states = run(cell, case.engine, graph, feat)
+    assert not any(state.requires_grad for state in states)
+    with torch.inference_mode():
+        inferred = run(cell, case.engine, graph, feat.detach())
+    for several in zip(expected, states, inferred, strict=True):
+        assert torch.equal(several[0], several[1])
+        assert torch.equal(several[0], several[2])
+
+
+@each_case
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
+def test_narrower_types(case, dtype, tolerance):
+    graph = forest(random.Random(6), 12, case.max_degree, case.slot_name)
+    cell, feat = case.build(), features(graph)
+    exact = run(cell, case.engine, graph, feat)
+    cell = cell.to(dtype)
+    narrow = feat.detach().to(dtype).requires_grad_()
+    states = run(cell, case.engine, graph, narrow)
+    for got, expected in zip(states, exact, strict=True):
+        assert got.dtype == dtype
+        torch.testing.assert_close(got.double(), expected, rtol=0, atol=tolerance)
+    loss(states).backward()
+    assert narrow.grad.dtype == dtype
+    assert narrow.grad.isfinite().all()
+
+
+@each_case
+def test_gradients_of_gradients(case):
+    graph = forest(random.Random(7), 12, case.max_degree, case.slot_name)
+    cell, feat = case.build(), features(graph)
+    states = run(cell, case.engine, graph, feat)
+    gradients = torch.autograd.grad(
+        loss(states), [feat, *cell.parameters()], create_graph=True, allow_unused=True
+    )
+    with pytest.raises(PropagationError, match="expected gradients of first order"):
+        sum(gradient.sum() for gradient in gradients if gradient is not None).backward()
+
+
+def test_permutations():
+    graph = dag(random.Random(8), 10, 3)
+    schedule = schedule_of(graph)
+    rows = torch.randn(10, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.equal(by_position(rows, schedule), rows[schedule.nodes])
+    assert torch.equal(by_node(by_position(rows, schedule), schedule), rows)
+    assert torch.autograd.gradcheck(lambda rows: by_position(rows, schedule), rows)
+    assert torch.autograd.gradgradcheck(lambda rows: by_position(rows, schedule) ** 2, rows)
+
+
+def test_fast_tanh():
+    for dtype, tolerance in ((torch.float64, 1e-15), (torch.float32, 2e-7)):
+        values = torch.linspace(-30, 30, 10_001, dtype=dtype)
+        expected = torch.tanh(values)
+        torch.testing.assert_close(tanh_(values), expected, rtol=0, atol=tolerance)
