@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grammar.corpora import make_files
@@ -32,17 +33,16 @@ def decoded(path: Path) -> bytes:
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
-def write(folder: Path) -> None:
-    """Writes all files below ``folder``, with line feeds on every system."""
-    for name, content in make_files().items():
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Writes files below ``folder``, with line feeds on every system."""
+    for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(encoded(name, content))
 
 
-def differences(folder: Path) -> list[str]:
+def differences(folder: Path, files: Mapping[str, str]) -> list[str]:
     """What is missing, superfluous or different below ``folder``."""
-    files = make_files()
     present = {
         path.relative_to(folder).as_posix()
         for name in FOLDERS
@@ -59,17 +59,18 @@ def differences(folder: Path) -> list[str]:
     return problems
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; 0 if all is well, 1 if ``--check`` finds a difference."""
     parser = argparse.ArgumentParser(description="Make the synthetic corpora, or check them.")
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--out", type=Path, metavar="DIR", help="write the files below DIR")
     action.add_argument("--check", action="store_true", help="compare the committed files")
-    arguments = parser.parse_args()
-    if arguments.out:
-        write(arguments.out)
+    options = parser.parse_args(arguments)
+    files = make_files()
+    if options.out:
+        write(options.out, files)
         return 0
-    problems = differences(HERE)
+    problems = differences(HERE, files)
     print("\n".join(problems) or "The files are what the grammar makes.")
     return 1 if problems else 0
 

@@ -14,7 +14,7 @@ from .scenes import Scene, Thing, canonical, generalisations
 
 WEIGHTS = {"agent": 3.0, "verb": 3.0, "patient": 2.5, "place": 1.0}
 SYNONYM = 0.95
-GENERALISATION = (0.85, 0.7, 0.6)
+GENERALISATION = (0.85, 0.7)
 SISTER = 0.4
 ANTONYM = 0.4
 EXCHANGED_ROLES = 0.5

@@ -171,8 +171,8 @@ _NEUTRAL_VERBS = (
 
 
 def _verb_forms(verb: str) -> set[str]:
-    forms = {inflect(verb, form) for form in ("base", "past", "past participle")}
-    return forms | {inflect(verb, "present", number) for number in ("singular", "plural", "I")}
+    forms = ("base", "present", "past", "past participle")
+    return {inflect(verb, form, number) for form in forms for number in ("singular", "plural", "I")}
 
 
 def _lexical_meanings() -> dict[str, Meaning]:

@@ -145,8 +145,8 @@ def _options(setting: Setting, subject: Subject, form: str) -> list[tuple[float,
         (0.08 * finite, might_be),
         (0.06 * finite, was_supposed),
         (0.14, affects),
-        (0.13 * finite, possesses),
-        (0.12 * (finite and manner), proceeds),
+        (0.18 * finite, possesses),
+        (0.2 * (finite and manner), proceeds),
     ]
     return [(weight, rule) for weight, rule in options if weight]
 

@@ -15,7 +15,7 @@ from .naturalness import natural_meaning
 from .phrases import Setting
 from .pronouns import with_pronouns
 from .sentences import sentence
-from .twins import exchanges, same_words
+from .twins import exchanged, exchanges, same_words
 
 SIZES = {"train": 3000, "dev": 500, "test": 1000}
 CLASS_SHARES = (0.15, 0.25, 0.19, 0.26, 0.15)
@@ -69,11 +69,11 @@ def _finished(node: Node, noun: str, other_than: int | None = None) -> Review | 
 
 def _twin_of(pick: Chooser, node: Node, review: Review, noun: str) -> Review | None:
     """Another sentence of the same words with another label, rather by exchanged words."""
-    candidates = pick.shuffled(list(exchanges(node)))
+    candidates = pick.shuffled(exchanges(node))
     if pick.chance(0.6):
         candidates.sort(key=lambda candidate: candidate[0])
-    for _, other in candidates:
-        twin = _finished(other, noun, other_than=review.label)
+    for _, path, other in candidates:
+        twin = _finished(exchanged(node, path, other), noun, other_than=review.label)
         if twin and same_words(twin.node, review.node):
             return twin
     return None

@@ -49,13 +49,26 @@ def _placed(node: Node, path: Path, new: Node) -> Node:
     return node._replace(children=tuple(children))
 
 
-def exchanges(node: Node) -> Iterator[tuple[int, Node]]:
-    """All derivations with two subtrees of this one exchanged, with the words exchanged."""
+def exchanges(node: Node) -> list[tuple[int, Path, Path]]:
+    """Where two subtrees can change places: how many words move, and the two positions."""
+    result = []
     for (path, first), (other, second) in combinations(_slots(node), 2):
         nested = other[: len(path)] == path
         if not nested and first != second and exchangeable(first, second):
-            size = len([*leaves(first), *leaves(second)])
-            yield size, _placed(_placed(node, path, second), other, first)
+            result.append((len(leaves(first)) + len(leaves(second)), path, other))
+    return result
+
+
+def _subtree(node: Node, path: Path) -> Node:
+    for child in path:
+        node = node.children[child]
+    return node
+
+
+def exchanged(node: Node, path: Path, other: Path) -> Node:
+    """The derivation with the subtrees at two positions exchanged."""
+    first, second = _subtree(node, path), _subtree(node, other)
+    return _placed(_placed(node, path, second), other, first)
 
 
 def same_words(first: Node, second: Node) -> bool:
