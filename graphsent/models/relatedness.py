@@ -46,8 +46,8 @@ class RelatednessModel(Model):
         label_names: Names of the scores; by default "1" to "K".
 
     Raises:
-        ModelError: A size is not positive, there are less than two scores, or there is not one name
-            for each.
+        ModelError: A size is not positive, a rate of dropout is none, there are less than two
+            scores, or there is not one name for each.
     """
 
     tree_kind = "dependency"
@@ -72,6 +72,7 @@ class RelatednessModel(Model):
         levels = [str(score) for score in range(1, num_classes + 1)]
         self.label_names = class_names(num_classes, label_names or levels)
         check_sizes(embedding_dim=embedding_dim, num_features=num_features, comparison=comparison)
+        check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
         check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
         self.embedding = WordEmbedding(
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding

@@ -1,0 +1,23 @@
+"""The examples in the documentation of the layers run."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+from graphsent import layers
+
+MODULES = [module.name for module in pkgutil.iter_modules(layers.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    module = importlib.import_module(f"graphsent.layers.{name}")
+    assert doctest.testmod(module).failed == 0
+
+
+def test_every_layer_has_one():
+    for name in layers.__all__:
+        if isinstance(getattr(layers, name), type):
+            assert ">>>" in getattr(layers, name).__doc__, name
