@@ -21,7 +21,7 @@ import graphsent
 REPOSITORY = Path(__file__).resolve().parent.parent
 PYTHONS = ["3.10", "3.11", "3.12"]
 # A module whose distribution has another name.
-DISTRIBUTIONS = {"pytorch_lightning": "pytorch-lightning"}
+DISTRIBUTIONS = {"pytorch_lightning": "pytorch-lightning", "yaml": "pyyaml"}
 # A parser is the choice of the user; the tests use none.
 UNPINNED = {"stanza"}
 

@@ -12,11 +12,13 @@ def test_round_trip(tmp_path):
     config = RunConfig(
         "sst2",
         "nbow",
-        {"neutral": "mask"},
-        {"dropout": 0.1},
-        "data",
-        ("ä.txt", "b.npz"),
-        TrainingOptions(epochs=3, weight_decay=1e-5),
+        task_options={"neutral": "mask"},
+        model_options={"dropout": 0.1},
+        data_dir="data",
+        tree_kind="dependency",
+        parses_dir="parses",
+        vectors=("ä.txt", "b.npz"),
+        training=TrainingOptions(epochs=3, weight_decay=1e-5),
     )
     config.save(tmp_path / "config.yaml")
     assert RunConfig.load(tmp_path / "config.yaml") == config
