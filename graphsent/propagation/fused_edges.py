@@ -16,15 +16,16 @@ from graphsent.propagation.fused import (
     backward_weight,
     fill_sums,
     forward_weight,
+    gates_by_level,
     gather,
-    inner_rows,
     inputs_gradient,
+    level_sizes,
     new_states,
     weight_gradient,
 )
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Level, Schedule
+from graphsent.propagation.schedule import Schedule
 
 
 class Segments(NamedTuple):
@@ -47,6 +48,34 @@ class Segments(NamedTuple):
     def expand(self, values: Tensor, out: Tensor) -> None:
         """Rows of nodes by edge."""
         gather(values, self.target, out)
+
+
+class EdgeLevel(NamedTuple):
+    """The rows of the edges to one level.
+
+    Attributes:
+        sums: (edges, gates * size).
+        sources: parts of the states of their sources, (edges, size).
+    """
+
+    sums: Tensor
+    sources: tuple[Tensor, ...]
+
+
+class NodeLevel(NamedTuple):
+    """The rows of the nodes of one level.
+
+    Attributes:
+        sums: (nodes, gates * size).
+        gates: views of it, (nodes, size).
+        pooled: what was made of the edges to each node, (nodes, size).
+        kept: (nodes, num_kept * size).
+    """
+
+    sums: Tensor
+    gates: tuple[Tensor, ...]
+    pooled: tuple[Tensor, ...]
+    kept: Tensor
 
 
 class EdgeRule(Protocol):
@@ -74,43 +103,32 @@ class EdgeRule(Protocol):
     num_parts: int
     num_pooled: int
     num_kept: int
-    direct: tuple[int, ...]
     edge_order: tuple[Block, ...]
     order: tuple[Block, ...]
     products: tuple[tuple[int, tuple[Block, ...]], ...]
+    direct: tuple[int, ...]
 
-    def pool(
-        self,
-        sums: Tensor,
-        sources: Sequence[Tensor],
-        segments: Segments,
-        pooled: Sequence[Tensor],
-    ) -> None:
-        """Fills the pooled vectors, (nodes, size), from sums and states, (edges, ...)."""
+    def pool(self, edges: EdgeLevel, segments: Segments, pooled: Sequence[Tensor]) -> None:
+        """Fills the pooled vectors; may overwrite the sums."""
 
     def pool_backward(
-        self,
-        saved: tuple[Tensor, Sequence[Tensor]],
-        segments: Segments,
-        dpooled: Sequence[Tensor],
-        dsums: Tensor,
-        dsources: Sequence[Tensor],
+        self, edges: EdgeLevel, segments: Segments, dpooled: Sequence[Tensor], into: EdgeLevel
     ) -> None:
         """Fills the gradients of sums and sources, without what comes through the sums."""
 
-    def update(
-        self, sums: Tensor, pooled: Sequence[Tensor], states: Sequence[Tensor], kept: Tensor
-    ) -> None:
-        """Fills states and kept rows."""
+    def update(self, nodes: NodeLevel, states: Sequence[Tensor]) -> None:
+        """Fills the parts of the states, (nodes, size), and kept rows; may overwrite the sums."""
 
     def update_backward(
-        self,
-        saved: tuple[Tensor, Sequence[Tensor], Tensor],
-        gradients: Sequence[Tensor],
-        dsums: Tensor,
-        dpooled: Sequence[Tensor],
+        self, nodes: NodeLevel, gradients: Sequence[Tensor], into: NodeLevel
     ) -> None:
-        """Fills the gradients of sums and of pooled vectors, without what comes through sums."""
+        """Fills the gradients of sums, and of the vectors in ``direct``.
+
+        Args:
+            nodes: as ``update`` left them.
+            gradients: of the parts of the states, (nodes, size); may be overwritten.
+            into: the gradients of sums and pooled vectors, to be filled.
+        """
 
 
 def run_edges(
@@ -151,28 +169,30 @@ class _Edges(Function):
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
         start, weights = tensors[: rule.num_parts], tensors[rule.num_parts :]
-        states = new_states(start, schedule)
         buffers = _Buffers.new(rule, schedule, inputs)
-        fill_sums(buffers.sums, inputs, rule.order, rule.size)
         segments = _Segmentation(schedule)
+        fill_sums(buffers.sums, inputs, rule.order, rule.size)
         fill_sums(buffers.edge_sums, inputs, rule.edge_order, rule.size, segments.target)
+        states = new_states(start, schedule)
         edge_product = forward_weight(edge_weight, rule.edge_order, rule.size)
         products = [
             (number, forward_weight(weight, order, rule.size))
             for weight, (number, order) in zip(weights, rule.products, strict=True)
         ]
-        for level in schedule.levels[1:]:
-            sums, kept, pooled = buffers.of_nodes(level, schedule)
-            edge_sums, sources = buffers.of_edges(level)
-            source = schedule.source[level.first_edge : level.last_edge]
-            for state, rows in zip(states, sources, strict=True):
-                gather(state, source, out=rows)
-            edge_sums.addmm_(sources[0], edge_product)
-            rule.pool(edge_sums, sources, segments.of(level), pooled)
+        sizes = level_sizes(schedule)
+        rows = list(zip(*(state[:-1].split(sizes) for state in states), strict=True))[1:]
+        index = schedule.source.split(edge_sizes(schedule))
+        levels = (buffers.edges_by_level(schedule), buffers.nodes_by_level(rule.size, schedule))
+        for edges, nodes, source, new, segment in zip(
+            *levels, index, rows, segments.by_level(), strict=True
+        ):
+            for state, taken in zip(states, edges.sources, strict=True):
+                gather(state, source, taken)
+            edges.sums.addmm_(edges.sources[0], edge_product)
+            rule.pool(edges, segment, nodes.pooled)
             for number, weight in products:
-                sums[:, : weight.shape[1]].addmm_(pooled[number], weight)
-            new = [state[level.start : level.end] for state in states]
-            rule.update(sums, pooled, new, kept)
+                nodes.sums[:, : weight.shape[1]].addmm_(nodes.pooled[number], weight)
+            rule.update(nodes, new)
         ctx.rule, ctx.schedule, ctx.segments = rule, schedule, segments
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(inputs, edge_weight, *weights, *buffers.tensors())
@@ -181,56 +201,54 @@ class _Edges(Function):
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        rule, schedule = ctx.rule, ctx.schedule
-        num_products = len(rule.products)
-        inputs, edge_weight, *others = ctx.saved_tensors
-        weights, buffers = others[:num_products], _Buffers.of(rule, others[num_products:])
-        dsums = empty(*buffers.sums.shape, like=inputs)
-        dedge_sums = empty(*buffers.edge_sums.shape, like=inputs)
-        messages = [empty(schedule.num_edges + 1, rule.size, like=inputs) for _ in gradients]
-        ends = (schedule.source, schedule.sent_to, schedule.num_nodes)
-        states = StateGradients(gradients, messages, *ends, inputs.new_empty(rule.size))
-        edge_product = backward_weight(edge_weight, rule.edge_order, rule.size)
+        rule, schedule, segments = ctx.rule, ctx.schedule, ctx.segments
+        size, middle = rule.size, 2 + len(rule.products)
+        inputs, edge_weight, *weights = ctx.saved_tensors[:middle]
+        buffers = _Buffers.of(rule, ctx.saved_tensors[middle:])
+        messages = [empty(schedule.num_edges + 1, size, like=inputs) for _ in gradients]
+        into = _Buffers.new(rule, schedule, inputs)
+        into = into._replace(sources=[message[:-1] for message in messages])
+        ends = (schedule.source, schedule.sent_to, level_sizes(schedule))
+        states = StateGradients(gradients, messages, *ends, inputs.new_empty(size))
+        edge_product = backward_weight(edge_weight, rule.edge_order, size)
         products = [
-            (number, backward_weight(weight, order, rule.size))
+            (number, backward_weight(weight, order, size))
             for weight, (number, order) in zip(weights, rule.products, strict=True)
         ]
-        for level in reversed(schedule.levels[1:]):
-            sums, kept, pooled = buffers.of_nodes(level, schedule)
-            rows, edges = inner_rows(level, schedule), slice(level.first_edge, level.last_edge)
-            dpooled = [torch.empty_like(part) for part in pooled]
-            saved = (sums, pooled, kept)
-            rule.update_backward(saved, states.of(level), dsums[rows], dpooled)
+        levels = zip(
+            buffers.edges_by_level(schedule),
+            into.edges_by_level(schedule),
+            buffers.nodes_by_level(size, schedule),
+            into.nodes_by_level(size, schedule),
+            segments.by_level(),
+            schedule.levels[1:],
+            strict=True,
+        )
+        for number, (edges, dedges, nodes, dnodes, segment, level) in reversed(
+            list(enumerate(levels, start=1))
+        ):
+            rule.update_backward(nodes, states.of(number), dnodes)
             filled = set(rule.direct)
-            for number, weight in products:
-                columns = dsums[rows, : len(weight)]
-                dpooled[number].addmm_(columns, weight, beta=int(number in filled))
-                filled.add(number)
-            dsources = [message[edges] for message in messages]
-            rule.pool_backward(
-                buffers.of_edges(level),
-                ctx.segments.of(level),
-                dpooled,
-                dedge_sums[edges],
-                dsources,
-            )
-            dsources[0].addmm_(dedge_sums[edges], edge_product)
-            states.sent(edges)
-        dstart = states.of(schedule.levels[0])
-        size = rule.size
+            for place, weight in products:
+                columns = dnodes.sums[:, : len(weight)]
+                dnodes.pooled[place].addmm_(columns, weight, beta=int(place in filled))
+                filled.add(place)
+            rule.pool_backward(edges, segment, dnodes.pooled, dedges)
+            dedges.sources[0].addmm_(dedges.sums, edge_product)
+            states.sent(level.first_edge, level.last_edge)
         dweights = [
             weight_gradient(
-                dsums[:, : len(order) * size], buffers.pooled[number], order, weight, size
+                into.sums[:, : len(order) * size], buffers.pooled[number], order, weight, size
             )
             for weight, (number, order) in zip(weights, rule.products, strict=True)
         ]
         dedge_weight = weight_gradient(
-            dedge_sums, buffers.sources[0], rule.edge_order, edge_weight, size
+            into.edge_sums, buffers.sources[0], rule.edge_order, edge_weight, size
         )
-        by_node = ctx.segments.sum(dedge_sums) if inputs.dim() > 1 else dedge_sums
-        pairs = ((dsums, rule.order), (by_node, rule.edge_order))
+        by_node = segments.sum(into.edge_sums) if inputs.dim() > 1 else into.edge_sums
+        pairs = ((into.sums, rule.order), (by_node, rule.edge_order))
         dinputs = inputs_gradient(pairs, inputs, size)
-        return None, None, dinputs, dedge_weight, *dstart, *dweights
+        return None, None, dinputs, dedge_weight, *states.of(0), *dweights
 
 
 class _Buffers(NamedTuple):
@@ -262,15 +280,18 @@ class _Buffers(NamedTuple):
     def tensors(self) -> tuple[Tensor, ...]:
         return (self.sums, self.kept, self.edge_sums, *self.pooled, *self.sources)
 
-    def of_nodes(self, level: Level, schedule: Schedule) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Sums, kept rows and pooled vectors of a level."""
-        rows = inner_rows(level, schedule)
-        return self.sums[rows], self.kept[rows], [part[rows] for part in self.pooled]
+    def nodes_by_level(self, size: int, schedule: Schedule) -> list[NodeLevel]:
+        """Views of the rows of the nodes of each level but the first."""
+        sizes = level_sizes(schedule)[1:]
+        rows = (self.sums.split(sizes), gates_by_level(self.sums, size, sizes))
+        pooled = zip(*(part.split(sizes) for part in self.pooled), strict=True)
+        return list(map(NodeLevel, *rows, pooled, self.kept.split(sizes)))
 
-    def of_edges(self, level: Level) -> tuple[Tensor, list[Tensor]]:
-        """Sums and sources of the edges of a level."""
-        rows = slice(level.first_edge, level.last_edge)
-        return self.edge_sums[rows], [part[rows] for part in self.sources]
+    def edges_by_level(self, schedule: Schedule) -> list[EdgeLevel]:
+        """Views of the rows of the edges to each level but the first."""
+        sizes = edge_sizes(schedule)
+        sources = zip(*(part.split(sizes) for part in self.sources), strict=True)
+        return list(map(EdgeLevel, self.edge_sums.split(sizes), sources))
 
 
 class _Segmentation:
@@ -284,15 +305,25 @@ class _Segmentation:
         inner = torch.arange(first, schedule.num_nodes, device=schedule.device)
         self.offsets = torch.searchsorted(schedule.target, inner)
 
-    def of(self, level: Level) -> Segments:
-        """The edges of one level."""
-        edges, nodes = slice(level.first_edge, level.last_edge), inner_rows(level, self.schedule)
-        return Segments(
-            self.target[edges] - nodes.start,
-            self.rows[: level.last_edge - level.first_edge],
-            self.offsets[nodes] - level.first_edge,
-        )
+    def by_level(self) -> list[Segments]:
+        """The edges to each level but the first."""
+        levels = self.schedule.levels[1:]
+        edges, nodes = edge_sizes(self.schedule), level_sizes(self.schedule)[1:]
+        targets = zip(levels, self.target.split(edges), strict=True)
+        offsets = zip(levels, self.offsets.split(nodes), strict=True)
+        first = self.schedule.num_sources
+        return [
+            Segments(target - (level.start - first), self.rows[: len(target)], offset)
+            for (level, target), offset in zip(
+                targets, (part - level.first_edge for level, part in offsets), strict=True
+            )
+        ]
 
     def sum(self, values: Tensor) -> Tensor:
         """Sums by node of rows of all edges."""
         return torch.embedding_bag(values, self.rows, self.offsets)[0]
+
+
+def edge_sizes(schedule: Schedule) -> list[int]:
+    """Numbers of edges to all levels but the first."""
+    return [level.last_edge - level.first_edge for level in schedule.levels[1:]]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused import Block, tanh_
-from graphsent.propagation.fused_edges import Segments
+from graphsent.propagation.fused import Block
+from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel, Segments
+from graphsent.propagation.fused_slots import SlotLevel
 
 
 class LSTMGates:
@@ -33,40 +34,37 @@ class LSTMGates:
         update = 2 if gate_output else 1
         self.order = (Block(0, 0), Block(update, update, 2.0), Block(1, 1))[: 2 + gate_output]
 
-    def forward(self, gates: Tensor, c: Tensor, h: Tensor, tanh_c: Tensor) -> None:
+    def forward(self, gates: Sequence[Tensor], c: Tensor, h: Tensor, tanh_c: Tensor) -> None:
         """Adds to ``c``, which holds m; fills ``h`` and ``tanh_c``."""
-        i, u, *o = gates.split(self.size, -1)
-        c.addcmul_(i, u, value=2).sub_(i)
-        tanh_(tanh_c.copy_(c))
+        c.addcmul_(gates[0], gates[1], value=2).sub_(gates[0])
+        torch.mul(c, 2, out=tanh_c).sigmoid_().mul_(2).sub_(1)  # twice as fast as torch.tanh
         if self.gate_output:
-            torch.mul(o[0], tanh_c, out=h)
+            torch.mul(gates[2], tanh_c, out=h)
         else:
             h.copy_(tanh_c)
 
-    def memory_gradient(self, gates: Tensor, tanh_c: Tensor, dh: Tensor, dc: Tensor) -> None:
+    def memory_gradient(
+        self, gates: Sequence[Tensor], tanh_c: Tensor, dh: Tensor, dc: Tensor
+    ) -> None:
         """Adds to ``dc``, the gradient of c, what comes through h."""
         square = tanh_c * tanh_c
         if self.gate_output:
-            o = gates[:, 2 * self.size :]
-            torch.addcmul(o, o, square, value=-1, out=square)
+            torch.addcmul(gates[2], gates[2], square, value=-1, out=square)
             dc.addcmul_(dh, square)
         else:
             dc.add_(dh).addcmul_(dh, square, value=-1)
 
     def backward(
-        self, gates: Tensor, tanh_c: Tensor, dh: Tensor, dc: Tensor, dgates: Tensor
+        self, gates: Sequence[Tensor], tanh_c: Tensor, dh: Tensor, dgates: Sequence[Tensor]
     ) -> None:
-        """Gradients of the sums i, u, o from those of h and, in all, of c.
+        """Gradients of the sums, those of i and u still to be multiplied by that of c.
 
         ``dgates`` holds the derivatives of the logistic function.
         """
-        i, u, *_ = gates.split(self.size, -1)
-        di, du, *do = dgates.split(self.size, -1)
-        tanh_u = torch.mul(u, 2).sub_(1)
-        di.mul_(tanh_u).mul_(dc)
-        du.mul_(i).mul_(dc).mul_(4)  # the logistic function of twice the sum, times two
+        dgates[0].mul_(torch.mul(gates[1], 2).sub_(1))
+        dgates[1].mul_(gates[0]).mul_(4)  # the logistic function of twice the sum, times two
         if self.gate_output:
-            do[0].mul_(tanh_c).mul_(dh)
+            dgates[2].mul_(tanh_c).mul_(dh)
 
 
 class NaryLSTM:
@@ -101,43 +99,29 @@ class NaryLSTM:
         self.order = (*forget, *self.gates.order)
         self.products = ((0, self.order),)
 
-    def forward(
-        self, sums: Tensor, slots: Sequence[Tensor], states: Sequence[Tensor], kept: Tensor
-    ) -> None:
+    def forward(self, level: SlotLevel, states: Sequence[Tensor]) -> None:
         """See :class:`SlotRule`."""
-        sums.sigmoid_()
+        level.sums.sigmoid_()
         h, c = states
-        forget, gates = self._split(sums)
-        memory = slots[1].unbind(1)
-        parts = forget.split(self.size, -1)
-        torch.mul(parts[0], memory[0], out=c)
+        memory = level.slots[1].unbind(1)
+        torch.mul(level.gates[0], memory[0], out=c)
         for k in range(1, self.count):
-            c.addcmul_(parts[k], memory[k])
-        self.gates.forward(gates, c, h, kept)
+            c.addcmul_(level.gates[k], memory[k])
+        self.gates.forward(level.gates[self.count :], c, h, level.kept)
 
-    def backward(
-        self,
-        note: None,
-        saved: tuple[Tensor, Sequence[Tensor], Tensor],
-        gradients: Sequence[Tensor],
-        dsums: Tensor,
-        dslots: Sequence[Tensor],
-    ) -> None:
+    def backward(self, level: SlotLevel, gradients: Sequence[Tensor], into: SlotLevel) -> None:
         """See :class:`SlotRule`."""
-        sums, slots, tanh_c = saved
         dh, dc = gradients
-        forget, gates = self._split(sums)
-        dforget, dgates = self._split(dsums)
-        self.gates.memory_gradient(gates, tanh_c, dh, dc)
-        torch.addcmul(sums, sums, sums, value=-1, out=dsums)
-        self.gates.backward(gates, tanh_c, dh, dc, dgates)
-        shape = (self.count, self.size)
-        dforget.unflatten(-1, shape).mul_(slots[1]).mul_(dc.unsqueeze(1))
-        torch.mul(forget.unflatten(-1, shape), dc.unsqueeze(1), out=dslots[1])
-
-    def _split(self, columns: Tensor) -> tuple[Tensor, ...]:
-        forget = self.count * self.size
-        return columns[:, :forget], columns[:, forget:]
+        gates = level.gates[self.count :]
+        self.gates.memory_gradient(gates, level.kept, dh, dc)
+        torch.addcmul(level.sums, level.sums, level.sums, value=-1, out=into.sums)
+        self.gates.backward(gates, level.kept, dh, into.gates[self.count :])
+        # The forget gates come first, then i and u.
+        forget, through_c = self.count * self.size, (self.count + 2) * self.size
+        shape, by_gate = (self.count, self.size), dc.unsqueeze(1)
+        into.sums[:, :forget].unflatten(1, shape).mul_(level.slots[1])
+        into.sums[:, :through_c].unflatten(1, (-1, self.size)).mul_(by_gate)
+        torch.mul(level.sums[:, :forget].unflatten(1, shape), by_gate, out=into.slots[1])
 
 
 class ChildSumLSTM:
@@ -167,53 +151,37 @@ class ChildSumLSTM:
         self.edge_order = (Block(0, len(self.order)),)
         self.products = ((0, self.order),)
 
-    def pool(
-        self,
-        sums: Tensor,
-        sources: Sequence[Tensor],
-        segments: Segments,
-        pooled: Sequence[Tensor],
-    ) -> None:
+    def pool(self, edges: EdgeLevel, segments: Segments, pooled: Sequence[Tensor]) -> None:
         """See :class:`EdgeRule`."""
-        segments.sum(sources[0], out=pooled[0])
-        segments.sum(sums.sigmoid_() * sources[1], out=pooled[1])
+        segments.sum(edges.sources[0], out=pooled[0])
+        segments.sum(edges.sums.sigmoid_() * edges.sources[1], out=pooled[1])
 
     def pool_backward(
-        self,
-        saved: tuple[Tensor, Sequence[Tensor]],
-        segments: Segments,
-        dpooled: Sequence[Tensor],
-        dsums: Tensor,
-        dsources: Sequence[Tensor],
+        self, edges: EdgeLevel, segments: Segments, dpooled: Sequence[Tensor], into: EdgeLevel
     ) -> None:
         """See :class:`EdgeRule`."""
-        forget, sources = saved
-        dh, dc = dsources
+        forget, (dh, dc) = edges.sums, into.sources
         segments.expand(dpooled[0], out=dh)
         segments.expand(dpooled[1], out=dc)
-        torch.addcmul(forget, forget, forget, value=-1, out=dsums)
-        dsums.mul_(sources[1]).mul_(dc)
+        torch.addcmul(forget, forget, forget, value=-1, out=into.sums)
+        into.sums.mul_(edges.sources[1]).mul_(dc)
         dc.mul_(forget)
 
-    def update(
-        self, sums: Tensor, pooled: Sequence[Tensor], states: Sequence[Tensor], kept: Tensor
-    ) -> None:
+    def update(self, nodes: NodeLevel, states: Sequence[Tensor]) -> None:
         """See :class:`EdgeRule`."""
         h, c = states
-        c.copy_(pooled[1])
-        self.gates.forward(sums.sigmoid_(), c, h, kept)
+        nodes.sums.sigmoid_()
+        c.copy_(nodes.pooled[1])
+        self.gates.forward(nodes.gates, c, h, nodes.kept)
 
     def update_backward(
-        self,
-        saved: tuple[Tensor, Sequence[Tensor], Tensor],
-        gradients: Sequence[Tensor],
-        dsums: Tensor,
-        dpooled: Sequence[Tensor],
+        self, nodes: NodeLevel, gradients: Sequence[Tensor], into: NodeLevel
     ) -> None:
         """See :class:`EdgeRule`."""
-        sums, _, tanh_c = saved
         dh, dc = gradients
-        self.gates.memory_gradient(sums, tanh_c, dh, dc)
-        torch.addcmul(sums, sums, sums, value=-1, out=dsums)
-        self.gates.backward(sums, tanh_c, dh, dc, dsums)
-        dpooled[1].copy_(dc)
+        self.gates.memory_gradient(nodes.gates, nodes.kept, dh, dc)
+        torch.addcmul(nodes.sums, nodes.sums, nodes.sums, value=-1, out=into.sums)
+        self.gates.backward(nodes.gates, nodes.kept, dh, into.gates)
+        through_c = into.sums[:, : 2 * self.size].unflatten(1, (2, self.size))
+        through_c.mul_(dc.unsqueeze(1))
+        into.pooled[1].copy_(dc)

@@ -16,9 +16,10 @@ from graphsent.propagation.fused import (
     backward_weight,
     fill_sums,
     forward_weight,
+    gates_by_level,
     gather,
-    inner_rows,
     inputs_gradient,
+    level_sizes,
     new_states,
     weight_gradient,
 )
@@ -66,6 +67,22 @@ def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> S
     return Slots(count, source, torch.cat((rows, none))[schedule.sent_to])
 
 
+class SlotLevel(NamedTuple):
+    """The rows of one level.
+
+    Attributes:
+        sums: (nodes, gates * size).
+        gates: views of it, (nodes, size).
+        slots: parts of the states in the slots, (nodes, count, size); None where not gathered.
+        kept: (nodes, num_kept * size).
+    """
+
+    sums: Tensor
+    gates: tuple[Tensor, ...]
+    slots: tuple[Tensor | None, ...]
+    kept: Tensor
+
+
 class SlotRule(Protocol):
     """How the state of a node follows from sums and from the states in its slots.
 
@@ -91,127 +108,17 @@ class SlotRule(Protocol):
     products: tuple[tuple[int, tuple[Block, ...]], ...]
     direct: tuple[int, ...]
 
-    def forward(
-        self, sums: Tensor, slots: Sequence[Tensor], states: Sequence[Tensor], kept: Tensor
-    ) -> Any:
-        """Fills states and kept rows.
+    def forward(self, level: SlotLevel, states: Sequence[Tensor]) -> None:
+        """Fills the parts of the states, (nodes, size), and kept rows; may overwrite the sums."""
+
+    def backward(self, level: SlotLevel, gradients: Sequence[Tensor], into: SlotLevel) -> None:
+        """Fills the gradients of the sums, and of the slots of the parts in ``direct``.
 
         Args:
-            sums: (nodes, gates * size); may be overwritten, and is kept.
-            slots: parts of the states in the slots, (nodes, count, size); None where not gathered.
-            states: parts of the new states, (nodes, size).
-            kept: (nodes, num_kept * size).
-
-        Returns:
-            Anything that ``backward`` is to be given.
+            level: as ``forward`` left it.
+            gradients: of the parts of the states, (nodes, size); may be overwritten.
+            into: the gradients of sums and slots, to be filled.
         """
-
-    def backward(
-        self,
-        note: Any,
-        saved: tuple[Tensor, Sequence[Tensor], Tensor],
-        gradients: Sequence[Tensor],
-        dsums: Tensor,
-        dslots: Sequence[Tensor],
-    ) -> None:
-        """Fills the gradients of the sums, and of the parts in slots that are read directly.
-
-        Args:
-            note: what ``forward`` returned.
-            saved: sums, slots and kept rows, as ``forward`` left them.
-            gradients: of the parts of the new states; may be overwritten.
-            dsums: to be filled.
-            dslots: to be filled for the parts in ``direct``.
-        """
-
-
-class _Slots(Function):
-    @staticmethod
-    def forward(
-        ctx: FunctionCtx,
-        rule: SlotRule,
-        schedule: Schedule,
-        slots: Slots,
-        inputs: Tensor,
-        *tensors: Tensor,
-    ) -> tuple[Tensor, ...]:
-        start, weights = tensors[: rule.num_parts], tensors[rule.num_parts :]
-        size, num_inner = rule.size, schedule.num_nodes - schedule.num_sources
-        states = new_states(start, schedule)
-        sums = empty(num_inner, len(rule.order) * size, like=inputs)
-        fill_sums(sums, inputs, rule.order, size)
-        kept = empty(num_inner, rule.num_kept * size, like=inputs)
-        used = {*rule.direct, *(part for part, _ in rule.products)}
-        gathered = [
-            empty(len(slots.source), size, like=inputs) if part in used else None
-            for part in range(rule.num_parts)
-        ]
-        products = [
-            (part, forward_weight(weight, order, size))
-            for weight, (part, order) in zip(weights, rule.products, strict=True)
-        ]
-        ctx.notes = []
-        for level in schedule.levels[1:]:
-            rows = inner_rows(level, schedule)
-            span = slice(rows.start * slots.count, rows.stop * slots.count)
-            for part, buffer in enumerate(gathered):
-                if buffer is not None:
-                    gather(states[part], slots.source[span], out=buffer[span])
-            taken = _in_slots(gathered, span, slots.count)
-            for part, weight in products:
-                columns = sums[rows, : weight.shape[1]]
-                columns.addmm_(taken[part].flatten(1), weight)
-            new = [state[level.start : level.end] for state in states]
-            ctx.notes.append(rule.forward(sums[rows], taken, new, kept[rows]))
-        ctx.rule, ctx.schedule, ctx.slots = rule, schedule, slots
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs, sums, kept, *gathered, *weights)
-        return tuple(state[:-1] for state in states)
-
-    @staticmethod
-    @first_order
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        rule, schedule, slots = ctx.rule, ctx.schedule, ctx.slots
-        inputs, sums, kept, *others = ctx.saved_tensors
-        gathered, weights = others[: rule.num_parts], others[rule.num_parts :]
-        dsums = empty(*sums.shape, like=sums)
-        messages = [
-            None if part is None else empty(len(part) + 1, rule.size, like=sums)
-            for part in gathered
-        ]
-        like = sums.new_empty(rule.size)
-        ends = (slots.source, slots.sent_to, schedule.num_nodes)
-        states = StateGradients(gradients, messages, *ends, like)
-        products = [
-            (part, backward_weight(weight, order, rule.size))
-            for weight, (part, order) in zip(weights, rule.products, strict=True)
-        ]
-        for level, note in zip(reversed(schedule.levels[1:]), reversed(ctx.notes), strict=True):
-            rows = inner_rows(level, schedule)
-            span = slice(rows.start * slots.count, rows.stop * slots.count)
-            dslots = _in_slots(messages, span, slots.count)
-            saved = (sums[rows], _in_slots(gathered, span, slots.count), kept[rows])
-            rule.backward(note, saved, states.of(level), dsums[rows], dslots)
-            filled = set(rule.direct)
-            for part, weight in products:
-                product = dslots[part].flatten(1)
-                columns = dsums[rows, : len(weight)]
-                product.addmm_(columns, weight, beta=int(part in filled))
-                filled.add(part)
-            states.sent(span)
-        dstart = states.of(schedule.levels[0])
-        dweights = [
-            weight_gradient(
-                dsums[:, : len(order) * rule.size],
-                gathered[part].view(len(dsums), -1),
-                order,
-                weight,
-                rule.size,
-            )
-            for weight, (part, order) in zip(weights, rule.products, strict=True)
-        ]
-        dinputs = inputs_gradient(((dsums, rule.order),), inputs, rule.size)
-        return None, None, None, dinputs, *dstart, *dweights
 
 
 def run_slots(
@@ -241,8 +148,123 @@ def run_slots(
     return _Slots.apply(rule, schedule, slots, inputs, *start, *weights)
 
 
-def _in_slots(buffers: Sequence[Tensor | None], rows: slice, count: int) -> list[Tensor | None]:
-    """Rows of buffers as (nodes, count, size)."""
-    return [
-        None if buffer is None else buffer[rows].unflatten(0, (-1, count)) for buffer in buffers
-    ]
+class _Slots(Function):
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx,
+        rule: SlotRule,
+        schedule: Schedule,
+        slots: Slots,
+        inputs: Tensor,
+        *tensors: Tensor,
+    ) -> tuple[Tensor, ...]:
+        start, weights = tensors[: rule.num_parts], tensors[rule.num_parts :]
+        sizes = level_sizes(schedule)
+        buffers = _Buffers.new(rule, len(slots.source), slots.count, inputs)
+        fill_sums(buffers.sums, inputs, rule.order, rule.size)
+        states = new_states(start, schedule)
+        products = [
+            (part, forward_weight(weight, order, rule.size))
+            for weight, (part, order) in zip(weights, rule.products, strict=True)
+        ]
+        new = zip(*(state[:-1].split(sizes) for state in states), strict=True)
+        index = slots.source.split([size * slots.count for size in sizes[1:]])
+        for level, source, rows in zip(
+            buffers.by_level(sizes[1:], slots.count), index, list(new)[1:], strict=True
+        ):
+            for state, taken in zip(states, level.slots, strict=True):
+                if taken is not None:
+                    gather(state, source, taken.flatten(0, 1))
+            for part, weight in products:
+                columns = level.sums[:, : weight.shape[1]]
+                columns.addmm_(level.slots[part].flatten(1), weight)
+            rule.forward(level, rows)
+        ctx.rule, ctx.schedule, ctx.slots = rule, schedule, slots
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs, *weights, buffers.sums, buffers.kept, *buffers.gathered)
+        return tuple(state[:-1] for state in states)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        rule, slots = ctx.rule, ctx.slots
+        size, sizes = rule.size, level_sizes(ctx.schedule)
+        middle = 1 + len(rule.products)
+        inputs, *weights = ctx.saved_tensors[:middle]
+        sums, kept, *gathered = ctx.saved_tensors[middle:]
+        buffers = _Buffers(sums, kept, gathered)
+        messages = [
+            None if part is None else empty(len(part) + 1, size, like=sums) for part in gathered
+        ]
+        sent = [None if message is None else message[:-1] for message in messages]
+        into = _Buffers(empty(*sums.shape, like=sums), kept, sent)
+        ends = (slots.source, slots.sent_to, sizes)
+        states = StateGradients(gradients, messages, *ends, sums.new_empty(size))
+        products = [
+            (part, backward_weight(weight, order, size))
+            for weight, (part, order) in zip(weights, rule.products, strict=True)
+        ]
+        levels = zip(
+            buffers.by_level(sizes[1:], slots.count),
+            into.by_level(sizes[1:], slots.count),
+            strict=True,
+        )
+        last = len(slots.source)
+        for number, (level, dlevel) in reversed(list(enumerate(levels, start=1))):
+            rule.backward(level, states.of(number), dlevel)
+            filled = set(rule.direct)
+            for part, weight in products:
+                columns, product = dlevel.sums[:, : len(weight)], dlevel.slots[part].flatten(1)
+                product.addmm_(columns, weight, beta=int(part in filled))
+                filled.add(part)
+            first = last - sizes[number] * slots.count
+            states.sent(first, last)
+            last = first
+        dweights = [
+            weight_gradient(
+                into.sums[:, : len(order) * size],
+                gathered[part].view(len(sums), -1),
+                order,
+                weight,
+                size,
+            )
+            for weight, (part, order) in zip(weights, rule.products, strict=True)
+        ]
+        dinputs = inputs_gradient(((into.sums, rule.order),), inputs, size)
+        return None, None, None, dinputs, *states.of(0), *dweights
+
+
+class _Buffers(NamedTuple):
+    """What the levels fill: rows of all nodes but those of the first level.
+
+    ``gathered`` has rows of slots; None for a part that nothing reads.
+    """
+
+    sums: Tensor
+    kept: Tensor
+    gathered: Sequence[Tensor | None]
+
+    @classmethod
+    def new(cls, rule: SlotRule, num_slots: int, count: int, like: Tensor) -> _Buffers:
+        num_nodes = num_slots // count
+        used = {*rule.direct, *(part for part, _ in rule.products)}
+        return cls(
+            empty(num_nodes, len(rule.order) * rule.size, like=like),
+            empty(num_nodes, rule.num_kept * rule.size, like=like),
+            [
+                empty(num_slots, rule.size, like=like) if part in used else None
+                for part in range(rule.num_parts)
+            ],
+        )
+
+    def by_level(self, sizes: list[int], count: int) -> list[SlotLevel]:
+        """Views of the rows of each level but the first."""
+        size = next(part.shape[1] for part in self.gathered if part is not None)
+        none = [None] * len(sizes)
+        slots = [
+            none if part is None else part.unflatten(0, (-1, count)).split(sizes)
+            for part in self.gathered
+        ]
+        rows = (self.sums.split(sizes), gates_by_level(self.sums, size, sizes))
+        kept = self.kept.split(sizes)
+        return list(map(SlotLevel, *rows, zip(*slots, strict=True), kept))

@@ -10,7 +10,7 @@ from fused_cases import CASES, HIDDEN_FEATS, IN_FEATS, Case, dag, forest, run, r
 
 from graphsent._dgl import dgl
 from graphsent.propagation import PropagationError
-from graphsent.propagation.fused import by_node, by_position, tanh_
+from graphsent.propagation.fused import by_node, by_position
 from graphsent.propagation.schedule import schedule_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -189,10 +189,3 @@ def test_permutations():
     assert torch.equal(by_node(by_position(rows, schedule), schedule), rows)
     assert torch.autograd.gradcheck(lambda rows: by_position(rows, schedule), rows)
     assert torch.autograd.gradgradcheck(lambda rows: by_position(rows, schedule) ** 2, rows)
-
-
-def test_fast_tanh():
-    for dtype, tolerance in ((torch.float64, 1e-15), (torch.float32, 2e-7)):
-        values = torch.linspace(-30, 30, 10_001, dtype=dtype)
-        expected = torch.tanh(values)
-        torch.testing.assert_close(tanh_(values), expected, rtol=0, atol=tolerance)
