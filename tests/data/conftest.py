@@ -1,0 +1,17 @@
+"""The embedded data: its files, and the generator beside them, which is no installed package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+sys.path.insert(0, str(DATA))
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Path:
+    """The directory of the embedded data."""
+    return DATA
