@@ -13,11 +13,10 @@ from torch import Tensor
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.fused import by_node, by_position
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
 from graphsent.propagation.fused_slots import Slots, make_slots, run_slots
-from graphsent.propagation.levels import run_levels
+from graphsent.propagation.levels import over_levels, run_levels
 from graphsent.propagation.schedule import Schedule, schedule_of
 
 IN_FEATS, HIDDEN_FEATS = 4, 3
@@ -58,11 +57,12 @@ def run(cell: cells.TreeCell, engine: Engine, graph: dgl.DGLGraph, feat: Tensor)
     """The states of all nodes by an engine."""
     schedule = schedule_of(graph)
     data = cell.prepare(graph, feat)
-    first = schedule.num_sources
-    rows = [by_position(data[name], schedule) for name in cell.input_names]
-    start = cell.start(*(part[:first] for part in rows))
-    states = engine(cell, graph, schedule, start, *(part[first:] for part in rows))
-    return tuple(by_node(state, schedule) for state in states)
+    inputs = [data[name] for name in cell.input_names]
+
+    def recursion(start, inner):
+        return engine(cell, graph, schedule, start, *inner)
+
+    return over_levels(schedule, inputs, cell.start, recursion)
 
 
 def run_dgl(cell: cells.TreeCell, graph: dgl.DGLGraph, feat: Tensor) -> State:
