@@ -50,9 +50,10 @@ class TypedQuestion:
 
 
 def _repeats(node: Node) -> bool:
-    """Whether a noun or name comes twice."""
-    nouns = [leaf.form for leaf in leaves(node) if leaf.label.startswith("NN")]
-    return len(set(nouns)) < len(nouns)
+    """Whether a noun, a name or a main verb comes twice."""
+    content = [leaf for leaf in leaves(node) if leaf.label.startswith(("NN", "VB"))]
+    lemmas = [leaf.lemma for leaf in content if leaf.lemma not in ("be", "do")]
+    return len(set(lemmas)) < len(lemmas)
 
 
 def make_questions(seed: int) -> dict[str, list[TypedQuestion]]:

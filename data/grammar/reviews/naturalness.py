@@ -92,10 +92,11 @@ def _clauses(node: Node) -> Iterator[list[Node]]:
 def _clashes(clause: list[Node]) -> bool:
     """Two verdicts, two words of one dimension, or two contrasts in one clause."""
     adjectives = [leaf.form for leaf in clause if leaf.form in ADJECTIVES]
-    verdicts = [form for form in adjectives if ADJECTIVES[form].sorts >= THINGS]
-    dimensions = [len(group.intersection(adjectives)) for group in DIMENSIONS]
-    contrasts = [leaf for leaf in clause if leaf.form in ("but", "yet")]
-    return len(verdicts) > 1 or max(dimensions) > 1 or len(contrasts) > 1
+    contrasts = sum(leaf.form in ("but", "yet") for leaf in clause)
+    if contrasts > 1 or len(adjectives) < 2:
+        return contrasts > 1
+    verdicts = sum(ADJECTIVES[form].sorts >= THINGS for form in adjectives)
+    return verdicts > 1 or any(len(group.intersection(adjectives)) > 1 for group in DIMENSIONS)
 
 
 def _family(lemma: str) -> str:
@@ -128,7 +129,7 @@ def natural_meaning(node: Node, noun: str) -> Value | None:
         node: The derivation.
         noun: Lemma of the thing reviewed, the one word that may come twice.
     """
-    if _mentions(node) > 1 or _repeats(node, noun) or any(map(_clashes, _clauses(node))):
+    if _repeats(node, noun) or _mentions(node) > 1 or any(map(_clashes, _clauses(node))):
         return None
     tree = binary(node)
     try:

@@ -19,6 +19,8 @@ def _is_mention(node: Node, noun: str) -> bool:
 
 def with_pronouns(node: Node, noun: str) -> Node:
     """Writes *it* for every bare *the <noun>* after the first mention of the thing reviewed."""
+    if sum(leaf.form == noun for leaf in leaves(node)) < 2:
+        return node
     mentioned = False
 
     def rewritten(current: Node) -> Node:
