@@ -63,29 +63,74 @@ def gather(rows: Tensor, index: Tensor, out: Tensor) -> Tensor:
     return torch.index_select(rows, 0, index, out=out)
 
 
-def forward_weight(weight: Tensor, order: Sequence[Block], size: int) -> Tensor:
-    """The weight for ``rows @ weight``: transposed, scaled, its gates in the order of ``order``."""
-    result = empty(weight.shape[1], weight.shape[0], like=weight)
-    parts = weight.t().split(size, 1)
-    for block, columns in zip(order, result.split(size, 1), strict=True):
-        torch.mul(parts[block.weight], block.scale, out=columns)
-    return result
+Products = Sequence[tuple[int, tuple[Block, ...]]]
+"""For each weight: which of some rows it is applied to, and where its gates are in its own."""
 
 
-def backward_weight(weight: Tensor, order: Sequence[Block], size: int) -> Tensor:
-    """The weight for ``gradient @ weight``: its gates in the order of ``order``."""
-    parts = weight.split(size)
-    result = empty(*weight.shape, like=weight)
-    return torch.cat([parts[block.weight] for block in order], out=result)
+def forward_weights(
+    weights: Sequence[Tensor], products: Products, size: int
+) -> list[tuple[int, Tensor]]:
+    """The weights for ``rows @ weight``: transposed and scaled, their gates in order."""
+    results = []
+    for weight, (number, order) in zip(weights, products, strict=True):
+        result = empty(weight.shape[1], weight.shape[0], like=weight)
+        parts = weight.t().split(size, 1)
+        for block, columns in zip(order, result.split(size, 1), strict=True):
+            torch.mul(parts[block.weight], block.scale, out=columns)
+        results.append((number, result))
+    return results
 
 
-def weight_gradient(
-    gradient: Tensor, rows: Tensor, order: Sequence[Block], like: Tensor, size: int
-) -> Tensor:
-    """Gradient of the weight from those of all sums, and all gathered rows: one product."""
-    product = torch.mm(gradient.t(), rows, out=empty(*like.shape, like=like)).split(size)
-    place = {block.weight: number for number, block in enumerate(order)}
-    return torch.cat([product[place[number]] for number in range(len(place))])
+def backward_weights(
+    weights: Sequence[Tensor], products: Products, size: int
+) -> list[tuple[int, Tensor]]:
+    """The weights for ``gradient @ weight``: their gates in order."""
+    results = []
+    for weight, (number, order) in zip(weights, products, strict=True):
+        parts, result = weight.split(size), empty(*weight.shape, like=weight)
+        torch.cat([parts[block.weight] for block in order], out=result)
+        results.append((number, result))
+    return results
+
+
+def add_products(
+    sums: Tensor, rows: Sequence[Tensor | None], weights: Sequence[tuple[int, Tensor]]
+) -> None:
+    """Adds to sums the products of rows and the weights of :func:`forward_weights`."""
+    for number, weight in weights:
+        sums[:, : weight.shape[1]].addmm_(rows[number].flatten(1), weight)
+
+
+def add_product_gradients(
+    dsums: Tensor,
+    drows: Sequence[Tensor | None],
+    weights: Sequence[tuple[int, Tensor]],
+    direct: Sequence[int],
+) -> None:
+    """Gradients of the rows of products; those in ``direct`` hold something already."""
+    filled = set(direct)
+    for number, weight in weights:
+        gradient = drows[number].flatten(1)
+        gradient.addmm_(dsums[:, : len(weight)], weight, beta=int(number in filled))
+        filled.add(number)
+
+
+def weight_gradients(
+    dsums: Tensor,
+    rows: Sequence[Tensor | None],
+    weights: Sequence[Tensor],
+    products: Products,
+    size: int,
+) -> list[Tensor]:
+    """Gradients of the weights from those of all sums, and all rows: one product each."""
+    results = []
+    for weight, (number, order) in zip(weights, products, strict=True):
+        columns = dsums[:, : len(order) * size].t()
+        product = empty(*weight.shape, like=weight)
+        parts = torch.mm(columns, rows[number].view(len(dsums), -1), out=product).split(size)
+        place = {block.weight: part for block, part in zip(order, parts, strict=True)}
+        results.append(torch.cat([place[number] for number in range(len(place))]))
+    return results
 
 
 def fill_sums(

@@ -1,4 +1,4 @@
-"""The fused engine of cells that take any number of predecessors: gates of edges, then of nodes."""
+"""The fused engine of cells with any number of predecessors: gates of edges, then of nodes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from torch.autograd.function import FunctionCtx
 from graphsent.propagation.fused import (
     Block,
     StateGradients,
-    backward_weight,
+    add_product_gradients,
+    add_products,
+    backward_weights,
     fill_sums,
-    forward_weight,
+    forward_weights,
     gates_by_level,
     gather,
     inputs_gradient,
     level_sizes,
     new_states,
-    weight_gradient,
+    weight_gradients,
 )
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
@@ -174,11 +176,8 @@ class _Edges(Function):
         fill_sums(buffers.sums, inputs, rule.order, rule.size)
         fill_sums(buffers.edge_sums, inputs, rule.edge_order, rule.size, segments.target)
         states = new_states(start, schedule)
-        edge_product = forward_weight(edge_weight, rule.edge_order, rule.size)
-        products = [
-            (number, forward_weight(weight, order, rule.size))
-            for weight, (number, order) in zip(weights, rule.products, strict=True)
-        ]
+        edge_products = forward_weights([edge_weight], ((0, rule.edge_order),), rule.size)
+        products = forward_weights(weights, rule.products, rule.size)
         sizes = level_sizes(schedule)
         rows = list(zip(*(state[:-1].split(sizes) for state in states), strict=True))[1:]
         index = schedule.source.split(edge_sizes(schedule))
@@ -188,10 +187,9 @@ class _Edges(Function):
         ):
             for state, taken in zip(states, edges.sources, strict=True):
                 gather(state, source, taken)
-            edges.sums.addmm_(edges.sources[0], edge_product)
+            add_products(edges.sums, edges.sources, edge_products)
             rule.pool(edges, segment, nodes.pooled)
-            for number, weight in products:
-                nodes.sums[:, : weight.shape[1]].addmm_(nodes.pooled[number], weight)
+            add_products(nodes.sums, nodes.pooled, products)
             rule.update(nodes, new)
         ctx.rule, ctx.schedule, ctx.segments = rule, schedule, segments
         ctx.set_materialize_grads(False)
@@ -203,18 +201,17 @@ class _Edges(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         rule, schedule, segments = ctx.rule, ctx.schedule, ctx.segments
         size, middle = rule.size, 2 + len(rule.products)
-        inputs, edge_weight, *weights = ctx.saved_tensors[:middle]
-        buffers = _Buffers.of(rule, ctx.saved_tensors[middle:])
+        saved = ctx.saved_tensors
+        inputs, edge_weight, *weights = saved[:middle]
+        buffers = _Buffers.of(rule, saved[middle:])
         messages = [empty(schedule.num_edges + 1, size, like=inputs) for _ in gradients]
         into = _Buffers.new(rule, schedule, inputs)
         into = into._replace(sources=[message[:-1] for message in messages])
         ends = (schedule.source, schedule.sent_to, level_sizes(schedule))
         states = StateGradients(gradients, messages, *ends, inputs.new_empty(size))
-        edge_product = backward_weight(edge_weight, rule.edge_order, size)
-        products = [
-            (number, backward_weight(weight, order, size))
-            for weight, (number, order) in zip(weights, rule.products, strict=True)
-        ]
+        of_edges = ((0, rule.edge_order),)
+        edge_products = backward_weights([edge_weight], of_edges, size)
+        products = backward_weights(weights, rule.products, size)
         levels = zip(
             buffers.edges_by_level(schedule),
             into.edges_by_level(schedule),
@@ -228,27 +225,18 @@ class _Edges(Function):
             list(enumerate(levels, start=1))
         ):
             rule.update_backward(nodes, states.of(number), dnodes)
-            filled = set(rule.direct)
-            for place, weight in products:
-                columns = dnodes.sums[:, : len(weight)]
-                dnodes.pooled[place].addmm_(columns, weight, beta=int(place in filled))
-                filled.add(place)
+            add_product_gradients(dnodes.sums, dnodes.pooled, products, rule.direct)
             rule.pool_backward(edges, segment, dnodes.pooled, dedges)
-            dedges.sources[0].addmm_(dedges.sums, edge_product)
+            add_product_gradients(dedges.sums, dedges.sources, edge_products, (0,))
             states.sent(level.first_edge, level.last_edge)
         dweights = [
-            weight_gradient(
-                into.sums[:, : len(order) * size], buffers.pooled[number], order, weight, size
-            )
-            for weight, (number, order) in zip(weights, rule.products, strict=True)
+            *weight_gradients(into.edge_sums, buffers.sources, [edge_weight], of_edges, size),
+            *weight_gradients(into.sums, buffers.pooled, weights, rule.products, size),
         ]
-        dedge_weight = weight_gradient(
-            into.edge_sums, buffers.sources[0], rule.edge_order, edge_weight, size
-        )
         by_node = segments.sum(into.edge_sums) if inputs.dim() > 1 else into.edge_sums
         pairs = ((into.sums, rule.order), (by_node, rule.edge_order))
         dinputs = inputs_gradient(pairs, inputs, size)
-        return None, None, dinputs, dedge_weight, *states.of(0), *dweights
+        return None, None, dinputs, dweights[0], *states.of(0), *dweights[1:]
 
 
 class _Buffers(NamedTuple):

@@ -13,15 +13,17 @@ from torch.autograd.function import FunctionCtx
 from graphsent.propagation.fused import (
     Block,
     StateGradients,
-    backward_weight,
+    add_product_gradients,
+    add_products,
+    backward_weights,
     fill_sums,
-    forward_weight,
+    forward_weights,
     gates_by_level,
     gather,
     inputs_gradient,
     level_sizes,
     new_states,
-    weight_gradient,
+    weight_gradients,
 )
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
@@ -163,10 +165,7 @@ class _Slots(Function):
         buffers = _Buffers.new(rule, len(slots.source), slots.count, inputs)
         fill_sums(buffers.sums, inputs, rule.order, rule.size)
         states = new_states(start, schedule)
-        products = [
-            (part, forward_weight(weight, order, rule.size))
-            for weight, (part, order) in zip(weights, rule.products, strict=True)
-        ]
+        products = forward_weights(weights, rule.products, rule.size)
         new = zip(*(state[:-1].split(sizes) for state in states), strict=True)
         index = slots.source.split([size * slots.count for size in sizes[1:]])
         for level, source, rows in zip(
@@ -175,9 +174,7 @@ class _Slots(Function):
             for state, taken in zip(states, level.slots, strict=True):
                 if taken is not None:
                     gather(state, source, taken.flatten(0, 1))
-            for part, weight in products:
-                columns = level.sums[:, : weight.shape[1]]
-                columns.addmm_(level.slots[part].flatten(1), weight)
+            add_products(level.sums, level.slots, products)
             rule.forward(level, rows)
         ctx.rule, ctx.schedule, ctx.slots = rule, schedule, slots
         ctx.set_materialize_grads(False)
@@ -190,8 +187,9 @@ class _Slots(Function):
         rule, slots = ctx.rule, ctx.slots
         size, sizes = rule.size, level_sizes(ctx.schedule)
         middle = 1 + len(rule.products)
-        inputs, *weights = ctx.saved_tensors[:middle]
-        sums, kept, *gathered = ctx.saved_tensors[middle:]
+        saved = ctx.saved_tensors
+        inputs, *weights = saved[:middle]
+        sums, kept, *gathered = saved[middle:]
         buffers = _Buffers(sums, kept, gathered)
         messages = [
             None if part is None else empty(len(part) + 1, size, like=sums) for part in gathered
@@ -200,10 +198,7 @@ class _Slots(Function):
         into = _Buffers(empty(*sums.shape, like=sums), kept, sent)
         ends = (slots.source, slots.sent_to, sizes)
         states = StateGradients(gradients, messages, *ends, sums.new_empty(size))
-        products = [
-            (part, backward_weight(weight, order, size))
-            for weight, (part, order) in zip(weights, rule.products, strict=True)
-        ]
+        products = backward_weights(weights, rule.products, size)
         levels = zip(
             buffers.by_level(sizes[1:], slots.count),
             into.by_level(sizes[1:], slots.count),
@@ -212,24 +207,11 @@ class _Slots(Function):
         last = len(slots.source)
         for number, (level, dlevel) in reversed(list(enumerate(levels, start=1))):
             rule.backward(level, states.of(number), dlevel)
-            filled = set(rule.direct)
-            for part, weight in products:
-                columns, product = dlevel.sums[:, : len(weight)], dlevel.slots[part].flatten(1)
-                product.addmm_(columns, weight, beta=int(part in filled))
-                filled.add(part)
+            add_product_gradients(dlevel.sums, dlevel.slots, products, rule.direct)
             first = last - sizes[number] * slots.count
             states.sent(first, last)
             last = first
-        dweights = [
-            weight_gradient(
-                into.sums[:, : len(order) * size],
-                gathered[part].view(len(sums), -1),
-                order,
-                weight,
-                size,
-            )
-            for weight, (part, order) in zip(weights, rule.products, strict=True)
-        ]
+        dweights = weight_gradients(into.sums, gathered, weights, rule.products, size)
         dinputs = inputs_gradient(((into.sums, rule.order),), inputs, size)
         return None, None, None, dinputs, *states.of(0), *dweights
 
