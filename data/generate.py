@@ -12,6 +12,7 @@ import argparse
 import gzip
 import sys
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 
 from grammar.corpora import make_files
@@ -24,7 +25,11 @@ def encoded(name: str, content: str) -> bytes:
     """The bytes of a file; compressed ones carry neither a time nor a file name."""
     if not name.endswith(".gz"):
         return content.encode()
-    return gzip.compress(content.encode(), mtime=0)
+    buffer = BytesIO()
+    # gzip.compress would write a header that depends on the Python version.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
+        file.write(content.encode())
+    return buffer.getvalue()
 
 
 def decoded(path: Path) -> bytes:
