@@ -3,6 +3,7 @@
 Examples:
   graphsent draw trees.txt --out tree.svg
   graphsent draw trees.txt --number 4 --model runs/a --out tree.png
+  graphsent draw trees.conllu --model runs/arnn --weights --out attention.svg
   graphsent draw --tree '(3 (2 A) (3 (3 lovely) (2 film)))' --out tree.svg
 """
 
@@ -14,7 +15,7 @@ from graphsent.cli.trees_in import trees_from
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError
 from graphsent.graphs import draw_tree
-from graphsent.trees import Tree, parse_trees
+from graphsent.trees import DependencyTree, Tree, parse_trees
 
 __all__ = ["add_arguments", "run"]
 
@@ -22,7 +23,10 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     parser.add_argument(
-        "file", type=str, nargs="?", help="Bracketed trees; - (the default) is standard input."
+        "file",
+        type=str,
+        nargs="?",
+        help="Bracketed trees, or CoNLL-U if named .conllu; - (the default) is standard input.",
     )
     parser.add_argument("--tree", type=str, help="A bracketed tree, instead of a file.")
     parser.add_argument("--out", "-o", type=str, required=True, help="File to write: .png or .svg.")
@@ -32,22 +36,50 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--model", type=str, metavar="RUN", help="Run or model directory that predicts the labels."
     )
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help="Draw edges as thick as the model weighs them: by attention, or by shares in heads.",
+    )
     parser.add_argument("--title", type=str, help="A line above the picture.")
 
 
 def run(arguments: Any) -> None:
     """Writes the picture."""
-    tree, classes = _chosen_tree(arguments), None
+    if arguments.weights and arguments.model is None:
+        raise UsageError("--weights needs --model: a tree by itself has no weights of edges")
+    tree, classes, weights = _chosen_tree(arguments), None, None
     if arguments.model is not None:
-        from graphsent.training import load_model
-
-        prediction = load_model(arguments.model).predict([tree])[0]
-        tree, classes = prediction.to_tree(), prediction.label_names
-    draw_tree(tree, classes=classes, title=arguments.title, path=arguments.out)
+        tree, classes, weights = _judged(tree, arguments.model, arguments.weights)
+    draw_tree(
+        tree,
+        classes=classes,
+        edge_weights=weights,
+        show_weights=weights is not None,
+        title=arguments.title,
+        path=arguments.out,
+    )
     print(f"wrote {arguments.out}")
 
 
-def _chosen_tree(arguments: Any) -> Tree:
+def _judged(tree: Any, path: str, weighed: bool) -> tuple[Any, tuple[str, ...], Any]:
+    """The tree with predicted labels, the names of the classes, and weights if asked for."""
+    from graphsent.models import TreeClassifier
+    from graphsent.training import load_model
+
+    model = load_model(path)
+    if not isinstance(model, TreeClassifier):
+        raise UsageError(f"{path}: the model {model.name!r} has no classes of nodes to draw")
+    if not weighed:
+        prediction = model.predict([tree])[0]
+        return prediction.to_tree(), prediction.label_names, None
+    # Weights belong to the edges of the tree as the model reads it.
+    tree = model.shape_tree(tree)
+    prediction = model.predict([tree])[0]
+    return prediction.to_tree(), prediction.label_names, model.edge_weights([tree])[0]
+
+
+def _chosen_tree(arguments: Any) -> Tree | DependencyTree:
     if arguments.tree is not None and arguments.file is not None:
         raise UsageError("expected a file or --tree, got both")
     if arguments.tree is not None:

@@ -198,8 +198,8 @@ class ARNNClassifier(TreeClassifier):
         """The h of each node, (num_nodes, hidden)."""
         return self.encoder(batch.graph, self.embedding(batch.graph.ndata[TOKEN]))
 
-    def attention_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
-        """How much each node counts among the children of its parent, for pictures.
+    def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
+        """The attention weights: how much each node counts among its parent's children.
 
         Args:
             trees: See :func:`~graphsent.models.inputs.as_trees`.

@@ -138,8 +138,8 @@ class BiTreeLSTMClassifier(TreeClassifier):
             states = torch.cat([states, span_mean(batch.graph, down)], 1)
         return torch.relu(self.readout(states))
 
-    def head_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
-        """How much of its parent's head word each node gives, for pictures.
+    def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
+        """The share of each node in its parent's head word.
 
         Args:
             trees: See :func:`~graphsent.models.inputs.as_trees`.

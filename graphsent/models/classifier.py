@@ -155,6 +155,22 @@ class TreeClassifier(Model):
             rows = map_batches(trees, _sizes(trees), batch_size, self._root_states)
         return np.stack(rows) if rows else np.zeros((0, self.output.in_features), np.float32)
 
+    def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
+        """What the model weighs the edges of some trees by, for pictures.
+
+        Args:
+            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            batch_size: How many trees are computed at once.
+
+        Returns:
+            For each tree a number for each edge of ``model.shape_tree(tree)``, that is for each
+            node but the root, in node order. What it means is said by each model.
+
+        Raises:
+            ModelError: The model has no such weights, or something is no tree for it.
+        """
+        raise ModelError(f"the model {self.name!r} has no weights of edges")
+
     def _probabilities(self, trees: list[Any]) -> list[np.ndarray]:
         shaped = [self.shape_tree(tree) for tree in trees]
         batch = self._batch(shaped).to(self.output.weight.device)

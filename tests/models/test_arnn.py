@@ -97,7 +97,7 @@ def test_attention_weights_sum_to_one_over_the_children():
     trees = sentences("dependency", 9)
     for attention in ("static", "dynamic"):
         model = ARNNClassifier(VOCABULARY, 3, 4, 5, attention=attention)
-        for tree, weights in zip(trees, model.attention_weights(trees, 4), strict=True):
+        for tree, weights in zip(trees, model.edge_weights(trees, 4), strict=True):
             children = np.flatnonzero(tree.heads >= 0)
             assert weights.shape == children.shape
             totals = np.bincount(tree.heads[children], weights, minlength=tree.num_nodes)
@@ -111,13 +111,13 @@ def test_attention_weights_are_those_of_the_cell():
     _, expected = model.encoder.cell(
         graph, model.embedding(graph.ndata[TOKEN]), return_attention=True
     )
-    np.testing.assert_allclose(model.attention_weights([tree])[0], expected.detach(), rtol=1e-6)
+    np.testing.assert_allclose(model.edge_weights([tree])[0], expected.detach(), rtol=1e-6)
 
 
 def test_without_attention_there_are_no_weights():
     model = ARNNClassifier(VOCABULARY, 3, 4, 5, attention="none")
     with pytest.raises(ModelError, match="built with attention='none'"):
-        model.attention_weights(sentences("dependency", 1))
+        model.edge_weights(sentences("dependency", 1))
 
 
 def test_constituency_trees_are_read_too():

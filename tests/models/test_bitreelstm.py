@@ -126,7 +126,7 @@ def test_weights_start_within_the_bounds_of_glorot():
 def test_head_weights(directions):
     model = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES, directions=directions)
     trees = sentences("constituency", 6)
-    for tree, weights in zip(trees, model.head_weights(trees, batch_size=4), strict=True):
+    for tree, weights in zip(trees, model.edge_weights(trees, batch_size=4), strict=True):
         shaped = model.shape_tree(tree)
         assert weights.shape == (shaped.num_nodes - 1,)
         totals = np.bincount(shaped.parents[1:], weights, minlength=shaped.num_nodes)
@@ -136,7 +136,7 @@ def test_head_weights(directions):
 def test_without_heads_there_are_no_weights():
     model = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES, lexicalized=False)
     with pytest.raises(ModelError, match="not lexicalized"):
-        model.head_weights(["(a film)"])
+        model.edge_weights(["(a film)"])
 
 
 @pytest.mark.parametrize(

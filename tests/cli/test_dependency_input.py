@@ -1,0 +1,134 @@
+"""`graphsent predict` and `graphsent draw` on dependency trees, pairs and weights of edges."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+import torch
+
+from graphsent.cli import main
+from graphsent.models import ARNNClassifier, ARNNRelatedness, BiTreeLSTMClassifier
+from graphsent.trees import parse_conllu, write_conllu
+from graphsent.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["the", "film", "good", "is", "not"])
+CONLLU = """\
+# text = the film is good
+1\tthe\t_\tDET\t_\t_\t2\tdet\t_\t_
+2\tfilm\t_\tNOUN\t_\t_\t4\tnsubj\t_\t_
+3\tis\t_\tAUX\t_\t_\t4\tcop\t_\t_
+4\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_
+
+1\tnot\t_\tPART\t_\t_\t2\tadvmod\t_\t_
+2\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_
+
+"""
+SENTENCES = ["the film is good", "not good"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The trees, and the same trees the other way round."""
+    trees = parse_conllu(CONLLU)
+    write_conllu(tmp_path / "first.conllu", trees)
+    write_conllu(tmp_path / "second.conllu.gz", trees[::-1])
+    return [str(tmp_path / "first.conllu"), str(tmp_path / "second.conllu.gz")]
+
+
+def saved(directory, model_class, *sizes, **options) -> str:
+    torch.manual_seed(0)
+    model_class(VOCABULARY, 5, *sizes, **options).save_pretrained(directory)
+    return str(directory)
+
+
+@pytest.fixture
+def classifier(tmp_path):
+    return saved(tmp_path / "arnn", ARNNClassifier, 4, 5)
+
+
+@pytest.fixture
+def relatedness(tmp_path):
+    return saved(tmp_path / "sick", ARNNRelatedness, 4, 5, 6)
+
+
+def test_classes_of_dependency_trees(classifier, files, capsys, monkeypatch):
+    assert main(["predict", classifier, files[0]]) == 0
+    text = capsys.readouterr().out
+    assert [line.split("\t")[2] for line in text.splitlines()] == SENTENCES
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CONLLU.encode())))
+    assert main(["predict", classifier]) == 0
+    assert capsys.readouterr().out == text
+    assert main(["predict", classifier, files[0], "--format=trees"]) == 0
+    predicted = parse_conllu(capsys.readouterr().out)
+    assert main(["predict", classifier, files[0], "--format=jsonl"]) == 0
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for tree, original, content in zip(predicted, parse_conllu(CONLLU), objects, strict=True):
+        assert tree.words == original.words
+        assert tree.heads.tolist() == original.heads.tolist()
+        assert [int(label) for label in tree.labels] == [node["label"] for node in content["nodes"]]
+
+
+def test_scores_of_pairs(relatedness, files, capsys):
+    assert main(["predict", relatedness, *files]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[1:] for line in lines] == [SENTENCES, SENTENCES[::-1]]
+    assert all(1 <= float(line[0]) <= 5 for line in lines)
+    assert main(["predict", relatedness, *files, "--format=jsonl"]) == 0
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for line, content in zip(lines, objects, strict=True):
+        assert list(content.values())[1:] == line[1:]
+        assert content["score"] == pytest.approx(float(line[0]), abs=1e-3)
+
+
+def test_as_many_first_as_second_sentences(relatedness, files, tmp_path, capsys):
+    write_conllu(tmp_path / "one.conllu", parse_conllu(CONLLU)[:1])
+    assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 1
+    assert "2 trees" in (message := capsys.readouterr().err)
+    assert message.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        ("relatedness", ["first"], "scores pairs of sentences"),
+        ("relatedness", ["first", "second", "--format=trees"], "--format trees"),
+        ("classifier", ["first", "second"], "reads single sentences"),
+    ],
+)
+def test_files_that_do_not_suit_the_model(model, arguments, message, files, request, capsys):
+    places = dict(zip(("first", "second"), files, strict=True))
+    arguments = [places.get(argument, argument) for argument in arguments]
+    with pytest.raises(SystemExit, match="2"):
+        main(["predict", request.getfixturevalue(model), *arguments])
+    assert message in capsys.readouterr().err
+
+
+def test_drawing_attention(classifier, files, tmp_path):
+    plain, weighed = tmp_path / "plain.svg", tmp_path / "weighed.svg"
+    assert main(["draw", files[0], f"--model={classifier}", f"--out={plain}"]) == 0
+    assert main(["draw", files[0], f"--model={classifier}", "--weights", f"--out={weighed}"]) == 0
+    assert "1.00" not in plain.read_text()
+    # The only child of its parent has all of its attention.
+    assert "1.00" in weighed.read_text()
+
+
+def test_drawing_heads_of_a_tree_that_is_not_binary(tmp_path):
+    model = saved(tmp_path / "heads", BiTreeLSTMClassifier, 4, 5, 6)
+    out = tmp_path / "heads.svg"
+    arguments = ["draw", "--tree=((A the) (B film) (C good))", f"--model={model}", "--weights"]
+    assert main([*arguments, f"--out={out}"]) == 0
+    assert out.exists()
+
+
+def test_drawing_what_there_is_not(classifier, relatedness, files, tmp_path, capsys):
+    out = f"--out={tmp_path / 'tree.svg'}"
+    for arguments in (["--weights"], [f"--model={relatedness}"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["draw", files[0], out, *arguments])
+    assert "--weights needs --model" in capsys.readouterr().err
+    plain = saved(tmp_path / "none", ARNNClassifier, 4, 5, attention="none")
+    assert main(["draw", files[0], out, f"--model={plain}", "--weights"]) == 1
+    assert "attention='none'" in capsys.readouterr().err
+    assert not (tmp_path / "tree.svg").exists()
