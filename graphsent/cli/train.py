@@ -33,6 +33,7 @@ from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import TASKS, TREE_KINDS
 from graphsent.training import RunConfig, TrainingOptions, resume, train
+from graphsent.training.config import default_training
 from graphsent.training.setting import model_options
 
 __all__ = ["add_arguments", "run"]
@@ -75,13 +76,13 @@ def add_arguments(parser: Any) -> None:
     group = parser.add_argument_group(f"options of the model {chosen.model}")
     _add_parameters(group, model_class(chosen.model), model_options(chosen.model))
     group = parser.add_argument_group("training")
-    types = get_type_hints(TrainingOptions)
+    types, defaults = get_type_hints(TrainingOptions), default_training(chosen.model)
     for option in dataclasses.fields(TrainingOptions):
         choices = option.metadata["choices"]
         group.add_argument(
             flag(option.name),
             **({"choices": choices} if choices else {"type": types[option.name]}),
-            help=f"{option.metadata['help']} (default: {option.default})",
+            help=f"{option.metadata['help']} (default: {getattr(defaults, option.name)})",
         )
 
 

@@ -33,11 +33,16 @@ class Model(nn.Module, ABC):
         name: Short name, stored with a saved model.
         tree_kind: The kind of trees that the model was made for, ``"constituency"`` or
             ``"dependency"``: what a task gives it unless told otherwise.
+        examples: What it learns from and predicts, ``"trees"`` or ``"pairs"`` of trees.
+        training_defaults: The paper's settings where they differ from the defaults of
+            :class:`~graphsent.training.TrainingOptions`.
         vocab: The words it knows.
     """
 
     name: str
     tree_kind: str = "constituency"
+    examples: str = "trees"
+    training_defaults: Mapping[str, Any] = {}
     vocab: Vocabulary
     _arguments: dict[str, Any]
 

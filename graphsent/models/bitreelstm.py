@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
     """
 
     name = "bitreelstm"
+    training_defaults: Mapping[str, Any] = {"optimizer": "adam", "lr": 0.001, "weight_decay": 0.0}
 
     def __init__(
         self,

@@ -51,6 +51,7 @@ class RelatednessModel(Model):
     """
 
     tree_kind = "dependency"
+    examples = "pairs"
     label_names: tuple[str, ...]
 
     def __init__(

@@ -38,6 +38,7 @@ class RelatednessTask(Task):
     name = "sick"
     label_names = ("1", "2", "3", "4", "5")
     options: Mapping[str, Any] = {}
+    examples = "pairs"
     selection_metric = "pearson"
 
     def __init__(self) -> None:

@@ -45,6 +45,8 @@ class Task(ABC):
         label_names: Names of the classes by index.
         options: The arguments with which ``get_task(name, **options)`` gives this task again.
         corpora: Corpora that suit, the preferred one first.
+        examples: What it consists of, ``"trees"`` or ``"pairs"`` of trees; models say what they
+            learn from, see :class:`~graphsent.models.Model`.
         selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
     """
 
@@ -52,6 +54,7 @@ class Task(ABC):
     label_names: tuple[str, ...]
     options: Mapping[str, Any]
     corpora: tuple[Corpus, ...]
+    examples: str = "trees"
     selection_metric: str
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ import yaml
 
 from graphsent._files import atomic_path
 from graphsent.errors import DataError
-from graphsent.models import model_class
+from graphsent.models import MODELS, model_class
 from graphsent.tasks import SPLITS, Task, TaskData, get_task
 from graphsent.training.errors import TrainingError
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["RunConfig"]
+__all__ = ["RunConfig", "default_training"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RunConfig:
         tree_kind: ``"constituency"`` or ``"dependency"``; None for what the model was made for.
         parses_dir: Directory of trees that the corpus itself lacks, None for the default one.
         vectors: Files of pre-trained word vectors.
-        training: How it is trained.
+        training: How it is trained; by default with the settings of the model's paper.
     """
 
     task: str
@@ -45,7 +45,12 @@ class RunConfig:
     tree_kind: str | None = None
     parses_dir: str | None = None
     vectors: tuple[str, ...] = ()
-    training: TrainingOptions = field(default_factory=TrainingOptions)
+    training: TrainingOptions = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Fills in how the model is trained."""
+        if self.training is None:
+            object.__setattr__(self, "training", default_training(self.model))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for YAML and JSON."""
@@ -120,8 +125,13 @@ class RunConfig:
         if not isinstance(vectors, list | tuple):
             raise DataError(f"vectors: expected a list of files, got {vectors!r}")
         _check_names(values["training"], TrainingOptions, "training option")
-        training = TrainingOptions(**values["training"])
+        training = replace(default_training(values["model"]), **values["training"])
         return cls(**{**values, "vectors": tuple(vectors), "training": training})
+
+
+def default_training(model: str) -> TrainingOptions:
+    """The training options of a model where nothing else is said; plain ones of an unknown one."""
+    return TrainingOptions(**model_class(model).training_defaults if model in MODELS else {})
 
 
 def _check_names(values: Mapping[str, Any], cls: type, what: str) -> None:

@@ -16,7 +16,7 @@ import torch
 
 import graphsent
 from graphsent._dgl import dgl
-from graphsent.models import Model, model_class
+from graphsent.models import MODELS, Model, model_class
 from graphsent.tasks import (
     Task,
     TaskData,
@@ -24,6 +24,7 @@ from graphsent.tasks import (
     WordVectors,
     build_vocabulary,
     count_words,
+    get_task,
     resolve_data_dir,
 )
 from graphsent.training.config import RunConfig
@@ -64,8 +65,10 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     Raises:
         DataError: Task, corpus or vectors are not usable.
         ModelError: The model does not take a value.
-        TrainingError: The model has no such option, or no room for the vectors.
+        TrainingError: The model is not for this task, has no such option, or no room for the
+            vectors.
     """
+    _check_examples(config)
     _seed(config.training.seed)
     config = replace(
         config,
@@ -110,6 +113,17 @@ def count_parameters(model: Model) -> dict[str, int]:
     words = sum(table.weight.numel() for table in tables)
     total = sum(parameter.numel() for parameter in model.parameters())
     return {"parameters": total - words, "embedding_parameters": words}
+
+
+def _check_examples(config: RunConfig) -> None:
+    """Raises a TrainingError if the task's examples are not what the model learns from."""
+    expected = get_task(config.task, **config.task_options).examples
+    if model_class(config.model).examples != expected:
+        valid = [name for name in sorted(MODELS) if model_class(name).examples == expected]
+        raise TrainingError(
+            f"the task {config.task!r} is about {expected}, the model {config.model!r} about "
+            f"{model_class(config.model).examples}: expected one of {', '.join(valid)}"
+        )
 
 
 def _chosen(arguments: Any) -> dict[str, Any]:

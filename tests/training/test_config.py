@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphsent.errors import DataError
-from graphsent.training import RunConfig, TrainingOptions
+from graphsent.training import RunConfig, TrainingError, TrainingOptions, train
 
 
 def test_round_trip(tmp_path):
@@ -53,3 +55,23 @@ def test_errors_name_the_file_and_what_is_wrong(tmp_path, text, message):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"none\.yaml: cannot read the configuration: No such file"):
         RunConfig.load(tmp_path / "none.yaml")
+
+
+def test_training_is_that_of_the_models_paper_unless_it_is_chosen():
+    assert RunConfig("sst5", "treelstm").training == TrainingOptions()
+    paper = TrainingOptions(optimizer="adam", lr=0.001, weight_decay=0.0)
+    assert RunConfig("sst5", "bitreelstm").training == paper
+    chosen = {"task": "sst5", "model": "bitreelstm", "training": {"lr": 0.01}}
+    assert RunConfig.from_dict(chosen).training == replace(paper, lr=0.01)
+    plain = RunConfig("sst5", "bitreelstm", training=TrainingOptions())
+    assert plain.training == TrainingOptions()
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "valid"),
+    [("sick", "treelstm", "arnn-relatedness"), ("sst5", "arnn-relatedness", "bitreelstm")],
+)
+def test_a_model_of_pairs_for_a_task_of_pairs(task, model, valid, tmp_path):
+    with pytest.raises(TrainingError, match=f"expected one of .*{valid}"):
+        train(RunConfig(task, model), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
