@@ -38,12 +38,12 @@ from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
 from graphsent.graphs import constituency_batch
+from graphsent.propagation import prop_nodes_topo
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
 from graphsent.propagation.fused_slots import make_slots, run_slots
 from graphsent.propagation.levels import over_levels, run_levels
 from graphsent.propagation.schedule import Schedule, schedule_of
-from graphsent.propagation.traversal import prop_nodes_topo
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.trees import Tree, read_trees
 from graphsent.vocabulary import Vocabulary

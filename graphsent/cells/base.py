@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.validation import check_feat, check_graph, check_initial_state
-from graphsent.propagation import prop_nodes_topo, resolve_engine
+from graphsent.propagation import resolve_engine
+from graphsent.propagation.reference import prop_nodes_topo_of_dgl
 
 State = tuple[Tensor, ...]
 """The parts of a state, the output ``h`` first; all of shape (..., hidden_feats)."""
@@ -211,7 +212,7 @@ class TreeCell(nn.Module):
             _keep_only(graph.ndata, ())
             _keep_only(graph.edata, self.edge_names)
             graph.ndata.update(inputs)
-            prop_nodes_topo(
+            prop_nodes_topo_of_dgl(
                 graph, self.message_func, self.reduce_func, apply_node_func=self.apply_node_func
             )
             return tuple(graph.ndata[name] for name in self.state_names)

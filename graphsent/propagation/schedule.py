@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.errors import cycle_error
 
 
 class Bucket(NamedTuple):
@@ -178,10 +178,7 @@ def _levels(graph: dgl.DGLGraph, reverse: bool) -> np.ndarray:
     except dgl.DGLError as error:
         if "loop detected" not in str(error):
             raise
-        raise PropagationError(
-            f"expected an acyclic graph, got one with a cycle among its {num_nodes} "
-            "nodes: there is no topological order"
-        ) from error
+        raise cycle_error(num_nodes) from error
     level = np.empty(num_nodes, np.int64)
     sizes = [len(frontier) for frontier in frontiers]
     level[torch.cat(list(frontiers)).numpy()] = np.repeat(np.arange(len(sizes)), sizes)

@@ -92,8 +92,9 @@ class Column:
         return self.gradient
 
 
-def _token() -> Tensor:
-    return torch.empty(0)  # it carries nothing
+def _token(like: Tensor) -> Tensor:
+    # It carries nothing. By its device the backward pass knows the stream to run in.
+    return like.new_empty(0, dtype=torch.float32)
 
 
 class _Enter(Function):
@@ -102,7 +103,7 @@ class _Enter(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, column: Column, token: Tensor | None, values: Tensor) -> Tensor:
         ctx.column = column
-        return _token()
+        return _token(values)
 
     @staticmethod
     @first_order
@@ -119,7 +120,7 @@ class _Read(Function):
     ) -> tuple[Tensor, Tensor]:
         ctx.column, ctx.rows = column, rows
         ctx.set_materialize_grads(False)
-        return column.copy(rows), _token()
+        return column.copy(rows), _token(column.values)
 
     @staticmethod
     @first_order
@@ -128,7 +129,7 @@ class _Read(Function):
     ) -> tuple[Tensor | None, ...]:
         if gradient is not None:
             ctx.column.add_gradient(ctx.rows, gradient)
-        return None, None, _token() if token is None else token
+        return None, None, _token(ctx.column.values) if token is None else token
 
 
 class _Write(Function):
@@ -138,7 +139,7 @@ class _Write(Function):
     ) -> Tensor:
         ctx.column, ctx.rows = column, rows
         column.values[rows] = values
-        return _token()
+        return _token(column.values)
 
     @staticmethod
     @first_order

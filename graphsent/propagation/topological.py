@@ -1,29 +1,46 @@
-"""Propagation of node data in topological order."""
+"""Propagation of node data in topological order, for any message, reduce and apply function."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from graphsent._dgl import dgl
-from graphsent.propagation.errors import PropagationError
+import torch
+from torch import Tensor
 
-# DGL says this on the first level, whose nodes have no incoming edges by definition.
-_NO_EDGES = "The input graph for the user-defined edge function does not contain valid edges"
+from graphsent._dgl import dgl
+from graphsent.propagation.builtin_functions import check_fields, is_builtin
+from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.traversal import Traversal
+
+Function = Callable[..., Any]
 
 
 def prop_nodes_topo(
     graph: dgl.DGLGraph,
-    message_func: Callable[..., Any],
-    reduce_func: Callable[..., Any],
+    message_func: Function,
+    reduce_func: Function,
     reverse: bool = False,
-    apply_node_func: Callable[..., Any] | None = None,
-) -> None:
-    """Updates the node data of ``graph`` in place, every node after all of its predecessors.
+    apply_node_func: Function | None = None,
+    *,
+    ndata: Mapping[str, Tensor] | None = None,
+    edata: Mapping[str, Tensor] | None = None,
+) -> dict[str, Tensor] | None:
+    """Updates node data, that of every node after that of all its predecessors.
 
-    It takes the place of ``dgl.prop_nodes_topo``: same arguments, same results. On nodes without
-    incoming edges only ``apply_node_func`` runs.
+    It takes the place of ``dgl.prop_nodes_topo``: same arguments and results, built-in functions
+    and user-defined ones. On nodes without incoming edges only ``apply_node_func`` runs; a
+    built-in reduce function gives zeros there, too. Levels are found once a graph, values and
+    gradients are kept in place.
+
+    Data can also be given as arguments, and may then be on another device than the graph, such as a
+    GPU where DGL is built without CUDA; data of the graph itself are moved there when a function
+    asks for them. The host never waits for that device.
+
+    Three things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
+    (``nodes.data`` and ``edges.src`` are up to date); message functions with user-defined reduce
+    functions are not called for levels without edges; gradients have no gradients of their own.
 
     Args:
         graph: a homogeneous acyclic graph.
@@ -31,19 +48,63 @@ def prop_nodes_topo(
         reduce_func: DGL reduce function, built-in or user-defined.
         reverse: take the levels in the order of the reversed graph. Messages still follow the
             edges as they are, as in DGL; to send them the other way, reverse the graph.
-        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``.
+        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``. What
+            it does not return is not kept.
+        ndata: node data in place of ``graph.ndata``, which is then left as it is.
+        edata: edge data in place of ``graph.edata``.
+
+    Returns:
+        With ``ndata`` these and what was computed; None otherwise.
 
     Raises:
-        PropagationError: if the graph has a cycle.
+        PropagationError: if the graph is not homogeneous or has a cycle, if something is no
+            function, if data do not fit the graph or each other, or the functions' results do not
+            fit the data, or if a gradient is differentiated.
     """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _NO_EDGES)
-        try:
-            dgl.prop_nodes_topo(graph, message_func, reduce_func, reverse, apply_node_func)
-        except dgl.DGLError as error:
-            if "loop detected" not in str(error):
-                raise
+    if not graph.is_homogeneous:
+        raise PropagationError(
+            f"expected a homogeneous graph, got node types {graph.ntypes} "
+            f"and edge types {graph.etypes}"
+        )
+    _check_functions(message_func, reduce_func, apply_node_func)
+    before = dict(graph.ndata if ndata is None else ndata)
+    edge_data = dict(graph.edata if edata is None else edata)
+    _check_rows("node", before, graph.num_nodes())
+    _check_rows("edge", edge_data, graph.num_edges())
+    given = [data for data in (ndata, edata) if data is not None]
+    schedule = schedule_of(graph, reverse=reverse).to(_device(graph, given))
+    after = Traversal(graph, schedule, before, edge_data).run(
+        message_func, reduce_func, apply_node_func
+    )
+    if ndata is None:
+        graph.ndata.update(after)
+        return None
+    return {**before, **after}
+
+
+def _check_functions(message_func: Any, reduce_func: Any, apply_node_func: Any) -> None:
+    for name, function in (("message", message_func), ("reduce", reduce_func)):
+        if not (callable(function) or is_builtin(function)):
             raise PropagationError(
-                f"expected an acyclic graph, got one with a cycle among its {graph.num_nodes()} "
-                "nodes: there is no topological order"
-            ) from error
+                f"expected a {name} function, built-in or user-defined, got {function!r}"
+            )
+    if not (apply_node_func is None or callable(apply_node_func)):
+        raise PropagationError(f"expected a function to apply or None, got {apply_node_func!r}")
+    check_fields(message_func, reduce_func)
+
+
+def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
+    for name, values in data.items():
+        if len(values) != num_rows:
+            raise PropagationError(
+                f"expected {kind} data {name!r} of {num_rows} rows, got {len(values)}"
+            )
+
+
+def _device(graph: dgl.DGLGraph, given: Iterable[Mapping[str, Tensor]]) -> torch.device:
+    """Where to compute: the device of the data given."""
+    devices = {data[name].device for data in given for name in data}
+    if len(devices) > 1:
+        names = " and ".join(sorted(map(str, devices)))
+        raise PropagationError(f"expected all data on one device, got some on {names}")
+    return devices.pop() if devices else graph.device

@@ -1,4 +1,4 @@
-"""Propagation of node data in topological order, for any message, reduce and apply function."""
+"""One walk over the levels of a graph, for any message, reduce and apply function."""
 
 from __future__ import annotations
 
@@ -10,90 +10,15 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.propagation.batches import Edges, RowData
-from graphsent.propagation.builtin_functions import (
-    check_fields,
-    is_builtin,
-    messages_of,
-    reduced_by,
-)
+from graphsent.propagation.builtin_functions import is_builtin, messages_of, reduced_by
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.schedule import Bucket, Level, Schedule, schedule_of
+from graphsent.propagation.schedule import Bucket, Level, Schedule
 from graphsent.propagation.tape import Column, Tape
 
 Function = Callable[..., Any]
 
 
-def prop_nodes_topo(
-    graph: dgl.DGLGraph,
-    message_func: Function,
-    reduce_func: Function,
-    reverse: bool = False,
-    apply_node_func: Function | None = None,
-    *,
-    ndata: Mapping[str, Tensor] | None = None,
-    edata: Mapping[str, Tensor] | None = None,
-) -> dict[str, Tensor] | None:
-    """Updates node data, that of every node after that of all its predecessors.
-
-    It takes the place of ``dgl.prop_nodes_topo``: same arguments and results, built-in functions
-    and user-defined ones. On nodes without incoming edges only ``apply_node_func`` runs; a
-    built-in reduce function gives zeros there, too. Levels are found once a graph, values and
-    gradients are kept in place.
-
-    Node data can also be given as an argument, and may then be on another device than the graph,
-    such as a GPU where DGL is built without CUDA.
-
-    Three things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
-    (``nodes.data`` and ``edges.src`` are up to date); message functions with user-defined reduce
-    functions are not called for levels without edges; gradients have no gradients of their own.
-
-    Args:
-        graph: a homogeneous acyclic graph.
-        message_func: DGL message function, built-in or user-defined.
-        reduce_func: DGL reduce function, built-in or user-defined.
-        reverse: take the levels in the order of the reversed graph. Messages still follow the
-            edges as they are, as in DGL; to send them the other way, reverse the graph.
-        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``. What
-            it does not return is not kept.
-        ndata: node data in place of ``graph.ndata``, which is then left as it is.
-        edata: edge data in place of ``graph.edata``.
-
-    Returns:
-        With ``ndata`` these and what was computed; None otherwise.
-
-    Raises:
-        PropagationError: if the graph is not homogeneous or has a cycle, if data do not fit the
-            graph or the functions' results do not fit the data, or if a gradient is
-            differentiated.
-    """
-    if not graph.is_homogeneous:
-        raise PropagationError(
-            f"expected a homogeneous graph, got node types {graph.ntypes} "
-            f"and edge types {graph.etypes}"
-        )
-    check_fields(message_func, reduce_func)
-    functions = (message_func, reduce_func, apply_node_func)
-    before = dict(graph.ndata if ndata is None else ndata)
-    edge_data = dict(graph.edata if edata is None else edata)
-    _check_rows("node", before, graph.num_nodes())
-    _check_rows("edge", edge_data, graph.num_edges())
-    traversal = _Traversal(graph, schedule_of(graph, reverse=reverse), before, edge_data)
-    after = traversal.run(*functions)
-    if ndata is None:
-        graph.ndata.update(after)
-        return None
-    return {**before, **after}
-
-
-def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
-    for name, values in data.items():
-        if len(values) != num_rows:
-            raise PropagationError(
-                f"expected {kind} data {name!r} of {num_rows} rows, got {len(values)}"
-            )
-
-
-class _Traversal:
+class Traversal:
     """One propagation; rows of nodes are by position, rows of edges by place in the mailbox."""
 
     def __init__(
@@ -106,9 +31,7 @@ class _Traversal:
         self.graph = graph
         self.node_data = node_data
         self.edge_data = edge_data
-        first = next(iter({**edge_data, **node_data}.values()), None)
-        self.device = graph.device if first is None else first.device
-        self.schedule = schedule.to(self.device)
+        self.schedule = schedule
         self.with_gradients = torch.is_grad_enabled()
         self.tape = Tape()
         self.nodes: dict[str, Column] = {}
@@ -208,7 +131,7 @@ class _Traversal:
     def _column(self, values: Tensor, order: Tensor) -> Column:
         # A function may ask for data without gradients first, and with them later.
         with torch.set_grad_enabled(self.with_gradients):
-            return Column(self.tape, values.index_select(0, order))
+            return Column(self.tape, values.to(order.device).index_select(0, order))
 
     def _write(self, name: str, level: Level, values: Tensor) -> None:
         if len(values) != level.end - level.start:

@@ -12,8 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.propagation import PropagationError
-from graphsent.propagation.traversal import prop_nodes_topo
+from graphsent.propagation import PropagationError, prop_nodes_topo
 
 fn = dgl.function
 
