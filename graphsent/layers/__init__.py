@@ -1,7 +1,20 @@
-"""Ordinary tensor modules: encoders of sequences, the head that compares two sentences."""
+"""Ordinary tensor modules: convolution and pooling of sentences, sequence encoders, heads.
+
+Layers over sentences take ``x`` (batch, channels, time) and ``lengths`` (batch,) int64; one that
+changes the lengths returns ``(y, new_lengths)``. What stands beyond a sentence's length has no
+influence on any result, and is zero in results.
+"""
 
 from __future__ import annotations
 
+from graphsent.layers.activation import BiasActivation
+from graphsent.layers.attention_pooling import AttentionPooling
+from graphsent.layers.convolution import NarrowConv1d, WideConv1d
+from graphsent.layers.errors import LayerError
+from graphsent.layers.folding import Folding
+from graphsent.layers.kmax import DynamicKMaxPooling, KMaxPooling, dynamic_k
+from graphsent.layers.lengths import time_mask, zero_beyond
+from graphsent.layers.pooling import MaxPooling, MeanPooling, SumPooling
 from graphsent.layers.relatedness import (
     RelatednessHead,
     expected_score,
@@ -11,9 +24,23 @@ from graphsent.layers.relatedness import (
 from graphsent.layers.sequence import SequenceEncoder
 
 __all__ = [
+    "AttentionPooling",
+    "BiasActivation",
+    "DynamicKMaxPooling",
+    "Folding",
+    "KMaxPooling",
+    "LayerError",
+    "MaxPooling",
+    "MeanPooling",
+    "NarrowConv1d",
     "RelatednessHead",
     "SequenceEncoder",
+    "SumPooling",
+    "WideConv1d",
+    "dynamic_k",
     "expected_score",
     "relatedness_loss",
     "sparse_target",
+    "time_mask",
+    "zero_beyond",
 ]

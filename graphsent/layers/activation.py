@@ -1,0 +1,74 @@
+"""Bias and non-linearity of maps whose sentences have different lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from graphsent.layers.errors import LayerError
+from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "identity": lambda x: x,
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+}
+
+
+def check_activation(name: str) -> None:
+    """Raises a LayerError unless there is a non-linearity of this name."""
+    if name not in ACTIVATIONS:
+        raise LayerError(f"unknown activation {name!r}: expected one of {', '.join(ACTIVATIONS)}")
+
+
+class BiasActivation(nn.Module):
+    r"""Adds a bias to each channel and applies a non-linearity, within each sentence.
+
+    .. math::
+        y_{b,c,t} = f(x_{b,c,t} + b_c) \text{ for } t < \text{length}_b, \qquad 0 \text{ beyond}
+
+    In `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
+    (Kalchbrenner et al. 2014) this follows pooling, with one bias for each map and row that folding
+    has left. The mask comes last: :math:`f(0 + b_c)` is not zero.
+
+    Args:
+        num_channels: C.
+        activation: f: ``"tanh"``, ``"relu"``, ``"sigmoid"`` or ``"identity"``.
+
+    Raises:
+        LayerError: There is no such non-linearity, or no channel.
+
+    Shapes:
+        - x, y: (batch, C, time)
+        - lengths: (batch,) int64
+
+    Example:
+        >>> import torch
+        >>> layer = BiasActivation(2)
+        >>> layer(torch.zeros(1, 2, 3), torch.tensor([2])).shape
+        torch.Size([1, 2, 3])
+    """
+
+    def __init__(self, num_channels: int, activation: str = "tanh") -> None:
+        super().__init__()
+        check_sizes(num_channels=num_channels)
+        check_activation(activation)
+        self.activation = activation
+        self.bias = nn.Parameter(torch.empty(num_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the bias to zero."""
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Adds, applies, masks: (batch, C, time) -> (batch, C, time)."""
+        check_batch(x, lengths, len(self.bias))
+        return zero_beyond(ACTIVATIONS[self.activation](x + self.bias[:, None]), lengths)
+
+    def extra_repr(self) -> str:
+        """The size and the non-linearity."""
+        return f"{len(self.bias)}, activation={self.activation!r}"

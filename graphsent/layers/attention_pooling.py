@@ -1,0 +1,96 @@
+"""A sentence's steps averaged by how similar each is to a vector that guides."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from graphsent.layers.errors import LayerError
+from graphsent.layers.lengths import check_batch, time_mask, zero_beyond
+
+
+class AttentionPooling(nn.Module):
+    r"""A mean over the steps of a sentence, weighted by their similarity to a guide.
+
+    *Tree-LSTM Guided Attention Pooling of DCNN for Semantic Sentence Modeling* (Chen et al.),
+    equations 10 and 11:
+
+    .. math::
+        \alpha_t &= \frac{\exp(\cos(x_t, g) / \tau)}{\sum_{u} \exp(\cos(x_u, g) / \tau)} \\
+        y &= \sum_t \alpha_t x_t
+
+    over the steps of the sentence. In the paper g is the state of a Tree-LSTM at the root, and
+    :math:`\tau = 1`, with which no weight is more than :math:`e^2` times another. Gradient reaches
+    x and g through the weights too. A vector shorter than ``eps`` has similarity of about zero.
+    A sentence of length 0 gets zeros.
+
+    Args:
+        temperature: :math:`\tau`, above 0.
+        eps: least norm that is divided by.
+
+    Raises:
+        LayerError: The temperature or ``eps`` is not above 0.
+
+    Shapes:
+        - x: (batch, channels, time)
+        - lengths: (batch,) int64
+        - g: (batch, channels)
+        - y: (batch, channels)
+        - :math:`\alpha`: (batch, time), zeros beyond the lengths
+
+    Example:
+        >>> import torch
+        >>> x = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
+        >>> y, weights = AttentionPooling()(
+        ...     x, torch.tensor([2]), torch.ones(1, 2), return_weights=True
+        ... )
+        >>> y.tolist(), weights.tolist()
+        ([[0.5, 0.5]], [[0.5, 0.5]])
+    """
+
+    def __init__(self, temperature: float = 1.0, eps: float = 1e-8) -> None:
+        super().__init__()
+        for name, value in (("temperature", temperature), ("eps", eps)):
+            if not value > 0:
+                raise LayerError(f"expected {name} above 0, got {value}")
+        self.temperature = temperature
+        self.eps = eps
+
+    def forward(
+        self, x: Tensor, lengths: Tensor, guide: Tensor, *, return_weights: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Averages: (batch, channels, time) -> (batch, channels).
+
+        Args:
+            x: (batch, channels, time).
+            lengths: (batch,) int64.
+            guide: g of each sentence, (batch, channels).
+            return_weights: whether to return the weights too.
+
+        Returns:
+            y or ``(y, weights)``.
+        """
+        check_batch(x, lengths)
+        if guide.shape != x.shape[:2]:
+            raise LayerError(
+                f"expected guide of shape (batch, channels) = {tuple(x.shape[:2])}, "
+                f"got {tuple(guide.shape)}"
+            )
+        x = zero_beyond(x, lengths)
+        weights = self._weights(x, lengths, guide)
+        y = (x @ weights[:, :, None]).squeeze(2)
+        return (y, weights) if return_weights else y
+
+    def _weights(self, x: Tensor, lengths: Tensor, guide: Tensor) -> Tensor:
+        steps = functional.normalize(x, dim=1, eps=self.eps)
+        similarity = (functional.normalize(guide, dim=1, eps=self.eps)[:, None] @ steps).squeeze(1)
+        own = time_mask(lengths, x.shape[2])
+        # An empty sentence has no softmax: it gets one over zeros, and then the mask.
+        beyond = ~own & (lengths > 0)[:, None]
+        scores = (similarity / self.temperature).masked_fill(beyond, -torch.inf)
+        return torch.softmax(scores, 1).masked_fill(~own, 0)
+
+    def extra_repr(self) -> str:
+        """The temperature, where it is not the paper's."""
+        return "" if self.temperature == 1 else f"temperature={self.temperature}"

@@ -1,0 +1,7 @@
+"""The error of this room."""
+
+from graphsent.errors import GraphsentError
+
+
+class LayerError(GraphsentError, ValueError):
+    """A layer's options, or the tensors it is called with, do not fit together."""

@@ -1,0 +1,208 @@
+"""Pooling that keeps the k largest values of each channel in the order of the sentence."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from graphsent.layers.errors import LayerError
+from graphsent.layers.lengths import check_batch, check_lengths, check_sizes, time_mask
+
+Pooled = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]
+
+
+def dynamic_k(num_words: Tensor, k_top: int, layer: int, num_layers: int) -> Tensor:
+    r"""How many values a layer keeps of each sentence.
+
+    .. math::
+        k_l = \max\left(k_\mathrm{top}, \left\lceil \tfrac{L - l}{L} s \right\rceil\right)
+
+    (Kalchbrenner et al. 2014, section 3.4), in whole numbers, so that nothing is rounded.
+
+    Args:
+        num_words: s, (batch,) int64.
+        k_top: :math:`k_\mathrm{top}`, what the last layer keeps.
+        layer: l, counted from 1.
+        num_layers: L, the number of convolutional layers.
+
+    Returns:
+        (batch,) int64.
+
+    Example:
+        >>> import torch
+        >>> [dynamic_k(torch.tensor([18]), 3, layer, 3).item() for layer in (1, 2, 3)]
+        [12, 6, 3]
+    """
+    kept = ((num_layers - layer) * num_words + num_layers - 1) // num_layers
+    return kept.clamp(min=k_top)
+
+
+def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
+    """Where the ``k[b]`` largest values of each channel of sentence b stand, in order.
+
+    Of equal values the earlier are taken; a value that is not a number counts as the largest.
+
+    Args:
+        x: (batch, channels, time).
+        lengths: (batch,) int64.
+        k: (batch,) int64, from 0 to ``lengths`` each.
+        width: at most time, at least any of ``k``.
+
+    Returns:
+        (batch, channels, width) int64: rising positions in x, then time.
+    """
+    num_steps = x.shape[2]
+    beyond = ~time_mask(lengths, num_steps)[:, None]
+    values = x.detach().masked_fill(beyond, -torch.inf)
+    order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
+    unused = ~time_mask(k, width)[:, None]
+    return order.masked_fill(unused, num_steps).sort(dim=2).values
+
+
+def pool_largest(
+    x: Tensor, lengths: Tensor, k: Tensor, width: int, return_positions: bool
+) -> Pooled:
+    """The ``k[b]`` largest values of each channel of sentence b, or all of them if it has less.
+
+    Args:
+        x: (batch, channels, time).
+        lengths: (batch,) int64.
+        k: (batch,) int64.
+        width: time of the result, at least any of ``k``.
+        return_positions: whether positions are wanted.
+
+    Returns:
+        Values (batch, channels, width), new lengths, and positions, -1 beyond the new lengths.
+    """
+    x = functional.pad(x, (0, max(0, width - x.shape[2])))
+    new_lengths = torch.minimum(k, lengths)
+    positions = select_largest(x, lengths, new_lengths, width)
+    beyond = ~time_mask(new_lengths, width)[:, None]
+    values = x.gather(2, positions.masked_fill(beyond, 0)).masked_fill(beyond, 0)
+    if return_positions:
+        return values, new_lengths, positions.masked_fill(beyond, -1)
+    return values, new_lengths
+
+
+class KMaxPooling(nn.Module):
+    r"""Keeps the k largest values of each channel, in the order in which they stand.
+
+    `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
+    (Kalchbrenner et al. 2014), section 3.3. Of equal values the earlier are kept. A sentence of
+    less than k steps keeps all of them, so a sentence of length 0 stays empty. Gradient flows to
+    the kept values alone.
+
+    Args:
+        k: how many values to keep.
+
+    Raises:
+        LayerError: k is less than 1.
+
+    Shapes:
+        - x: (batch, channels, time)
+        - lengths, new lengths: (batch,) int64, new ones at most k
+        - y: (batch, channels, k), zeros beyond the new lengths
+
+    Example:
+        >>> import torch
+        >>> x = torch.tensor([[[4.0, 1.0, 7.0, 2.0, 7.0, 3.0]]])
+        >>> y, new_lengths, positions = KMaxPooling(3)(x, torch.tensor([6]), return_positions=True)
+        >>> y.tolist(), positions.tolist()
+        ([[[4.0, 7.0, 7.0]]], [[[0, 2, 4]]])
+    """
+
+    def __init__(self, k: int) -> None:
+        super().__init__()
+        check_sizes(k=k)
+        self.k = k
+
+    def forward(self, x: Tensor, lengths: Tensor, *, return_positions: bool = False) -> Pooled:
+        """Selects: (batch, channels, time) -> (batch, channels, k).
+
+        Args:
+            x: (batch, channels, time).
+            lengths: (batch,) int64.
+            return_positions: whether to return where each value stood in x too, (batch, channels,
+                k) int64, -1 beyond the new lengths.
+
+        Returns:
+            ``(y, new_lengths)`` or ``(y, new_lengths, positions)``.
+        """
+        check_batch(x, lengths)
+        k = torch.full_like(lengths, self.k)
+        return pool_largest(x, lengths, k, self.k, return_positions)
+
+    def extra_repr(self) -> str:
+        """How many are kept."""
+        return f"k={self.k}"
+
+
+class DynamicKMaxPooling(nn.Module):
+    r"""Keeps the k largest values of each channel in order, with k from the sentence's own length.
+
+    .. math::
+        k_l = \max\left(k_\mathrm{top}, \left\lceil \tfrac{L - l}{L} s \right\rceil\right)
+
+    `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
+    (Kalchbrenner et al. 2014), section 3.4; s is the number of words of the sentence, not the
+    length of the map that is pooled. Apart from k this is :class:`KMaxPooling`. In the last layer
+    k is :math:`k_\mathrm{top}` for every sentence.
+
+    Args:
+        k_top: :math:`k_\mathrm{top}`.
+        layer: l, counted from 1.
+        num_layers: L, the number of convolutional layers.
+
+    Raises:
+        LayerError: One of the numbers is less than 1, or there is no such layer.
+
+    Shapes:
+        - x: (batch, channels, time)
+        - lengths, new lengths: (batch,) int64
+        - num_words: s, (batch,) int64
+        - y: (batch, channels, largest k), zeros beyond the new lengths
+
+    Example:
+        >>> import torch
+        >>> pooling = DynamicKMaxPooling(4, layer=1, num_layers=2)
+        >>> lengths = torch.tensor([7, 9])
+        >>> y, new_lengths = pooling(torch.randn(2, 3, 9), lengths, lengths)
+        >>> y.shape, new_lengths.tolist()
+        (torch.Size([2, 3, 5]), [4, 5])
+    """
+
+    def __init__(self, k_top: int, layer: int, num_layers: int) -> None:
+        super().__init__()
+        check_sizes(k_top=k_top, layer=layer, num_layers=num_layers)
+        if layer > num_layers:
+            raise LayerError(f"expected layer of at most num_layers = {num_layers}, got {layer}")
+        self.k_top = k_top
+        self.layer = layer
+        self.num_layers = num_layers
+
+    def forward(
+        self, x: Tensor, lengths: Tensor, num_words: Tensor, *, return_positions: bool = False
+    ) -> Pooled:
+        """Selects: (batch, channels, time) -> (batch, channels, largest k).
+
+        Args:
+            x: (batch, channels, time).
+            lengths: steps of each sentence in x, (batch,) int64.
+            num_words: words of each sentence, (batch,) int64.
+            return_positions: whether to return where each value stood in x too, (batch, channels,
+                largest k) int64, -1 beyond the new lengths.
+
+        Returns:
+            ``(y, new_lengths)`` or ``(y, new_lengths, positions)``.
+        """
+        check_batch(x, lengths)
+        check_lengths("num_words", num_words, len(x))
+        k = dynamic_k(num_words, self.k_top, self.layer, self.num_layers)
+        last = self.layer == self.num_layers or not len(k)
+        width = self.k_top if last else int(k.max())
+        return pool_largest(x, lengths, k, width, return_positions)
+
+    def extra_repr(self) -> str:
+        """The numbers that k depends on."""
+        return f"k_top={self.k_top}, layer={self.layer}, num_layers={self.num_layers}"

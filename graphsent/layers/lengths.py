@@ -1,0 +1,85 @@
+"""What layers over batches of sentences of different lengths share: masks, and checks."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from graphsent.layers.errors import LayerError
+
+
+def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
+    """Which steps of each sentence are its own.
+
+    Args:
+        lengths: (batch,) int64.
+        num_steps: how many steps there are.
+
+    Returns:
+        (batch, num_steps) bool, true at step t of sentence b where ``t < lengths[b]``.
+
+    Example:
+        >>> import torch
+        >>> time_mask(torch.tensor([2, 0]), 3).int().tolist()
+        [[1, 1, 0], [0, 0, 0]]
+    """
+    return torch.arange(num_steps, device=lengths.device) < lengths[:, None]
+
+
+def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
+    """``x`` with zeros at the steps beyond each sentence's length, whatever stands there.
+
+    Args:
+        x: (batch, channels, time).
+        lengths: (batch,) int64.
+
+    Returns:
+        (batch, channels, time). No gradient flows to what was replaced, and a value that is not a
+        number does not come through.
+
+    Example:
+        >>> import torch
+        >>> zero_beyond(torch.ones(2, 1, 3), torch.tensor([1, 3])).squeeze(1).tolist()
+        [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+    """
+    return x.masked_fill(~time_mask(lengths, x.shape[2])[:, None], 0)
+
+
+def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> None:
+    """Raises a LayerError unless ``x`` and ``lengths`` are a batch.
+
+    The values of ``lengths`` are looked at on the CPU alone: on a GPU that would stall.
+
+    Args:
+        x: what should be (batch, channels, time), floating point.
+        lengths: what should be (batch,) int64, from 0 to time.
+        num_channels: how many channels there should be; any number by default.
+    """
+    channels = "channels" if num_channels is None else f"{num_channels} channels"
+    if x.dim() != 3 or num_channels not in (None, x.shape[1]):
+        raise LayerError(f"expected x of shape (batch, {channels}, time), got {tuple(x.shape)}")
+    if not x.is_floating_point():
+        raise LayerError(f"expected x to be floating point, got {x.dtype}")
+    check_lengths("lengths", lengths, len(x), x.shape[2])
+
+
+def check_lengths(name: str, lengths: Tensor, size: int, longest: int | None = None) -> None:
+    """Raises a LayerError unless these are lengths of ``size`` sentences, 0 to ``longest``."""
+    if lengths.dtype != torch.int64 or lengths.shape != (size,):
+        raise LayerError(
+            f"expected {name} of shape (batch,) = ({size},), int64, "
+            f"got {tuple(lengths.shape)}, {lengths.dtype}"
+        )
+    if not lengths.is_cpu or not size:
+        return
+    low, high = (int(value) for value in torch.aminmax(lengths))
+    if low < 0 or (longest is not None and high > longest):
+        limit = "" if longest is None else f" and at most time = {longest}"
+        raise LayerError(f"expected {name} of at least 0{limit}, got {low} to {high}")
+
+
+def check_sizes(**sizes: int) -> None:
+    """Raises a LayerError unless every size is at least 1."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise LayerError(f"expected {name} of at least 1, got {size}")
