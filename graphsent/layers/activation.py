@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
 
+# All of them keep zero, so that what is masked before stays so after.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "identity": lambda x: x,
     "relu": torch.relu,
-    "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
 }
 
@@ -32,11 +32,12 @@ class BiasActivation(nn.Module):
 
     In `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
     (Kalchbrenner et al. 2014) this follows pooling, with one bias for each map and row that folding
-    has left. The mask comes last: :math:`f(0 + b_c)` is not zero.
+    has left. The bias does not reach what is beyond the sentence, where :math:`f(0 + b_c)` would not
+    be zero.
 
     Args:
         num_channels: C.
-        activation: f: ``"tanh"``, ``"relu"``, ``"sigmoid"`` or ``"identity"``.
+        activation: f: ``"tanh"``, ``"relu"`` or ``"identity"``.
 
     Raises:
         LayerError: There is no such non-linearity, or no channel.
@@ -65,9 +66,9 @@ class BiasActivation(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Adds, applies, masks: (batch, C, time) -> (batch, C, time)."""
+        """Adds, masks, applies: (batch, C, time) -> (batch, C, time)."""
         check_batch(x, lengths, len(self.bias))
-        return zero_beyond(ACTIVATIONS[self.activation](x + self.bias[:, None]), lengths)
+        return ACTIVATIONS[self.activation](zero_beyond(x + self.bias[:, None], lengths))
 
     def extra_repr(self) -> str:
         """The size and the non-linearity."""

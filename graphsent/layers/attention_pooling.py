@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_batch, time_mask, zero_beyond
@@ -22,12 +21,13 @@ class AttentionPooling(nn.Module):
 
     over the steps of the sentence. In the paper g is the state of a Tree-LSTM at the root, and
     :math:`\tau = 1`, with which no weight is more than :math:`e^2` times another. Gradient reaches
-    x and g through the weights too. A vector shorter than ``eps`` has similarity of about zero.
-    A sentence of length 0 gets zeros.
+    x and g through the weights too. A vector whose norm is at most ``eps`` has similarity 0, and no
+    gradient through the weights. A sentence of length 0 gets zeros. Half-precision similarities are
+    computed in float32.
 
     Args:
         temperature: :math:`\tau`, above 0.
-        eps: least norm that is divided by.
+        eps: largest norm that counts as zero.
 
     Raises:
         LayerError: The temperature or ``eps`` is not above 0.
@@ -83,13 +83,20 @@ class AttentionPooling(nn.Module):
         return (y, weights) if return_weights else y
 
     def _weights(self, x: Tensor, lengths: Tensor, guide: Tensor) -> Tensor:
-        steps = functional.normalize(x, dim=1, eps=self.eps)
-        similarity = (functional.normalize(guide, dim=1, eps=self.eps)[:, None] @ steps).squeeze(1)
+        steps, guide = self._directions(x), self._directions(guide)
+        similarity = (guide[:, None] @ steps).squeeze(1)
         own = time_mask(lengths, x.shape[2])
         # An empty sentence has no softmax: it gets one over zeros, and then the mask.
         beyond = ~own & (lengths > 0)[:, None]
         scores = (similarity / self.temperature).masked_fill(beyond, -torch.inf)
-        return torch.softmax(scores, 1).masked_fill(~own, 0)
+        return torch.softmax(scores, 1).masked_fill(~own, 0).to(x.dtype)
+
+    def _directions(self, vectors: Tensor) -> Tensor:
+        """The vectors (batch, channels, ...) at length one, or zero where there is nothing."""
+        wide = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
+        norm = torch.linalg.vector_norm(wide, dim=1, keepdim=True)
+        none = norm <= self.eps
+        return (wide / norm.masked_fill(none, 1)).masked_fill(none, 0)
 
     def extra_repr(self) -> str:
         """The temperature, where it is not the paper's."""

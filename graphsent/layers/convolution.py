@@ -64,7 +64,7 @@ class _Conv1d(nn.Module):
     def _finish(self, y: Tensor, new_lengths: Tensor) -> tuple[Tensor, Tensor]:
         if self.bias is not None:
             y = y + self.bias[:, None]
-        return zero_beyond(ACTIVATIONS[self.activation](y), new_lengths), new_lengths
+        return ACTIVATIONS[self.activation](zero_beyond(y, new_lengths)), new_lengths
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
@@ -114,7 +114,7 @@ class WideConv1d(_Conv1d):
         fold: whether rows 2i - 1 and 2i are added up before the bias
             (:class:`~graphsent.layers.Folding`); y has half of ``out_channels`` then.
         bias: whether there is a bias.
-        activation: f: ``"identity"``, ``"tanh"``, ``"relu"`` or ``"sigmoid"``.
+        activation: f: ``"identity"``, ``"tanh"`` or ``"relu"``.
         method: how sums are made: ``"direct"``, ``"fft"`` (by Fourier transforms, the same numbers
             but for rounding), or ``"auto"``, the one that takes less time.
 
