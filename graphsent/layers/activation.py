@@ -32,8 +32,7 @@ class BiasActivation(nn.Module):
 
     In `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
     (Kalchbrenner et al. 2014) this follows pooling, with one bias for each map and row that folding
-    has left. The bias does not reach what is beyond the sentence, where :math:`f(0 + b_c)` would not
-    be zero.
+    has left. The bias ends with the sentence: beyond it :math:`f(0 + b_c)` would not be zero.
 
     Args:
         num_channels: C.
