@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_batch, check_lengths, check_sizes, time_mask
+from graphsent.layers.selection import select_largest
 
 Pooled = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]
 
@@ -36,28 +37,6 @@ def dynamic_k(num_words: Tensor, k_top: int, layer: int, num_layers: int) -> Ten
     """
     kept = ((num_layers - layer) * num_words + num_layers - 1) // num_layers
     return kept.clamp(min=k_top)
-
-
-def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
-    """Where the ``k[b]`` largest values of each channel of sentence b stand, in order.
-
-    Of equal values the earlier are taken; a value that is not a number counts as the largest.
-
-    Args:
-        x: (batch, channels, time).
-        lengths: (batch,) int64.
-        k: (batch,) int64, from 0 to ``lengths`` each.
-        width: at most time, at least any of ``k``.
-
-    Returns:
-        (batch, channels, width) int64: rising positions in x, then time.
-    """
-    num_steps = x.shape[2]
-    beyond = ~time_mask(lengths, num_steps)[:, None]
-    values = x.detach().masked_fill(beyond, -torch.inf)
-    order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
-    unused = ~time_mask(k, width)[:, None]
-    return order.masked_fill(unused, num_steps).sort(dim=2).values
 
 
 def pool_largest(

@@ -1,0 +1,68 @@
+"""Where the k largest values of each row stand, for many rows and different k at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphsent.layers.lengths import time_mask
+
+
+def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
+    """Where the ``k[b]`` largest values of each channel of sentence b stand, in order.
+
+    Of equal values the earlier are taken; a value that is not a number counts as the largest.
+
+    Args:
+        x: (batch, channels, time).
+        lengths: (batch,) int64.
+        k: (batch,) int64, from 0 to ``lengths`` each.
+        width: at most time, at least any of ``k``.
+
+    Returns:
+        (batch, channels, width) int64: rising positions in x, then time.
+    """
+    beyond = ~time_mask(lengths, x.shape[2])[:, None]
+    values = x.detach().masked_fill(beyond, -torch.inf)
+    if not values.is_cpu:
+        return by_sorting(values, k, width)
+    return by_threshold(values, k, width)
+
+
+def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
+    """``select_largest`` with torch's stable sort."""
+    order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
+    unused = ~time_mask(k, width)[:, None]
+    return order.masked_fill(unused, values.shape[2]).sort(dim=2).values
+
+
+def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
+    """``select_largest`` with numpy's sort, about three times as fast on the CPU.
+
+    Numpy sorts short rows ten times as fast as torch, but neither stably nor with positions. So the
+    values are compared with the k-th largest, and rows where that does not give k go to torch.
+    """
+    num_steps = values.shape[2]
+    wide = values.to(torch.promote_types(values.dtype, torch.float32))  # numpy has no bfloat16
+    array, wanted = wide.numpy(), k.numpy()[:, None, None]
+    rising = np.sort(array, axis=2)
+    place = np.broadcast_to(num_steps - np.maximum(wanted, 1), (*array.shape[:2], 1))
+    kept = (array >= np.take_along_axis(rising, place, 2)) & (wanted > 0)
+    flat = np.flatnonzero(kept)
+    not_numbers = np.isnan(rising[:, :, -1])
+    if len(flat) != wanted.sum() * array.shape[1] or not_numbers.any():
+        unclear = not_numbers | (np.count_nonzero(kept, axis=2) != wanted[:, :, 0])
+        kept[unclear] = _kept_by_sorting(wide, k, torch.from_numpy(unclear))
+        flat = np.flatnonzero(kept)
+    positions = np.full((*array.shape[:2], width), num_steps)
+    positions[np.broadcast_to(np.arange(width) < wanted, positions.shape)] = flat % num_steps
+    return torch.from_numpy(positions)
+
+
+def _kept_by_sorting(values: Tensor, k: Tensor, rows: Tensor) -> np.ndarray:
+    """Whether each value of some rows is kept: (num_rows, time) bool."""
+    chosen = values[rows]
+    order = chosen.sort(dim=1, descending=True, stable=True).indices
+    first = time_mask(k[rows.nonzero()[:, 0]], values.shape[2])
+    return torch.zeros_like(first).scatter(1, order, first).numpy()
