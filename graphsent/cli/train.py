@@ -31,7 +31,7 @@ from typing import Any, get_type_hints
 from graphsent.cli.formatting import figures
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
-from graphsent.tasks import TASKS, TREE_KINDS
+from graphsent.tasks import INPUT_KINDS, TASKS
 from graphsent.training import RunConfig, TrainingOptions, resume, train
 from graphsent.training.config import default_training
 from graphsent.training.setting import model_options
@@ -51,7 +51,7 @@ def add_arguments(parser: Any) -> None:
     add("--task", type=str, help=f"What to learn: {', '.join(sorted(TASKS))}.")
     add("--model", type=str, help=f"{', '.join(sorted(MODELS))} (default: {_MODEL}).")
     add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
-    add("--tree-kind", choices=TREE_KINDS, help="Default: what the model was made for.")
+    add("--tree-kind", choices=INPUT_KINDS, help="Default: what the model was made for.")
     add(
         "--parses-dir",
         type=str,

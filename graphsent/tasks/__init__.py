@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS, Corpus, CorpusSource
+from graphsent.tasks.corpus import INPUT_KINDS, SPLITS, TREE_KINDS, Corpus, CorpusSource
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.parses import label_by_span, resolve_parses_dir
 from graphsent.tasks.registry import TASKS, get_task
@@ -17,6 +17,7 @@ from graphsent.vocabulary import Vocabulary
 _METRICS = ("PhraseAccuracy", "RootAccuracy", "tree_metrics")
 
 __all__ = [
+    "INPUT_KINDS",
     "SPLITS",
     "TASKS",
     "TREE_KINDS",

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.errors import DataError
+from graphsent.tasks.archives import is_file, read_bytes
 
-__all__ = ["SPLITS", "TREE_KINDS", "Corpus", "CorpusSource", "find_corpus"]
+__all__ = ["INPUT_KINDS", "SPLITS", "TREE_KINDS", "WORDS", "Corpus", "CorpusSource", "find_corpus"]
 
 SPLITS = ("train", "dev", "test")
 TREE_KINDS = ("constituency", "dependency")
+# What needs no parses: plain sentences, or a treebank's own trees.
+WORDS = "words"
+INPUT_KINDS = (*TREE_KINDS, WORDS)
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,15 @@ class Corpus:
     Attributes:
         name: Short name, also stored with results.
         title: Name for people.
-        files: Split -> file, relative to the data directory.
+        files: Split -> file, relative to the data directory; it may be inside of a zip archive, as
+            ``corpora/qc.zip/qc/train.txt``.
         published_counts: Split -> number of examples after the task's own selection, where the
             literature states it. It guards against results from a file that was cut or altered.
         parses: Kind of trees -> split -> files with the trees of that kind, relative to the
-            directory of parses: one for each sentence of an example. Trees of a kind that is not
-            here are in ``files`` themselves.
+            directory of parses: one for each sentence of an example.
+        own_kinds: What the files themselves hold, of ``INPUT_KINDS``.
+        held_out: Share of the training examples that are the dev split, for a corpus without one;
+            0 for others.
     """
 
     name: str
@@ -36,6 +43,13 @@ class Corpus:
     files: Mapping[str, str]
     published_counts: Mapping[str, int] = field(default_factory=dict)
     parses: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    own_kinds: tuple[str, ...] = ("constituency", WORDS)
+    held_out: float = 0.0
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of ``INPUT_KINDS``, what can be read of it."""
+        return [kind for kind in INPUT_KINDS if kind in self.parses or kind in self.own_kinds]
 
 
 @dataclass(frozen=True)
@@ -46,7 +60,7 @@ class CorpusSource:
         corpus: Which one.
         files: Split -> path, for all splits of the corpus.
         counts: Split -> number of examples, for the splits that were read.
-        tree_kind: The kind of trees that were read.
+        tree_kind: The kind of trees that were read, or ``"words"``.
         parses: Split -> the files that they are from, where these are not the corpus's own.
     """
 
@@ -60,21 +74,26 @@ class CorpusSource:
         """The same corpus with the files of its trees of one kind.
 
         Args:
-            tree_kind: One of ``TREE_KINDS``.
+            tree_kind: One of ``INPUT_KINDS``.
             find_directory: Gives the directory of parses; called if they are needed.
 
         Raises:
-            DataError: There is no such kind, or a file is missing.
+            DataError: There is no such kind, the corpus has no trees of it, or a file is missing.
         """
-        if tree_kind not in TREE_KINDS:
-            valid = " or ".join(TREE_KINDS)
+        if tree_kind not in INPUT_KINDS:
+            valid = " or ".join(INPUT_KINDS)
             raise DataError(f"unknown kind of trees {tree_kind!r}: expected {valid}")
+        if tree_kind not in self.corpus.kinds:
+            raise DataError(
+                f"{self.corpus.title} cannot be read as {tree_kind}: it has "
+                f"{' and '.join(self.corpus.kinds)}"
+            )
         parses: dict[str, tuple[Path, ...]] = {}
         if tree_kind in self.corpus.parses:
             directory = find_directory()
             for split, names in self.corpus.parses[tree_kind].items():
                 parses[split] = tuple(directory / name for name in names)
-        missing = [path for paths in parses.values() for path in paths if not path.is_file()]
+        missing = [path for paths in parses.values() for path in paths if not is_file(path)]
         if missing:
             raise DataError(
                 f"no {tree_kind} trees of {self.corpus.title}: {missing[0]} is not there"
@@ -101,16 +120,21 @@ class CorpusSource:
             }
             for split, count in self.counts.items()
         }
-        return {
+        described = {
             "name": self.corpus.name,
             "title": self.corpus.title,
             "tree_kind": self.tree_kind,
             "splits": splits,
         }
+        if self.corpus.held_out:
+            described["dev_held_out_of_train"] = self.corpus.held_out
+        return described
 
     def _count(self, split: str) -> str:
         count = self.counts[split]
         published = self.corpus.published_counts.get(split, count)
+        if split == "dev" and self.corpus.held_out:
+            return f"{count:,}, held out of train"
         return f"{count:,}" if count == published else f"{count:,}, published: {published:,}"
 
 
@@ -123,12 +147,14 @@ def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:
     missing: list[str] = []
     for corpus in candidates:
         files = {split: data_dir / name for split, name in corpus.files.items()}
-        absent = [corpus.files[split] for split, path in files.items() if not path.is_file()]
+        absent = [corpus.files[split] for split, path in files.items() if not is_file(path)]
         if not absent:
+            if corpus.held_out:
+                files = {"train": files["train"], "dev": files["train"], "test": files["test"]}
             return CorpusSource(corpus, files)
         missing.append(f"{corpus.title}: no {', '.join(absent)}")
     raise DataError(f"no corpus for this task in {data_dir}: {'; '.join(missing)}")
 
 
 def _describe(path: Path) -> dict[str, str]:
-    return {"path": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    return {"path": str(path), "sha256": hashlib.sha256(read_bytes(path)).hexdigest()}

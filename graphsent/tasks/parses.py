@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphsent.errors import DataError
-from graphsent.trees import DependencyTree, Tree, read_conllu, read_labelled_trees
+from graphsent.trees import DependencyTree, Tree, read_conllu, read_labelled_trees, unescape
 
-__all__ = ["align", "label_by_span", "read_parses", "resolve_parses_dir"]
+__all__ = [
+    "align",
+    "label_by_span",
+    "parses_of_texts",
+    "read_parses",
+    "resolve_parses_dir",
+    "with_root_label",
+]
 
 _VARIABLE = "GRAPHSENT_PARSES"
 _FOLDER = "parses"
@@ -94,6 +101,31 @@ def align(trees: Sequence[Tree], path: Path, parses_path: Path) -> Iterator[tupl
         yield tree, parse
 
 
+def parses_of_texts(
+    texts: Sequence[str], path: Path, parses_path: Path
+) -> list[DependencyTree] | list[Tree]:
+    """The parses of sentences that are known as text; the parser may have tokenised otherwise.
+
+    Args:
+        texts: The sentences of the file ``path``, tokenised or not.
+        path: Named in errors.
+        parses_path: A file of parses, in the same order.
+
+    Raises:
+        DataError: There is not one parse for each, or one has other letters or digits.
+        TreeError: A parse is broken.
+    """
+    parses = read_parses(parses_path)
+    check_counts(len(texts), path, len(parses), parses_path)
+    for number, (text, parse) in enumerate(zip(texts, parses, strict=True), start=1):
+        if _letters(text) != _letters("".join(map(unescape, parse.words))):
+            raise DataError(
+                f"{parses_path}: sentence {number} is {' '.join(parse.words)!r}, but the one in "
+                f"{path} is {text!r}"
+            )
+    return parses
+
+
 def check_counts(num_examples: int, path: Path, num_parses: int, parses_path: Path) -> None:
     """Raises a DataError unless there is one parse for each example."""
     if num_examples != num_parses:
@@ -118,13 +150,32 @@ def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:
     for span, label in zip(tree.spans.tolist(), tree.labels, strict=True):
         labels.setdefault(tuple(span), label)  # of a unary chain the topmost
     found = [labels.get(tuple(span), "") for span in parse.spans.tolist()]
+    return _relabelled(parse, tree.words, found)
+
+
+def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree | Tree:
+    """A parse whose root has the label of the sentence; other nodes keep theirs."""
+    if isinstance(parse, Tree):
+        return Tree((label, *parse.labels[1:]), parse.tokens, parse.parents)
+    labels = [label if head < 0 else "" for head in parse.heads.tolist()]
+    return _relabelled(parse, parse.words, labels)
+
+
+def _relabelled(
+    parse: DependencyTree, words: Sequence[str], labels: Sequence[str]
+) -> DependencyTree:
     return DependencyTree(
-        tree.words,
+        words,
         parse.heads,
-        labels=found,
+        labels=labels,
         relations=parse.relations,
         upos=parse.upos,
         xpos=parse.xpos,
         lemmas=parse.lemmas,
         metadata=parse.metadata,
     )
+
+
+def _letters(text: str) -> str:
+    """Letters and digits: what a tokenizer leaves as it is."""
+    return "".join(filter(str.isalnum, text))

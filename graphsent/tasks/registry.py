@@ -16,6 +16,8 @@ TASKS = {
     "sick": "graphsent.tasks.sick:sick",
     "sst2": "graphsent.tasks.sst:sst2",
     "sst5": "graphsent.tasks.sst:sst5",
+    "trec": "graphsent.tasks.trec:trec",
+    "twitter": "graphsent.tasks.twitter:twitter",
 }
 
 

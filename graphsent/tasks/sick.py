@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.corpus import SPLITS, Corpus
-from graphsent.tasks.parses import check_counts, read_parses
+from graphsent.tasks.parses import parses_of_texts
 from graphsent.tasks.task import Task
-from graphsent.trees import unescape
 from graphsent.trees.text_files import read_text
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class RelatednessTask(Task):
         """
         rows = _read_rows(path)
         first, second = (
-            _parses_of([row[column] for row in rows], path, parses_path)
+            parses_of_texts([row[column] for row in rows], path, parses_path)
             for column, parses_path in zip(_COLUMNS[:2], parses, strict=True)
         )
         scores = [row[_COLUMNS[2]] for row in rows]
@@ -94,7 +93,7 @@ def _corpus(
         for kind, suffix in _SUFFIXES.items()
     }
     paths = {split: f"{name}/{file}" for split, file in files.items()}
-    return Corpus(name, title, paths, counts, parses)
+    return Corpus(name, title, paths, counts, parses, own_kinds=())
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
@@ -123,20 +122,3 @@ def _score(text: str, where: str) -> float:
     if not _LOWEST <= score <= _HIGHEST:
         raise DataError(f"{where}: expected a score from {_LOWEST} to {_HIGHEST}, got {text}")
     return score
-
-
-def _parses_of(sentences: Sequence[str], path: Path, parses_path: Path) -> list[Any]:
-    parses = read_parses(parses_path)
-    check_counts(len(sentences), path, len(parses), parses_path)
-    for number, (sentence, parse) in enumerate(zip(sentences, parses, strict=True), start=1):
-        if _letters(sentence) != _letters("".join(map(unescape, parse.words))):
-            raise DataError(
-                f"{parses_path}: sentence {number} is {' '.join(parse.words)!r}, but the one in "
-                f"{path} is {sentence!r}"
-            )
-    return parses
-
-
-def _letters(text: str) -> str:
-    """Letters and digits: what a tokenizer leaves as it is."""
-    return "".join(filter(str.isalnum, text))

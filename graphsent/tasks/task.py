@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, Corpus, CorpusSource, find_corpus
 from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.tasks.held_out import held_out
 from graphsent.tasks.parses import resolve_parses_dir
+from graphsent.trees import unescape
 
 if TYPE_CHECKING:
     from torchmetrics import MetricCollection
@@ -25,8 +28,8 @@ class TaskData:
     """The examples of a task.
 
     Attributes:
-        splits: Split -> its examples, in the order of the file: trees, whose labels are decimal
-            class indices, "" where a node has none; or pairs of trees with a score.
+        splits: Split -> its examples, in the order of the file: trees or sentences, whose labels
+            are decimal class indices, "" where a node has none; or pairs of trees with a score.
         source: The corpus they come from.
     """
 
@@ -45,9 +48,12 @@ class Task(ABC):
         label_names: Names of the classes by index.
         options: The arguments with which ``get_task(name, **options)`` gives this task again.
         corpora: Corpora that suit, the preferred one first.
-        examples: What it consists of, ``"trees"`` or ``"pairs"`` of trees; models say what they
-            learn from, see :class:`~graphsent.models.Model`.
+        examples: What it consists of, ``"trees"`` (or sentences, where there are none) or
+            ``"pairs"`` of trees; models say what they learn from, see
+            :class:`~graphsent.models.Model`.
         selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
+        split_seed: Chooses the dev split of a corpus that has none, see
+            :func:`~graphsent.tasks.held_out.held_out`.
     """
 
     name: str
@@ -56,6 +62,7 @@ class Task(ABC):
     corpora: tuple[Corpus, ...]
     examples: str = "trees"
     selection_metric: str
+    split_seed: int = 0
 
     @abstractmethod
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
@@ -64,7 +71,7 @@ class Task(ABC):
         Args:
             path: The file.
             parses: Files with the trees of its sentences, in the same order: one for each sentence
-                of an example. Without them the trees are in the file itself.
+                of an example. Without them examples are what the file itself holds.
 
         Raises:
             DataError: A file is not in the task's format, or they do not fit together.
@@ -87,7 +94,8 @@ class Task(ABC):
         Args:
             data_dir: See :func:`~graphsent.tasks.data_dir.resolve_data_dir`.
             splits: Which of ``train``, ``dev`` and ``test``.
-            tree_kind: ``"constituency"`` or ``"dependency"``; models say what they were made for,
+            tree_kind: ``"constituency"``, ``"dependency"`` or ``"words"``: what the corpus itself
+                has, plain sentences or the trees of a treebank. Models say what they were made for,
                 see :class:`~graphsent.models.Model`.
             parses_dir: See :func:`~graphsent.tasks.parses.resolve_parses_dir`; needed only for
                 trees that the corpus itself does not have.
@@ -101,15 +109,25 @@ class Task(ABC):
             tree_kind, lambda: resolve_parses_dir(parses_dir, directory)
         )
         examples = {}
+        read = functools.cache(self.read)  # once, where train and dev are in one file
         for split in splits:
             if split not in source.files:
                 valid = ", ".join(source.files)
                 raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
-            examples[split] = self.read(source.files[split], source.parses.get(split, ()))
+            found = read(source.files[split], source.parses.get(split, ()))
+            examples[split] = self._of_split(found, source.corpus, split)
             if not examples[split]:
                 raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}
         return TaskData(examples, replace(source, counts=counts))
+
+    def _of_split(self, examples: list[Any], corpus: Corpus, split: str) -> list[Any]:
+        """Of the examples of a file those that are of the split."""
+        if not corpus.held_out or split == "test":
+            return examples
+        texts = [" ".join(map(unescape, example.words)) for example in examples]
+        is_dev = held_out(texts, corpus.held_out, self.split_seed)
+        return [each for each, dev in zip(examples, is_dev, strict=True) if dev == (split == "dev")]
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())

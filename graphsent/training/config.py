@@ -31,7 +31,8 @@ class RunConfig:
         model_options: Arguments of the model's class; the vocabulary, the classes and, with
             vectors, the embedding dimension follow from the data.
         data_dir: Data directory, None for the default one.
-        tree_kind: ``"constituency"`` or ``"dependency"``; None for what the model was made for.
+        tree_kind: ``"constituency"``, ``"dependency"`` or ``"words"``; None for what the model was
+            made for.
         parses_dir: Directory of trees that the corpus itself lacks, None for the default one.
         vectors: Files of pre-trained word vectors.
         training: How it is trained; by default with the settings of the model's paper.

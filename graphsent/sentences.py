@@ -1,0 +1,81 @@
+"""A sentence without a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from graphsent.errors import DataError
+
+__all__ = ["Sentence"]
+
+
+class Sentence:
+    """The words of a sentence, and its label.
+
+    It has the attributes of a tree that do not depend on structure, as if it were one node over all
+    words, so that whatever reads the words of trees reads sentences too. Unlike a tree it may be
+    empty.
+
+    Args:
+        words: The words in order.
+        label: Its label, a decimal class index in a corpus that was read; ``""`` if it has none.
+
+    Raises:
+        DataError: A word is empty or no string, or the words are one string.
+
+    Example:
+        >>> sentence = Sentence(["a", "lovely", "film"], "3")
+        >>> sentence.words, sentence.labels, sentence.spans.tolist()
+        (['a', 'lovely', 'film'], ('3',), [[0, 3]])
+    """
+
+    words: list[str]
+    label: str
+
+    def __init__(self, words: Iterable[str], label: str = "") -> None:
+        if isinstance(words, str):
+            raise DataError(f"expected the words of a sentence, got one string: {words!r}")
+        self.words = list(words)
+        self.label = label
+        for number, word in enumerate(self.words, start=1):
+            if not isinstance(word, str) or not word:
+                raise DataError(f"word {number}: expected a non-empty string, got {word!r}")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label, as of one node."""
+        return (self.label,)
+
+    @property
+    def num_nodes(self) -> int:
+        """One."""
+        return 1
+
+    @cached_property
+    def parents(self) -> np.ndarray:
+        """The parent of the node: -1, as of a root."""
+        return np.array([-1])
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """The depth of the node, 0."""
+        return np.array([0])
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """The words that the node spans: all, (1, 2) int64."""
+        return np.array([[0, len(self.words)]])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sentence):
+            return NotImplemented
+        return self.words == other.words and self.label == other.label
+
+    def __hash__(self) -> int:
+        return hash((*self.words, self.label))
+
+    def __repr__(self) -> str:
+        return f"Sentence({' '.join(self.words)!r}.split(), {self.label!r})"

@@ -1,0 +1,138 @@
+"""What a question asks for: the TREC questions of Li and Roth, and the embedded questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from graphsent.errors import DataError
+from graphsent.sentences import Sentence
+from graphsent.tasks.archives import read_lines
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus
+from graphsent.tasks.sentence_task import SentenceTask
+from graphsent.tasks.task import Task
+
+__all__ = ["trec"]
+
+_FINE = {
+    "ABBR": "abb exp",
+    "DESC": "def desc manner reason",
+    "ENTY": "animal body color cremat currency dismed event food instru lang letter other plant "
+    "product religion sport substance symbol techmeth termeq veh word",
+    "HUM": "desc gr ind title",
+    "LOC": "city country mount other state",
+    "NUM": "code count date dist money ord other perc period speed temp volsize weight",
+}
+_COARSE_NAMES = tuple(_FINE)
+_FINE_NAMES = tuple(f"{coarse}:{fine}" for coarse in _FINE for fine in _FINE[coarse].split())
+_HELD_OUT = 0.1
+_COUNTS = {"train": 4907, "dev": 545, "test": 500}
+_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
+# Where the corpus lies: in NLTK's archive, unpacked by NLTK, under the names of its authors.
+_PLACES = (
+    {
+        "train": "nltk_data/corpora/qc.zip/qc/train.txt",
+        "test": "nltk_data/corpora/qc.zip/qc/test.txt",
+    },
+    {"train": "nltk_data/corpora/qc/train.txt", "test": "nltk_data/corpora/qc/test.txt"},
+    {"train": "trec/train_5500.label", "test": "trec/TREC_10.label"},
+)
+
+
+class QuestionTask(SentenceTask):
+    """The kind of answer that a question asks for (Li and Roth 2002).
+
+    Args:
+        label_names: The classes, coarse or fine.
+        split_seed: Chooses the questions that are held out of train as the dev split.
+        options: Options that the task was made with.
+    """
+
+    name = "trec"
+
+    def __init__(
+        self, label_names: tuple[str, ...], split_seed: int, options: Mapping[str, str | int]
+    ) -> None:
+        self.label_names = label_names
+        self.split_seed = split_seed
+        self.options = dict(options)
+        self.corpora = (*map(_trec, _PLACES), _embedded())
+        self._classes = {name: str(index) for index, name in enumerate(label_names)}
+
+    def read_sentences(self, path: Path) -> list[Sentence]:
+        """The questions of a file: ``COARSE:fine``, a blank, the tokens.
+
+        What is left of the verb and *not* are brought to the form of the Penn Treebank, as
+        parsers have them: *don 't* becomes *do n't*.
+
+        Raises:
+            DataError: A line is not of this form, or there is no such class.
+        """
+        sentences = []
+        for number, line in enumerate(read_lines(path), start=1):
+            label, *words = line.split()
+            if label not in _FINE_NAMES or not words:
+                raise DataError(
+                    f"{path}:{number}: expected a class of questions such as NUM:date, a blank and "
+                    f"a question, got {line!r}"
+                )
+            name = label if label in self._classes else label.partition(":")[0]
+            sentences.append(Sentence(_with_negations(words), self._classes[name]))
+        return sentences
+
+
+def trec(classes: str = "coarse", split_seed: int = 0) -> Task:
+    """What a question asks for.
+
+    Args:
+        classes: ``"coarse"``, six classes, or ``"fine"``, fifty.
+        split_seed: Of 5452 training questions 545 are the dev split, chosen by this seed. The
+            embedded questions have a dev split of their own.
+
+    Raises:
+        DataError: ``classes`` is neither.
+    """
+    names = {"coarse": _COARSE_NAMES, "fine": _FINE_NAMES}
+    if classes not in names:
+        raise DataError(f"unknown classes={classes!r}: expected 'coarse' or 'fine'")
+    return QuestionTask(names[classes], split_seed, {"classes": classes, "split_seed": split_seed})
+
+
+def _trec(files: Mapping[str, str]) -> Corpus:
+    parsed_as = {"train": "train", "dev": "train", "test": "test"}
+    return Corpus(
+        "trec",
+        "TREC questions",
+        files,
+        _COUNTS,
+        _parses("trec", parsed_as),
+        own_kinds=(WORDS,),
+        held_out=_HELD_OUT,
+    )
+
+
+def _embedded() -> Corpus:
+    name, title = "questions", "embedded synthetic questions"
+    files = {split: f"{name}/{split}.txt" for split in SPLITS}
+    parses = _parses(name, {split: split for split in SPLITS})
+    return Corpus(name, title, files, {}, parses, own_kinds=(WORDS,))
+
+
+def _parses(name: str, parsed_as: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {
+        kind: {
+            split: (f"{name}.{split_name}.{_SUFFIXES[kind]}",)
+            for split, split_name in parsed_as.items()
+        }
+        for kind in TREE_KINDS
+    }
+
+
+def _with_negations(words: list[str]) -> list[str]:
+    """The words, with *n't* in one piece."""
+    words = list(words)
+    for place, word in enumerate(words[1:], start=1):
+        verb = words[place - 1]
+        if word == "'t" and len(verb) > 1 and verb.endswith("n"):
+            words[place - 1 : place + 1] = [verb[:-1], "n't"]
+    return words

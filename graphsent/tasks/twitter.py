@@ -1,0 +1,117 @@
+"""Sentiment of tweets: Sentiment140."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from nltk.tokenize import TweetTokenizer
+
+from graphsent.errors import DataError
+from graphsent.sentences import Sentence
+from graphsent.tasks.archives import read_lines
+from graphsent.tasks.corpus import WORDS, Corpus
+from graphsent.tasks.sentence_task import SentenceTask
+from graphsent.tasks.task import Task
+
+__all__ = ["tokenize_tweet", "twitter"]
+
+_TEST = "twitter/testdata.manual.2009.06.14.csv"
+_HELD_OUT = 0.1
+_NUM_COLUMNS = 6
+# Polarity -> class; neutral tweets, which are in test alone, are left out.
+_CLASSES = {"0": "0", "2": None, "4": "1"}
+
+_USER, _URL = "username", "url"
+_A_USER = re.compile(r"@\w+")
+_AN_URL = re.compile(r"\b(https?://|www\.)\S+", re.IGNORECASE)
+_REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
+_CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll))$")
+
+
+class TweetTask(SentenceTask):
+    """Negative against positive tweets (Go, Bhayani and Huang 2009).
+
+    Training tweets are labelled by the emoticon that they had, test tweets by hand.
+
+    Args:
+        split_seed: Chooses the tweets that are held out of train as the dev split.
+    """
+
+    name = "twitter"
+    label_names = ("negative", "positive")
+
+    def __init__(self, split_seed: int) -> None:
+        self.split_seed = split_seed
+        self.options: Mapping[str, int] = {"split_seed": split_seed}
+        self.corpora = (
+            _corpus("Sentiment140", 1_600_000),
+            _corpus("Sentiment140, 20,000 tweets of it", 20_000),
+        )
+
+    def read_sentences(self, path: Path) -> list[Sentence]:
+        """The tweets of a file: polarity, id, date, query, user and text, all in quotes.
+
+        Raises:
+            DataError: A row is not of this form.
+        """
+        sentences = []
+        rows = csv.reader(f"{line}\n" for line in read_lines(path))
+        for row in rows:
+            if len(row) != _NUM_COLUMNS or row[0] not in _CLASSES:
+                raise DataError(
+                    f"{path}:{rows.line_num}: expected {_NUM_COLUMNS} columns, the first of them "
+                    f"0, 2 or 4, got {','.join(row)[:80]!r}"
+                )
+            label = _CLASSES[row[0]]
+            if label is not None:
+                sentences.append(Sentence(tokenize_tweet(row[-1]), label))
+        return sentences
+
+
+def tokenize_tweet(text: str) -> list[str]:
+    """The words of a tweet in lower case, prepared as by Go et al. 2009.
+
+    A user's name becomes *username* and an address *url*; of a letter that is repeated two are
+    left (*looooong*, *loong*). Beyond the paper, entities of HTML are decoded and contractions are
+    split as in the Penn Treebank, as word vectors have them.
+
+    Example:
+        >>> tokenize_tweet("@anna I don't like Moooondays :( http://a.b/c &amp; you?")
+        ['username', 'i', 'do', "n't", 'like', 'moondays', ':(', 'url', '&', 'you', '?']
+    """
+    words: list[str] = []
+    text = _AN_URL.sub(f" {_URL} ", text)
+    for token in TweetTokenizer(preserve_case=False).tokenize(text):
+        if _A_USER.fullmatch(token):
+            words.append(_USER)
+        else:
+            token = _REPEATED_LETTER.sub(r"\1\1", token)
+            words += filter(None, _CONTRACTION.split(token))
+    return words
+
+
+def twitter(split_seed: int = 0) -> Task:
+    """Negative against positive tweets.
+
+    Args:
+        split_seed: A tenth of the training tweets is the dev split, chosen by this seed.
+    """
+    return TweetTask(split_seed)
+
+
+def _corpus(title: str, num_train: int) -> Corpus:
+    dev = round(_HELD_OUT * num_train)
+    return Corpus(
+        "twitter",
+        title,
+        {
+            "train": f"twitter/training.{num_train}.processed.noemoticon.csv",
+            "test": _TEST,
+        },
+        {"train": num_train - dev, "dev": dev, "test": 359},
+        own_kinds=(WORDS,),
+        held_out=_HELD_OUT,
+    )
