@@ -1,18 +1,20 @@
 # graphsent: `make` lists the targets. Variables:
 #   PYTHON=...       the interpreter to build the environment with (3.10, 3.11 or 3.12)
 #   TORCH_INDEX=...  a package index for torch alone, such as that of PyTorch's CPU builds
+#   BENCH=...        options of the benchmark, such as --quick
 
 VENV := .venv
 STAMP := $(VENV)/.installed
 EXTRAS := dev,draw
 PYTHON ?=
 TORCH_INDEX ?=
+BENCH ?=
 
 # True in a supported interpreter; with ensurepip, in one that can build an environment.
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow lint clean FORCE
+.PHONY: help venv demo test test-slow lint bench clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -62,6 +64,11 @@ test-slow: venv  ## run the slow tests
 lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+# What cannot be installed is reported by the benchmark, which measures the rest.
+bench: venv  ## measure propagation, write the tables of docs/performance.md (15 minutes)
+	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
+	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md $(BENCH)
 
 clean:  ## remove the environment, builds and caches; runs stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,155 @@
+"""What the sections share: contenders by cell, comparisons that are checked and kept."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from graphsent import cells
+
+from . import engines
+from .data import Batch, Corpus
+from .dgl_example import Example
+from .measuring import Contender, Results, Row, race
+from .model import Model
+from .options import CLOCKS, Options
+
+TOLERANCE = 1e-4
+TREE_CELLS = ("NaryTreeLSTM", "ChildSumTreeLSTM")
+# Distribution, module of the harness, class, and the cell whose equations it has.
+PACKAGES = (
+    ("pytorch-tree-lstm", "tree_lstm_package", "PytorchTreeLSTM", "ChildSumTreeLSTM"),
+    ("dynet38", "dynet38", "DyNet", "NaryTreeLSTM"),
+)
+
+Make = Callable[..., Contender]
+
+
+class Bench:
+    """A run.
+
+    Args:
+        options: what to measure.
+        corpus: the trees.
+        results: where figures go.
+        path: file that has all results after each comparison.
+
+    Attributes:
+        section: that is being run.
+    """
+
+    def __init__(self, options: Options, corpus: Corpus, results: Results, path: Path) -> None:
+        self.options = options
+        self.corpus = corpus
+        self.results = results
+        self.path = path
+        self.section = ""
+        self.started = time.perf_counter()
+
+    def say(self, text: str) -> None:
+        """Tells on stderr what happens now."""
+        seconds = time.perf_counter() - self.started
+        print(f"[{seconds:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+    def cell(self, name: str, **options: Any) -> torch.nn.Module:
+        """A cell of the sizes asked for, with the same weights each time."""
+        torch.manual_seed(0)
+        cls, sizes = getattr(cells, name), (self.options.in_feats, self.options.hidden_feats)
+        return cls(*sizes[: 1 if name == "HeadLexicalizer" else 2], **options)
+
+    def model(self, cell: torch.nn.Module) -> Model:
+        """A model with this cell, and the same weights each time."""
+        torch.manual_seed(1)
+        return Model(cell, len(self.corpus.vocab))
+
+    def makers(self, cell: str) -> list[Make]:
+        """All contenders for a cell, DGL first; what is not installed is noted."""
+        example = (Example,) if cell == "NaryTreeLSTM" else ()
+        ours = (engines.DropIn, engines.Levels, engines.Words)
+        limits = (engines.OneByOne, engines.Limit, engines.FlatWords)
+        return [engines.Functions, *example, *ours, *self._packages(cell), *limits]
+
+    def maker(self, cell: str, name: str) -> Make:
+        """The contender of this name."""
+        return next(make for make in self.makers(cell) if make.name == name)
+
+    def compare(
+        self,
+        case: dict[str, Any],
+        contenders: Sequence[Contender],
+        batches: Sequence[Batch],
+        kinds: Sequence[str] | None = None,
+    ) -> None:
+        """Lets contenders race whose states are those of the first; keeps the results."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
+            self._compare(case, contenders, batches, kinds or self.options.kinds)
+
+    def _compare(
+        self,
+        case: dict[str, Any],
+        contenders: Sequence[Contender],
+        batches: Sequence[Batch],
+        kinds: Sequence[str],
+    ) -> None:
+        options = self.options
+        torch.set_num_threads(options.threads)
+        outcomes = self._compared(case, contenders, batches[0])
+        same = [each for each in contenders if each.name in outcomes]
+        clock = CLOCKS["wall" if self.section == "threads" else options.clock]
+        for kind in kinds:
+            self.say(", ".join([self.section, *(f"{k} {v}" for k, v in case.items()), kind]))
+            seconds = race(same, batches, kind, options.rounds, options.budget, clock)
+            for contender, values in seconds.items():
+                difference, loss = outcomes[contender]
+                row = Row(self.section, {**case, "what": kind}, contender, values)
+                row.trees = sum(len(batch.trees) for batch in batches)
+                row.nodes = sum(batch.graph.num_nodes() for batch in batches)
+                row.difference, row.loss = difference, loss
+                self.results.rows.append(row)
+            self.save()
+
+    def save(self) -> None:
+        """Writes what is known."""
+        self.results.save(self.path)
+
+    def _compared(
+        self, case: dict[str, Any], contenders: Sequence[Contender], batch: Batch
+    ) -> dict[str, tuple[float | None, float | None]]:
+        """How much the states differ from the first's, and the losses; of those that agree."""
+        first, loss = contenders[0].outcome(contenders[0].prepare(batch))
+        outcomes: dict[str, tuple[float | None, float | None]] = {}
+        for contender in contenders:
+            if not contender.comparable:
+                outcomes[contender.name] = (None, None)
+                continue
+            states, its_loss = contender.outcome(contender.prepare(batch))
+            difference = float(np.abs(states - first).max())
+            if difference < TOLERANCE and abs(its_loss - loss) < TOLERANCE * abs(loss):
+                outcomes[contender.name] = (difference, its_loss)
+                continue
+            self.results.note(
+                self.section,
+                f"{case}: {contender.name} is left out, its states differ by {difference:.2g} "
+                f"and its loss is {its_loss:.6g}, not {loss:.6g}",
+            )
+        return outcomes
+
+    def _packages(self, cell: str) -> list[Make]:
+        found = []
+        for distribution, module, name, its_cell in PACKAGES:
+            if its_cell != cell:
+                continue
+            try:
+                found.append(getattr(importlib.import_module(f"harness.{module}"), name))
+            except ImportError as error:
+                self.results.note(self.section, f"{distribution}: not installed ({error})")
+        return found

@@ -1,0 +1,78 @@
+"""The trees that everything is measured on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from graphsent._dgl import dgl
+from graphsent.graphs import constituency_batch
+from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.trees import Tree, read_trees
+from graphsent.vocabulary import Vocabulary
+
+FILES = ("sst/train.txt", "sentiment/train.txt")
+NUM_CLASSES = 5
+
+
+class Batch(NamedTuple):
+    """Trees, and their graph."""
+
+    trees: tuple[Tree, ...]
+    graph: dgl.DGLGraph
+
+
+class Corpus:
+    """Trees in random order, the same in every run.
+
+    Args:
+        data_dir: directory with one of FILES.
+        trees_a_round: about how many trees :meth:`batches` gives.
+    """
+
+    def __init__(self, data_dir: str | Path | None, trees_a_round: int) -> None:
+        self.trees_a_round = trees_a_round
+        directory = resolve_data_dir(data_dir)
+        found = [name for name in FILES if (directory / name).is_file()]
+        if not found:
+            raise SystemExit(f"error: no {' or '.join(FILES)} in {directory}")
+        self.name = found[0]
+        self.trees = read_trees(directory / self.name)
+        self.vocab = Vocabulary.from_trees(self.trees)
+        random.Random(0).shuffle(self.trees)
+
+    def batch(self, trees: Sequence[Tree], direction: str = "bottom_up") -> Batch:
+        """A batch of some trees."""
+        return Batch(tuple(trees), constituency_batch(trees, direction, self.vocab))
+
+    def batches(self, size: int, direction: str = "bottom_up") -> list[Batch]:
+        """What is run in one round: several batches if they are small, fewer trees if tiny."""
+        count = max(1, min(self.trees_a_round // size, self.trees_a_round // 5))
+        trees = self._cycled(count * size)
+        return [
+            self.batch(trees[first : first + size], direction)
+            for first in range(0, len(trees), size)
+        ]
+
+    def of_nodes(self, num_nodes: int) -> Batch:
+        """A batch of about so many nodes; the corpus comes several times if it has fewer."""
+        average = sum(tree.num_nodes for tree in self.trees) / len(self.trees)
+        return self.batch(self._cycled(max(1, round(num_nodes / average))))
+
+    def _cycled(self, count: int) -> list[Tree]:
+        copies = -(-count // len(self.trees))
+        return (self.trees * copies)[:count]
+
+
+def chain(depth: int, word: str) -> Tree:
+    """A tree of ``depth`` levels with one node each; the last has the word."""
+    labels = [str(level % NUM_CLASSES) for level in range(depth)]
+    return Tree(labels, [None] * (depth - 1) + [word], list(range(-1, depth - 1)))
+
+
+def star(words: Sequence[str]) -> Tree:
+    """A root with a leaf for each word."""
+    labels = [str(number % NUM_CLASSES) for number in range(len(words) + 1)]
+    return Tree(labels, [None, *words], [-1] + [0] * len(words))

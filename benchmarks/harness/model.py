@@ -1,0 +1,95 @@
+"""The model of all contenders that compute with torch: word table, cell, output."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from graphsent._dgl import dgl
+
+from .data import NUM_CLASSES
+
+LEARNING_RATE = 0.01
+
+
+class Model(nn.Module):
+    """Classifies every node.
+
+    Args:
+        cell: the cell.
+        num_words: rows of the word table.
+    """
+
+    def __init__(self, cell: nn.Module, num_words: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(num_words, cell.in_feats)
+        nn.init.uniform_(self.table.weight, -0.5, 0.5)
+        self.cell = cell
+        self.output = nn.Linear(cell.out_feats, NUM_CLASSES)
+        self.optimizers: list[torch.optim.Optimizer] = []
+
+    def copy(self, table: str = "frozen") -> Model:
+        """A model with the same weights and optimizers of its own.
+
+        Args:
+            table: the word table is ``"frozen"``, trained with ``"dense"`` gradients, or trained
+                on the ``"rows"`` that a batch has touched.
+        """
+        model = deepcopy(self)
+        model.table.requires_grad_(table != "frozen")
+        model.table.sparse = table == "rows"
+        parameters = [*model.cell.parameters(), *model.output.parameters()]
+        if table == "dense":
+            parameters.append(model.table.weight)
+        model.optimizers = [_adagrad(parameters)]
+        if table == "rows":
+            model.optimizers.append(
+                torch.optim.Adagrad([model.table.weight], lr=LEARNING_RATE, foreach=False)
+            )
+        return model
+
+    def with_cell(self, cell: nn.Module) -> Model:
+        """A model with the same table and output, and another cell."""
+        model = Model(cell, self.table.num_embeddings)
+        model.table.load_state_dict(self.table.state_dict())
+        model.output.load_state_dict(self.output.state_dict())
+        return model
+
+    def features(self, graph: dgl.DGLGraph) -> Tensor:
+        """Word vectors at the leaves, zeros elsewhere, (num_nodes, in_feats)."""
+        token = graph.ndata["token"]
+        leaves = torch.nonzero(token >= 0).squeeze(1)
+        rows = torch.zeros(len(token), self.table.embedding_dim)
+        return rows.index_copy(0, leaves, self.table(token[leaves]))
+
+    def loss(self, h: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy of all nodes with a label, summed."""
+        scores = self.output(h)
+        return functional.cross_entropy(scores, labels, reduction="sum", ignore_index=-1)
+
+    def update(self, loss: Tensor) -> None:
+        """Gradients, and a step of AdaGrad."""
+        self.zero_grad()
+        loss.backward()
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+
+def _adagrad(parameters: Iterable[nn.Parameter]) -> torch.optim.Adagrad:
+    """AdaGrad in one operation where torch has it (2.5 and later)."""
+    fused = "fused" in inspect.signature(torch.optim.Adagrad).parameters
+    options = {"fused": True} if fused else {"foreach": True}
+    return torch.optim.Adagrad(parameters, lr=LEARNING_RATE, **options)
+
+
+def children_of(states: list[Tensor], num_slots: int | None) -> Tensor:
+    """One node's part of the children's states, (1, slots, size), zeros where none is."""
+    rows = torch.stack(states)
+    if num_slots is not None and len(states) < num_slots:
+        rows = functional.pad(rows, (0, 0, 0, num_slots - len(states)))
+    return rows.unsqueeze(0)

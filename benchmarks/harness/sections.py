@@ -1,0 +1,258 @@
+"""What is measured, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.graphs import constituency_batch, constituency_graph
+from graphsent.propagation.schedule import schedule_of
+
+from . import engines
+from .bench import TREE_CELLS, Bench
+from .data import Batch, chain, star
+from .machine import available_memory
+from .measuring import Contender
+from .memory import measure_memory
+from .options import cpu_count
+
+# Name in the results, class, options, and the direction of its graphs.
+CELLS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
+    ("RecursiveCell", "RecursiveCell", {}, "bottom_up"),
+    ("NaryTreeLSTM", "NaryTreeLSTM", {}, "bottom_up"),
+    ("NaryTreeLSTM, affine leaves", "NaryTreeLSTM", {"leaf": "affine"}, "bottom_up"),
+    ("ChildSumTreeLSTM", "ChildSumTreeLSTM", {}, "bottom_up"),
+    ("ChildSumTreeGRU", "ChildSumTreeGRU", {}, "bottom_up"),
+    ("AttentiveTreeLSTM", "AttentiveTreeLSTM", {}, "bottom_up"),
+    ("AttentiveTreeGRU", "AttentiveTreeGRU", {}, "bottom_up"),
+    ("HeadLexicalizer", "HeadLexicalizer", {}, "bottom_up"),
+    ("LexicalizedTreeLSTM", "LexicalizedTreeLSTM", {}, "bottom_up"),
+    ("TopDownTreeLSTM", "TopDownTreeLSTM", {}, "top_down"),
+    ("BiTreeLSTM", "BiTreeLSTM", {}, "bottom_up"),
+    ("TreeNet", "TreeNet", {}, "sibling"),
+)
+CHAINS_A_BATCH = (1, 25)
+MOST_DGL_NODES = 20_000
+MOST_DGL_ROWS = 4_000_000
+"""Nodes times levels: it copies the states of all nodes at each level."""
+MOST_TREES_ONE_BY_ONE = 25
+"""A batch; it takes seconds, and more trees are no faster one by one."""
+BYTES_A_FEATURE = 100
+"""Of memory that a node takes in a step, for each of the hidden features; measured."""
+
+
+def run_contenders(bench: Bench) -> None:
+    """Every way to propagate that there is, with the word table frozen."""
+    for name in TREE_CELLS:
+        model = bench.model(bench.cell(name))
+        for size in bench.options.batch_sizes:
+            makers = bench.makers(name)
+            if size > MOST_TREES_ONE_BY_ONE:
+                makers.remove(engines.OneByOne)
+            case = {"cell": name, "batch": size}
+            batches = bench.corpus.batches(size)
+            bench.compare(case, [make(model) for make in makers], batches)
+
+
+def run_table(bench: Bench) -> None:
+    """The same with the word table trained: with dense gradients, or the rows touched."""
+    model = bench.model(bench.cell("NaryTreeLSTM"))
+    for size in bench.options.batch_sizes:
+        makers = [m for m in bench.makers("NaryTreeLSTM") if m is not engines.OneByOne]
+        contenders = [make(model, make.trains_table) for make in makers]
+        case = {"cell": "NaryTreeLSTM", "batch": size}
+        batches = bench.corpus.batches(size)
+        bench.compare(case, contenders, batches, ["step"])
+
+
+def run_cells(bench: Bench) -> None:
+    """Every cell, on DGL and on our engine."""
+    for shown, name, options, direction in CELLS:
+        model = bench.model(bench.cell(name, **options))
+        for size in bench.options.batch_sizes:
+            makers = (engines.DglEngine, engines.Levels, engines.Words)
+            batches = bench.corpus.batches(size, direction)
+            case = {"cell": shown, "batch": size}
+            bench.compare(case, [make(model) for make in makers], batches)
+
+
+def run_chains(bench: Bench) -> None:
+    """Chains, one of them and several at once."""
+    word = bench.corpus.vocab.words[-1]
+    for count in CHAINS_A_BATCH:
+        for depth in bench.options.depths:
+            batch = bench.corpus.batch([chain(depth, word)] * count)
+            case = {"cell": "NaryTreeLSTM", "chains": count, "depth": depth}
+            _dgl_and_ours(bench, case, batch, MOST_DGL_ROWS // depth)
+
+
+def run_stars(bench: Bench) -> None:
+    """One node with many children."""
+    words = [word for tree in bench.corpus.trees for word in tree.words]
+    for width in bench.options.widths:
+        leaves = (words * (-(-width // len(words))))[:width]
+        case = {"cell": "ChildSumTreeLSTM", "width": width}
+        _dgl_and_ours(bench, case, bench.corpus.batch([star(leaves)]))
+
+
+def run_sizes(bench: Bench) -> None:
+    """Batches of more and more nodes; those that would not fit into memory are left out."""
+    for count in bench.options.node_counts:
+        needed, there = count * bench.options.hidden_feats * BYTES_A_FEATURE, available_memory()
+        if there is not None and needed > there:
+            bench.results.note(
+                "sizes",
+                f"{count:,} nodes are left out, they need about {needed / 2**30:.0f} GiB "
+                f"and {there / 2**30:.0f} are free",
+            )
+            continue
+        case = {"cell": "NaryTreeLSTM", "nodes": count}
+        _dgl_and_ours(bench, case, bench.corpus.of_nodes(count), MOST_DGL_NODES)
+
+
+def _dgl_and_ours(
+    bench: Bench, case: dict[str, Any], batch: Batch, most: int | None = None
+) -> None:
+    model = bench.model(bench.cell(case["cell"]))
+    makers: Sequence[Callable[..., Contender]] = (engines.Functions, engines.DropIn, engines.Words)
+    if most is not None and batch.graph.num_nodes() > most:
+        makers = (engines.Words,)
+    bench.compare(case, [make(model) for make in makers], [batch])
+
+
+def run_threads(bench: Bench) -> None:
+    """Steps with one thread and with two, by the clock on the wall."""
+    if cpu_count() < 2:
+        bench.results.note("threads", "there is one core only")
+        return
+    model = bench.model(bench.cell("NaryTreeLSTM"))
+    for size in bench.options.batch_sizes:
+        contenders = [
+            Threaded(make(model), threads)
+            for make in (engines.Functions, engines.Words)
+            for threads in (1, 2)
+        ]
+        case = {"cell": "NaryTreeLSTM", "batch": size}
+        bench.compare(case, contenders, bench.corpus.batches(size), ["step"])
+    torch.set_num_threads(bench.options.threads)
+
+
+class Threaded(Contender):
+    """A contender with a number of threads."""
+
+    def __init__(self, contender: Contender, threads: int) -> None:
+        self.contender = contender
+        self.threads = threads
+        self.name = f"{contender.name}, {threads} thread{'s' if threads > 1 else ''}"
+
+    def prepare(self, batch: Batch) -> Any:
+        """See :class:`Contender`."""
+        return self.contender.prepare(batch)
+
+    def forward(self, prepared: Any) -> None:
+        """See :class:`Contender`."""
+        self.contender.forward(prepared)
+
+    def step(self, prepared: Any) -> None:
+        """See :class:`Contender`."""
+        self.contender.step(prepared)
+
+    def outcome(self, prepared: Any) -> Any:
+        """See :class:`Contender`."""
+        return self.contender.outcome(prepared)
+
+    def fresh(self, prepared: Any) -> Any:
+        """See :class:`Contender`; also sets the number of threads of what comes next."""
+        torch.set_num_threads(self.threads)
+        return self.contender.fresh(prepared)
+
+
+class Part(Contender):
+    """Something that comes before a step."""
+
+    comparable = False
+
+    def __init__(self, name: str, run: Callable[[Batch], Any]) -> None:
+        self.name = name
+        self.run = run
+
+    def prepare(self, batch: Batch) -> Batch:
+        """The batch."""
+        return batch
+
+    def fresh(self, batch: Batch) -> Batch:
+        """With a graph whose schedule is not known."""
+        return batch._replace(graph=batch.graph.local_var())
+
+    def step(self, batch: Batch) -> None:
+        """Runs it."""
+        self.run(batch)
+
+    forward = step
+
+    def outcome(self, prepared: Any) -> Any:
+        """Nothing to compare."""
+        raise NotImplementedError
+
+
+def run_batching(bench: Bench) -> None:
+    """What a step needs beside propagation: graphs, schedules, look-up."""
+    vocab = bench.corpus.vocab
+    model = bench.model(bench.cell("NaryTreeLSTM"))
+    for size in bench.options.batch_sizes:
+        batches = bench.corpus.batches(size)
+        singles = {
+            batch.trees: [constituency_graph(tree, vocab=vocab) for tree in batch.trees]
+            for batch in batches
+        }
+        parts = [
+            Part("trees to a graph", lambda b: constituency_batch(b.trees, vocab=vocab)),
+            Part("dgl.batch", lambda b, graphs=singles: dgl.batch(graphs[b.trees])),
+            Part("schedule", lambda b: schedule_of(b.graph)),
+            Part("distinct words", lambda b: _look_up(model, b)),
+        ]
+        case = {"cell": "NaryTreeLSTM", "batch": size}
+        bench.compare(case, [engines.Words(model), *parts], batches, ["step"])
+
+
+def _look_up(model: Any, batch: Batch) -> torch.Tensor:
+    words, _ = engines.distinct(batch.graph.ndata["token"])
+    return model.table(words)
+
+
+def run_memory(bench: Bench) -> None:
+    """The largest memory of a step, each contender in a process of its own."""
+    size = max(bench.options.batch_sizes)
+    for name in TREE_CELLS:
+        names = [
+            make.name
+            for make in bench.makers(name)
+            if make.name == "limit" or (make.comparable and make is not engines.OneByOne)
+        ]
+        for contender in names:
+            bench.say(f"memory, {name}, batch {size}, {contender}")
+            measure_memory(bench, name, contender, size)
+            bench.save()
+
+
+RUN: dict[str, Callable[[Bench], None]] = {
+    "contenders": run_contenders,
+    "table": run_table,
+    "cells": run_cells,
+    "chains": run_chains,
+    "stars": run_stars,
+    "sizes": run_sizes,
+    "batching": run_batching,
+    "threads": run_threads,
+    "memory": run_memory,
+}
+
+
+def run_all(bench: Bench) -> None:
+    """Runs the sections asked for."""
+    for section in bench.options.sections:
+        bench.section = section
+        RUN[section](bench)

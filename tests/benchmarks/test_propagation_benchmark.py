@@ -1,0 +1,256 @@
+"""The benchmark of propagation: that it compares equals, and loses nothing that was measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BENCHMARKS = REPOSITORY / "benchmarks"
+TINY = ["--in-feats", "8", "--hidden-feats", "6", "--batch-sizes", "2", "--trees-a-round", "2"]
+TINY += ["--rounds", "2", "--budget", "0.01", "--kinds", "step"]
+TINY += ["--depths", "1,4", "--widths", "1,5", "--node-counts", "40"]
+BLOCK = "<!-- benchmark: {} -->\nold\n<!-- end of benchmark -->\n"
+MEASURED = ("contenders", "table", "cells", "chains", "stars", "sizes", "batching", "threads")
+DOCUMENT = "".join(["before\n", *map(BLOCK.format, MEASURED), "between\n", BLOCK.format("memory")])
+PACKAGES = {"dynet": "dynet, autobatch", "treelstm": "pytorch-tree-lstm"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def harness():
+    sys.path.insert(0, str(BENCHMARKS))
+    yield
+    sys.path.remove(str(BENCHMARKS))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(BENCHMARKS / "propagation.py"), *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory) -> Path:
+    """What a tiny run over the embedded trees has written."""
+    directory = tmp_path_factory.mktemp("benchmark")
+    (directory / "page.md").write_text(DOCUMENT)
+    files = ["--out", str(directory / "all"), "--docs", str(directory / "page.md")]
+    done = run("--data-dir", str(REPOSITORY / "data"), "--only", ",".join(MEASURED), *TINY, *files)
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+@pytest.fixture(scope="module")
+def results(directory) -> dict:
+    return json.loads((directory / "all" / "propagation.json").read_text())
+
+
+def test_all_contenders_compute_the_same(results):
+    compared = [row for row in results["rows"] if row["difference"] is not None]
+    losses: dict[tuple, float] = {}
+    for row in compared:
+        assert row["difference"] < 1e-4, row
+        case = (row["section"], *(v for k, v in row["case"].items() if k != "what"))
+        assert row["loss"] == pytest.approx(losses.setdefault(case, row["loss"]), rel=1e-4)
+    assert len(losses) > 20
+    assert not any("left out" in note for notes in results["notes"].values() for note in notes)
+
+
+@pytest.mark.parametrize("cell", ["NaryTreeLSTM", "ChildSumTreeLSTM"])
+def test_every_contender_takes_part_or_is_not_installed(results, cell):
+    names = {
+        row["contender"]
+        for row in results["rows"]
+        if row["section"] == "contenders" and row["case"]["cell"] == cell
+    }
+    package = {"NaryTreeLSTM": "dynet", "ChildSumTreeLSTM": "treelstm"}[cell]
+    expected = {"dgl", "drop-in", "levels", "levels, words", "one by one"}
+    expected |= {"limit", "limit, engine"}
+    if cell == "NaryTreeLSTM":
+        expected.add("dgl, example")
+    if importlib.util.find_spec(package):
+        expected.add(PACKAGES[package])
+    else:
+        assert any("not installed" in note for note in results["notes"]["contenders"])
+    assert names == expected
+
+
+def test_all_cells_are_measured(results):
+    from graphsent import cells
+
+    measured = {row["case"]["cell"].split(",")[0] for row in results["rows"]}
+    others = {"TreeCell", "SlottedCell"}  # bases
+    modules = {name for name in cells.__all__ if hasattr(getattr(cells, name), "out_feats")}
+    assert measured == modules - others
+
+
+def test_the_report_has_tables_plots_and_the_machine(directory):
+    text = (directory / "all" / "propagation.md").read_text()
+    for name in ("contenders", "cells", "chains", "stars", "sizes"):
+        assert f"]({name}.svg)" in text
+        assert (directory / "all" / f"{name}.svg").read_text().startswith("<?xml")
+    for name in ("times as fast as `dgl`", "share of `limit`", "two threads", "cores"):
+        assert name in text
+
+
+def test_the_blocks_of_a_document_are_replaced(directory):
+    text = (directory / "page.md").read_text()
+    assert text.startswith("before\n<!-- benchmark: contenders -->\n**NaryTreeLSTM**")
+    assert text.count("old") == 1
+    assert "](page/contenders.svg)" in text
+    assert (directory / "page" / "contenders.svg").is_file()
+    assert text.endswith(DOCUMENT.partition("between")[2])
+
+
+def test_the_documentation_has_all_blocks():
+    from harness.options import SECTIONS
+    from harness.report import check_document
+
+    check_document(REPOSITORY / "docs" / "performance.md", list(SECTIONS))
+
+
+def test_a_document_without_blocks_is_refused_at_once(tmp_path):
+    (tmp_path / "page.md").write_text("nothing")
+    done = run("--docs", str(tmp_path / "page.md"), "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert "error:" in done.stderr
+    assert "has no block for contenders, table" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md"]
+
+
+def test_an_unknown_section_lists_the_valid_ones(capsys):
+    from harness.options import parse
+
+    with pytest.raises(SystemExit, match="2"):
+        parse(["--only", "speed"], "")
+    assert "unknown 'speed': expected some of contenders, table, cells" in capsys.readouterr().err
+
+
+def test_quick_and_other_options():
+    from harness.options import parse
+
+    options, _ = parse(["--quick", "--rounds", "5", "--only", "sizes,chains"], "")
+    assert (options.rounds, options.kinds, options.clock) == (5, ("step",), "cpu")
+    assert options.sections == ("chains", "sizes")
+    assert parse(["--threads", "2"], "")[0].clock == "wall"
+
+
+@pytest.fixture
+def bench(tmp_path):
+    from harness.bench import Bench
+    from harness.data import Corpus
+    from harness.measuring import Results
+    from harness.options import parse
+
+    options, _ = parse([*TINY, "--data-dir", str(REPOSITORY / "data")], "")
+    corpus = Corpus(options.data_dir, options.trees_a_round)
+    return Bench(options, corpus, Results({}, {}), tmp_path / "results.json")
+
+
+def test_a_missing_package_is_reported(bench, monkeypatch):
+    monkeypatch.setitem(sys.modules, "treelstm", None)
+    monkeypatch.delitem(sys.modules, "harness.tree_lstm_package", raising=False)
+    bench.section = "contenders"
+    names = [make.name for make in bench.makers("ChildSumTreeLSTM")]
+    assert "pytorch-tree-lstm" not in names
+    assert names[0] == "dgl"
+    (note,) = bench.results.notes["contenders"]
+    assert note.startswith("pytorch-tree-lstm: not installed")
+
+
+def test_a_contender_that_computes_something_else_is_left_out(bench):
+    from harness import engines
+
+    class Wrong(engines.Functions):
+        name = "wrong"
+
+        def states(self, graph):
+            h, labels = super().states(graph)
+            return h + 1e-3, labels
+
+    model = bench.model(bench.cell("NaryTreeLSTM"))
+    bench.section = "contenders"
+    batches = bench.corpus.batches(3)
+    bench.compare({"cell": "x"}, [engines.Functions(model), Wrong(model)], batches, ["forward"])
+    assert [row.contender for row in bench.results.rows] == ["dgl"]
+    (note,) = bench.results.notes["contenders"]
+    assert "wrong is left out, its states differ by 0.001" in note
+
+
+def test_memory_is_measured_in_a_process_of_its_own(bench, monkeypatch):
+    from harness.memory import measure_memory
+
+    measure_memory(bench, "NaryTreeLSTM", "dgl", 2)
+    monkeypatch.setattr(sys, "executable", "false")
+    measure_memory(bench, "NaryTreeLSTM", "dgl", 2)
+    (row,) = bench.results.rows
+    assert row.unit == "bytes"
+    assert row.case["before"] > 1 << 20
+    assert 0 <= row.values[0] < 1 << 30
+    (note,) = bench.results.notes["memory"]
+    assert note.startswith("NaryTreeLSTM, dgl failed: ")
+
+
+class Fake:
+    """A contender that takes so many seconds of a clock."""
+
+    def __init__(self, name: str, seconds: float, log: list[str]) -> None:
+        self.name, self.seconds, self.log = name, seconds, log
+
+    now = 0.0
+
+    def prepare(self, batch):
+        return batch
+
+    def fresh(self, prepared):
+        return prepared
+
+    def step(self, prepared):
+        self.log.append(self.name)
+        Fake.now += self.seconds
+
+
+def test_contenders_take_turns_until_their_budget_is_spent():
+    from harness.measuring import race
+
+    log: list[str] = []
+    contenders = [Fake("fast", 1, log), Fake("slow", 4, log)]
+    seconds = race(contenders, ["one batch"], "step", 4, 5.0, lambda: Fake.now)
+    assert seconds == {"fast": [1, 1, 1, 1], "slow": [4, 4, None, None]}
+    assert log == ["fast", "slow", "fast", "slow", "slow", "fast", "fast", "fast"]
+
+
+def test_ratios_are_those_of_rounds_in_which_both_took_turns():
+    from harness.measuring import Row, ratios
+
+    base = Row("s", {}, "dgl", [4.0, 6.0, None])
+    assert ratios(base, Row("s", {}, "ours", [2.0, None, 1.0])) == [2.0]
+
+
+def test_what_was_measured_is_kept_when_interrupted(tmp_path, monkeypatch, capsys):
+    import harness.sections
+
+    def stars_then_interrupt(bench):
+        harness.sections.run_stars(bench)
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(harness.sections.RUN, "stars", stars_then_interrupt)
+    path = BENCHMARKS / "propagation.py"
+    spec = importlib.util.spec_from_file_location("benchmark_of_propagation", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    arguments = [*TINY, "--data-dir", str(REPOSITORY / "data"), "--only", "stars,sizes"]
+    assert module.main([*arguments, "--out", str(tmp_path)]) == 130
+    assert "## stars" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "propagation.json").read_text())["rows"]
+    assert {row["section"] for row in rows} == {"stars"}
