@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_batch, check_lengths, check_sizes, time_mask
+from graphsent.layers.lengths import check_batch, check_lengths, check_sizes, time_mask, zero_beyond
 from graphsent.layers.selection import select_largest
 
 Pooled = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]
@@ -57,9 +57,9 @@ def pool_largest(
     x = functional.pad(x, (0, max(0, width - x.shape[2])))
     new_lengths = torch.minimum(k, lengths)
     positions = select_largest(x, lengths, new_lengths, width)
-    beyond = ~time_mask(new_lengths, width)[:, None]
-    values = x.gather(2, positions.masked_fill(beyond, 0)).masked_fill(beyond, 0)
+    values = zero_beyond(x.gather(2, positions), new_lengths)
     if return_positions:
+        beyond = ~time_mask(new_lengths, width)[:, None]
         return values, new_lengths, positions.masked_fill(beyond, -1)
     return values, new_lengths
 

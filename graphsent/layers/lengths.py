@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -42,7 +44,30 @@ def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
         >>> zero_beyond(torch.ones(2, 1, 3), torch.tensor([1, 3])).squeeze(1).tolist()
         [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
     """
-    return x.masked_fill(~time_mask(lengths, x.shape[2])[:, None], 0)
+    return _ZeroBeyond.apply(x, time_mask(lengths, x.shape[2])[:, None])
+
+
+class _ZeroBeyond(torch.autograd.Function):
+    """``x`` where ``own`` is true, else zero: the linear map that is its own transpose.
+
+    ``masked_fill`` takes several times as long on the CPU, and a product would keep NaN.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, own: Tensor) -> Tensor:
+        bits = _INTEGERS[x.element_size()]
+        return (x.view(bits) & -own.to(bits)).view(x.dtype)  # -1 has all bits, 0.0 has none
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return _ZeroBeyond.apply(gradient, *ctx.saved_tensors), None
+
+
+_INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.layers.lengths import time_mask
+from graphsent.layers.lengths import time_mask, zero_beyond
 
 
 def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
@@ -21,20 +23,37 @@ def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
         width: at most time, at least any of ``k``.
 
     Returns:
-        (batch, channels, width) int64: rising positions in x, then time.
+        (batch, channels, width) int64: rising positions in x, the last of x beyond ``k[b]``.
     """
-    beyond = ~time_mask(lengths, x.shape[2])[:, None]
-    values = x.detach().masked_fill(beyond, -torch.inf)
+    own = time_mask(lengths, x.shape[2])[:, None]
+    values = zero_beyond(x.detach(), lengths) + torch.where(own, 0.0, -torch.inf).to(x.dtype)
     if not values.is_cpu:
         return by_sorting(values, k, width)
-    return by_threshold(values, k, width)
+    return _Selection.apply(values, k, width)
+
+
+class _Selection(torch.autograd.Function):
+    """``by_threshold`` where ``torch.func`` transforms what it works on: numpy cannot see that."""
+
+    @staticmethod
+    def forward(values: Tensor, k: Tensor, width: int) -> Tensor:
+        return by_threshold(values, k, width)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, int], output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:
+        return None, None, None
 
 
 def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
     """``select_largest`` with torch's stable sort."""
     order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
+    num_steps = values.shape[2]
     unused = ~time_mask(k, width)[:, None]
-    return order.masked_fill(unused, values.shape[2]).sort(dim=2).values
+    return order.masked_fill(unused, num_steps).sort(dim=2).values.clamp(max=num_steps - 1)
 
 
 def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
@@ -55,7 +74,7 @@ def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
         unclear = not_numbers | (np.count_nonzero(kept, axis=2) != wanted[:, :, 0])
         kept[unclear] = _kept_by_sorting(wide, k, torch.from_numpy(unclear))
         flat = np.flatnonzero(kept)
-    positions = np.full((*array.shape[:2], width), num_steps)
+    positions = np.full((*array.shape[:2], width), num_steps - 1)
     positions[np.broadcast_to(np.arange(width) < wanted, positions.shape)] = flat % num_steps
     return torch.from_numpy(positions)
 
