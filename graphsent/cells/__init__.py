@@ -27,6 +27,7 @@ from graphsent.cells.attentive import AttentiveTreeGRU, AttentiveTreeLSTM
 from graphsent.cells.base import TreeCell
 from graphsent.cells.bidirectional import BiTreeLSTM
 from graphsent.cells.errors import CellError
+from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.recursive import RecursiveCell
@@ -47,6 +48,7 @@ __all__ = [
     "GatedCompositor",
     "GatedEncoder",
     "HeadLexicalizer",
+    "IndexedFeat",
     "LexicalizedTreeLSTM",
     "NaryTreeLSTM",
     "RecursiveCell",

@@ -66,7 +66,7 @@ class ChildAttention(nn.Module):
             h: final states of all nodes, (num_nodes, hidden_feats).
             query: :math:`W_a q` of all nodes, (num_nodes, hidden_feats), or the default.
         """
-        children, parents = (nodes.long() for nodes in graph.edges())
+        children, parents = (nodes.long().to(h.device) for nodes in graph.edges())
         scores = self.scores(h[children], self.query() if query is None else query[parents])
         # The weights do not depend on what is subtracted, so neither do the gradients.
         highest = scores.new_zeros(graph.num_nodes()).scatter_reduce(

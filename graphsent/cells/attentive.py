@@ -9,11 +9,14 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.cells.attention import ChildAttention
-from graphsent.cells.base import State, TreeCell
+from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
+from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.gates import lstm_state
+from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
+from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
 
 _QUERY = "query"
@@ -40,23 +43,28 @@ class AttentiveCell(TreeCell):
     def node_inputs(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
         query: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """The node data that the DGL functions read; arguments as in :meth:`forward`."""
-        inputs = super().node_inputs(graph, feat, initial_state)
+        return super().node_inputs(graph, feat, initial_state, query=query)
+
+    def extra_inputs(
+        self, graph: Graph, device: torch.device, query: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        r""":math:`W_a q` of all nodes, with dynamic attention."""
         if _QUERY in self.input_names:
-            inputs[_QUERY] = self._node_queries(graph, query)
-        elif query is not None:
+            return {_QUERY: self._node_queries(graph, query, device)}
+        if query is not None:
             raise CellError('query needs attention="dynamic": static attention has its own vector')
-        return inputs
+        return {}
 
     def forward(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
         query: Tensor | None = None,
@@ -86,11 +94,12 @@ class AttentiveCell(TreeCell):
             PropagationError: if the graph has a cycle, or there is no such engine.
         """
         self._check_return_cell(return_cell)
-        inputs = self.node_inputs(graph, feat, initial_state, query=query)
-        state = self.propagate(graph, inputs, engine)
+        self.check_call(graph, feat)
+        state = self.run(graph, feat, initial_state, engine=engine, memory=return_cell, query=query)
         results = state if return_cell else state[:1]
         if return_attention:
-            weights = self.attention.edge_weights(graph, state[0], inputs.get(_QUERY))
+            queries = self.extra_inputs(graph, feat.device, query).get(_QUERY)
+            weights = self.attention.edge_weights(graph, state[0], queries)
             results = (*results, weights)
         return results if len(results) > 1 else results[0]
 
@@ -98,9 +107,8 @@ class AttentiveCell(TreeCell):
         """State of a leaf: there is nothing to attend to."""
         return super().start(x)
 
-    def _node_queries(self, graph: dgl.DGLGraph, query: Tensor | None) -> Tensor:
-        """:math:`W_a q` of all nodes."""
-        sizes = graph.batch_num_nodes()
+    def _node_queries(self, graph: Graph, query: Tensor | None, device: torch.device) -> Tensor:
+        sizes = graph.batch_num_nodes().to(device)
         check_query(query, (len(sizes), graph.num_nodes()), self.attention.attention_feats)
         queries = self.attention.query(query)
         if len(queries) == len(sizes):

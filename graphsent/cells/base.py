@@ -1,4 +1,4 @@
-"""What all cells share: the way from tensors to DGL functions and back."""
+"""What all cells share: the ways round a graph, by DGL functions or level by level."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphsent._dgl import dgl
+from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.errors import CellError
+from graphsent.cells.feats import IndexedFeat
+from graphsent.cells.fusion import overridden
+from graphsent.cells.recursion import Recursion, State
+from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_feat, check_graph, check_initial_state
-from graphsent.propagation import resolve_engine
+from graphsent.propagation import prop_nodes_topo, resolve_engine
+from graphsent.propagation.fused import by_node
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
 
-State = tuple[Tensor, ...]
-"""The parts of a state, the output ``h`` first; all of shape (..., hidden_feats)."""
+__all__ = ["State", "TreeCell"]
 
 _LEAF = "leaf"
+_SLOT = "slot"
 _INITIAL = "initial_"
+_FUNCTIONS = ("message_func", "reduce_func", "apply_node_func")
 
 
-class TreeCell(nn.Module):
-    r"""Base of the cells: a recursion over the predecessors of each node of an acyclic graph.
+class TreeCell(Recursion):
+    """Base of the cells: a :class:`Recursion`, as DGL functions and as a module to call.
 
-    .. math::
-        s_t = \mathrm{combine}(\{s_k : k \to t\}, \mathrm{project}(x)_t), \qquad
-        s_t = \mathrm{start}(\mathrm{project}(x)_t) \text{ where there is no } k \to t
-
-    A subclass gives :meth:`project`, :meth:`start` and :meth:`combine`, which know tensors only.
-    ``project`` sees all nodes at once, so that it costs one matrix product; ``combine`` sees the
-    nodes of one level. This class makes DGL functions of them, which are complete by themselves::
+    The functions are complete by themselves::
 
         graph.ndata.update(cell.node_inputs(graph, feat))
         dgl.prop_nodes_topo(
@@ -39,73 +40,15 @@ class TreeCell(nn.Module):
         h = graph.ndata["h"]
 
     As many rounds of ``graph.update_all`` with the three functions as the graph has levels give
-    the same.
-
-    Attributes:
-        state_names: node data that hold the parts of the state; ``h`` is the first.
-        input_names: node data that :meth:`start` and :meth:`combine` are given, in their order.
-        edge_names: edge data that the message function reads where the graph has them.
-        no_initial_state: why there cannot be initial states; empty if there can.
+    the same. A subclass that replaces one of them has it called by every engine.
     """
-
-    state_names: tuple[str, ...] = ("h", "c")
-    input_names: tuple[str, ...] = ("x",)
-    edge_names: tuple[str, ...] = ()
-    no_initial_state: str = ""
-
-    def __init__(self, in_feats: int, hidden_feats: int) -> None:
-        super().__init__()
-        for name, size in (("in_feats", in_feats), ("hidden_feats", hidden_feats)):
-            if size < 1:
-                raise CellError(f"expected {name} to be at least 1, got {size}")
-        self.in_feats = in_feats
-        self.hidden_feats = hidden_feats
-
-    @property
-    def out_feats(self) -> int:
-        """Size of a row of what the cell returns."""
-        return self.hidden_feats
-
-    def reset_parameters(self) -> None:
-        """Draws all parameters anew."""
-        raise NotImplementedError
-
-    def project(self, feat: Tensor) -> Tensor:
-        """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
-        raise NotImplementedError
-
-    def start(self, *inputs: Tensor) -> State:
-        """States of nodes without predecessors.
-
-        Args:
-            *inputs: rows of the node data ``input_names``, each (num_nodes, ...).
-
-        Returns:
-            The parts of the states, each (num_nodes, hidden_feats).
-        """
-        raise NotImplementedError
-
-    def combine(self, children: State, *inputs: Tensor) -> State:
-        """States of nodes with predecessors.
-
-        Args:
-            children: parts of the predecessors' states, each (num_nodes, num_children,
-                hidden_feats).
-            *inputs: rows of the node data ``input_names``, each (num_nodes, ...).
-
-        Returns:
-            The parts of the states, each (num_nodes, hidden_feats).
-        """
-        raise NotImplementedError
-
-    def check_structure(self, graph: dgl.DGLGraph) -> None:
-        """Raises a CellError if the cell cannot run over a graph of this shape."""
 
     def node_inputs(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
+        **extra: Any,
     ) -> dict[str, Tensor]:
         """The node data that the three DGL functions read.
 
@@ -113,6 +56,7 @@ class TreeCell(nn.Module):
             graph: graph of ``num_nodes`` nodes.
             feat: inputs of all nodes, (num_nodes, in_feats).
             initial_state: as in :meth:`forward`.
+            **extra: what a cell takes beside these.
 
         Returns:
             Node data by name, each with ``num_nodes`` rows.
@@ -121,9 +65,9 @@ class TreeCell(nn.Module):
             CellError: if graph, features or initial state do not fit the cell.
         """
         self.check_call(graph, feat)
-        return self.prepare(graph, feat, initial_state)
+        return self.prepare(graph, feat, initial_state, **extra)
 
-    def check_call(self, graph: dgl.DGLGraph, feat: Tensor) -> None:
+    def check_call(self, graph: Graph, feat: Tensor | IndexedFeat) -> None:
         """Raises a CellError if graph or features do not fit the cell."""
         check_graph(graph)
         check_feat(feat, (graph.num_nodes(), self.in_feats), next(self.parameters(), None))
@@ -132,31 +76,48 @@ class TreeCell(nn.Module):
     def prepare(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
+        **extra: Any,
     ) -> dict[str, Tensor]:
         """The node data of :meth:`node_inputs`, for graph and features that have been checked."""
-        x = self.project(feat)
+        x = self.project(feat if isinstance(feat, Tensor) else feat.dense())
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
-        inputs = {"x": x, _LEAF: graph.in_degrees() == 0}
+        inputs = {"x": x, **self.extra_inputs(graph, x.device, **extra)}
+        inputs[_LEAF] = graph.in_degrees() == 0
         inputs.update(dict.fromkeys(self.state_names, zeros))
         if initial_state is not None:
-            if self.no_initial_state:
-                name = type(self).__name__
-                raise CellError(f"{name} takes no initial_state: {self.no_initial_state}")
-            state = (initial_state,) if isinstance(initial_state, Tensor) else tuple(initial_state)
-            check_initial_state(state, self.state_names, zeros)
+            state = self.check_initial_state(initial_state, zeros)
             initial_names = [_INITIAL + name for name in self.state_names]
             inputs.update(zip(initial_names, state, strict=True))
         return inputs
 
+    def check_initial_state(self, state: Tensor | Sequence[Tensor], like: Tensor) -> State:
+        """The parts of an initial state, shaped as states ``like``.
+
+        Raises:
+            CellError: if the cell takes none, or they do not fit.
+        """
+        if self.no_initial_state:
+            name = type(self).__name__
+            raise CellError(f"{name} takes no initial_state: {self.no_initial_state}")
+        parts = (state,) if isinstance(state, Tensor) else tuple(state)
+        check_initial_state(parts, self.state_names, like)
+        return parts
+
     def message_func(self, edges: Any) -> dict[str, Tensor]:
-        """DGL message function: sends the source's state."""
-        return {name: edges.src[name] for name in self.state_names}
+        """DGL message function: sends the source's state, and its slot where there is one."""
+        messages = {name: edges.src[name] for name in self.state_names}
+        for name in self.edge_names:
+            if name in edges.data:
+                messages[_SLOT] = edges.data[name]
+        return messages
 
     def reduce_func(self, nodes: Any) -> dict[str, Tensor]:
-        """DGL reduce function: :meth:`combine` on the received states."""
-        return self._named(self.combine(self._children(nodes.mailbox), *self._inputs_of(nodes)))
+        """DGL reduce function: ``combine`` on the received states."""
+        messages = tuple(nodes.mailbox[name] for name in self.state_names)
+        children = self.arrange(messages, nodes.mailbox.get(_SLOT))
+        return self._named(self.combine(children, *self._inputs_of(nodes)))
 
     def apply_node_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL apply function: the states of the nodes that have received nothing."""
@@ -173,7 +134,7 @@ class TreeCell(nn.Module):
     def forward(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
         return_cell: bool = False,
@@ -190,7 +151,7 @@ class TreeCell(nn.Module):
                 each (num_nodes, hidden_feats). Rows of other nodes are ignored. Without it such
                 nodes have no predecessor.
             return_cell: return the memory cells too.
-            engine: ``"auto"`` or one of :data:`graphsent.propagation.ENGINES`.
+            engine: one of :data:`graphsent.propagation.ENGINES`, which says what they are.
 
         Returns:
             ``h`` of shape (num_nodes, hidden_feats) in the graph's node order; with
@@ -201,12 +162,40 @@ class TreeCell(nn.Module):
             PropagationError: if the graph has a cycle, or there is no such engine.
         """
         self._check_return_cell(return_cell)
-        state = self.propagate(graph, self.node_inputs(graph, feat, initial_state), engine)
+        self.check_call(graph, feat)
+        state = self.run(graph, feat, initial_state, engine=engine, memory=return_cell)
         return state if return_cell else state[0]
 
-    def propagate(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor], engine: str) -> State:
-        """The states of all nodes from the node data of :meth:`node_inputs`."""
-        resolve_engine(engine)
+    def run(
+        self,
+        graph: Graph,
+        feat: Tensor | IndexedFeat,
+        initial_state: Tensor | Sequence[Tensor] | None = None,
+        *,
+        engine: str = "auto",
+        memory: bool = True,
+        **extra: Any,
+    ) -> State:
+        """The states of all nodes, for graph and features that have been checked.
+
+        Args:
+            graph: as in :meth:`forward`, as are the others not named here.
+            feat: see there.
+            initial_state: see there.
+            engine: see there.
+            memory: with False only h is needed.
+            **extra: what a cell takes beside these.
+        """
+        if resolve_engine(engine) == "dgl":
+            return self._run_dgl(graph, self.prepare(graph, feat, initial_state, **extra))
+        if overridden(self, "combine", *_FUNCTIONS):
+            return self._run_functions(graph, self.prepare(graph, feat, initial_state, **extra))
+        data = self.extra_inputs(graph, feat.device, **extra)
+        levels = LevelRun(self, graph, feat, data, initial_state)
+        states = levels.states()
+        return tuple(by_node(part, levels.schedule) for part in states[: 2 if memory else 1])
+
+    def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         with graph.local_scope():
             # DGL gathers all node data at every level, needed or not.
             _keep_only(graph.ndata, ())
@@ -217,17 +206,17 @@ class TreeCell(nn.Module):
             )
             return tuple(graph.ndata[name] for name in self.state_names)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.in_feats}, {self.hidden_feats}"
+    def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
+        data = {name: graph.edata[name] for name in self.edge_names if name in graph.edata}
+        functions = (self.message_func, self.reduce_func)
+        results = prop_nodes_topo(
+            graph, *functions, apply_node_func=self.apply_node_func, ndata=inputs, edata=data
+        )
+        return tuple(results[name] for name in self.state_names)
 
     def _check_return_cell(self, return_cell: bool) -> None:
         if return_cell and "c" not in self.state_names:
             raise CellError(f"{type(self).__name__} has no memory cell to return")
-
-    def _children(self, messages: Mapping[str, Tensor]) -> State:
-        """The predecessors' states for :meth:`combine`, from messages (nodes, edges, ...)."""
-        return tuple(messages[name] for name in self.state_names)
 
     def _inputs_of(self, nodes: Any) -> tuple[Tensor, ...]:
         return tuple(nodes.data[name] for name in self.input_names)
@@ -236,8 +225,8 @@ class TreeCell(nn.Module):
         inputs = self._inputs_of(nodes)
         if _INITIAL + self.state_names[0] not in nodes.data:
             return self.start(*inputs)
-        messages = {name: nodes.data[_INITIAL + name].unsqueeze(1) for name in self.state_names}
-        return self.combine(self._children(messages), *inputs)
+        before = tuple(nodes.data[_INITIAL + name].unsqueeze(1) for name in self.state_names)
+        return self.combine(self.arrange(before), *inputs)
 
     def _named(self, state: State) -> dict[str, Tensor]:
         return dict(zip(self.state_names, state, strict=True))

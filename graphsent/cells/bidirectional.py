@@ -8,12 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import State
+from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.gates import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import CHILD_INDEX, edge_slots
 from graphsent.cells.topdown import TopDownTreeLSTM
+from graphsent.cells.turned import Graph, TurnedGraph
 from graphsent.cells.validation import check_choice
+from graphsent.propagation import resolve_engine
 
 
 class BiTreeLSTM(nn.Module):
@@ -99,7 +102,7 @@ class BiTreeLSTM(nn.Module):
     def forward(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
         return_cell: bool = False,
@@ -126,16 +129,15 @@ class BiTreeLSTM(nn.Module):
                 head words to weigh.
             PropagationError: if the graph has a cycle, or there is no such engine.
         """
+        self.bottom_up.check_call(graph, feat)
         words = self.bottom_up.words(graph, feat, engine)
-        up_inputs = self.bottom_up.prepare(graph, words, initial_state)
-        up = self.bottom_up.propagate(graph, up_inputs, engine)
-        reversed_graph = dgl.reverse(graph, copy_ndata=False)
-        reversed_graph.edata[CHILD_INDEX] = edge_slots(graph)
+        memory = return_cell or self.td_root == "bu_root"
+        up = self.bottom_up.run(graph, words, initial_state, engine=engine, memory=memory)
+        turned = _turned(graph, engine)
         root_state = self._root_state(graph, up) if self.td_root == "bu_root" else None
-        down_inputs = self.top_down.node_inputs(reversed_graph, words, root_state)
-        down = self.top_down.propagate(reversed_graph, down_inputs, engine)
-        results = [torch.cat(pair, -1) for pair in zip(up, down, strict=True)]
-        results = results if return_cell else results[:1]
+        self.top_down.check_structure(turned)
+        down = self.top_down.run(turned, words, root_state, engine=engine, memory=return_cell)
+        results = [torch.cat(pair, -1) for pair in zip(up, down, strict=False)]
         if return_head_weights:
             results.append(self.bottom_up.head_weights(graph, words))
         return tuple(results) if len(results) > 1 else results[0]
@@ -147,9 +149,18 @@ class BiTreeLSTM(nn.Module):
 
     def _root_state(self, graph: dgl.DGLGraph, up: State) -> State:
         """States before the roots, in rows of their own; zeros elsewhere."""
-        roots = (graph.out_degrees() == 0).nonzero().squeeze(1)
+        roots = (graph.out_degrees() == 0).nonzero().squeeze(1).to(up[0].device)
         maps = (self.root_h, self.root_c)
         return tuple(
             torch.zeros_like(state).index_copy(0, roots, linear(state[roots]))
             for linear, state in zip(maps, up, strict=True)
         )
+
+
+def _turned(graph: dgl.DGLGraph, engine: str) -> Graph:
+    """The graph from parent to child, with the sides of the children."""
+    if resolve_engine(engine) == "levels":
+        return TurnedGraph(graph, {CHILD_INDEX: edge_slots(graph)})
+    turned = dgl.reverse(graph, copy_ndata=False)
+    turned.edata[CHILD_INDEX] = edge_slots(graph)
+    return turned

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import State
 from graphsent.cells.gates import glorot_
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
 
 
@@ -43,6 +43,8 @@ class HeadLexicalizer(SlottedCell):
     """
 
     state_names = ("h",)
+    inner_input = False
+    shares_leaves = True
     no_initial_state = "a leaf is its own head"
     remedy = ": collapse unary nodes and binarize the trees"
 
@@ -86,8 +88,8 @@ class HeadLexicalizer(SlottedCell):
         Returns:
             The shares by edge and dimension, (num_edges, in_feats).
         """
-        children, parents = (nodes.long() for nodes in graph.edges())
-        slots = edge_slots(graph)
+        children, parents = (nodes.long().to(words.device) for nodes in graph.edges())
+        slots = edge_slots(graph).to(words.device)
         pairs = words.new_zeros(graph.num_nodes() * 2, self.in_feats)
         pairs = pairs.index_copy(0, parents * 2 + slots, words[children])
         z = torch.sigmoid(self.W(pairs.view(-1, 2 * self.in_feats)))[parents]

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
+from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.gates import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 
 
@@ -64,6 +65,8 @@ class LexicalizedTreeLSTM(SlottedCell):
         (torch.Size([3, 3]), torch.Size([2, 4]))
     """
 
+    shares_leaves = True
+
     def __init__(
         self,
         in_feats: int,
@@ -74,6 +77,7 @@ class LexicalizedTreeLSTM(SlottedCell):
     ) -> None:
         super().__init__(in_feats, hidden_feats, num_slots=2)
         self.leaf_peephole = leaf_peephole
+        self.inner_input = lexicalized
         self.lexicalizer = HeadLexicalizer(in_feats) if lexicalized else None
         self.W = nn.Linear(in_feats, 4 * hidden_feats, bias=False)
         self.U = nn.Linear(2 * hidden_feats, 5 * hidden_feats)
@@ -98,16 +102,17 @@ class LexicalizedTreeLSTM(SlottedCell):
     def node_inputs(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
     ) -> dict[str, Tensor]:
         """The node data that the DGL functions read; computes the head words first."""
-        return self.prepare(graph, self.words(graph, feat), initial_state)
+        self.check_call(graph, feat)
+        return self.prepare(graph, self.words(graph, feat, "dgl"), initial_state)
 
     def forward(
         self,
         graph: dgl.DGLGraph,
-        feat: Tensor,
+        feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
         return_cell: bool = False,
@@ -135,19 +140,25 @@ class LexicalizedTreeLSTM(SlottedCell):
                 head words to weigh.
             PropagationError: if the graph has a cycle, or there is no such engine.
         """
+        self._check_return_cell(return_cell)
+        self.check_call(graph, feat)
         words = self.words(graph, feat, engine)
-        state = self.propagate(graph, self.prepare(graph, words, initial_state), engine)
+        state = self.run(graph, words, initial_state, engine=engine, memory=return_cell)
         results = state if return_cell else state[:1]
         if return_head_weights:
             results = (*results, self.head_weights(graph, words))
         return results if len(results) > 1 else results[0]
 
-    def words(self, graph: dgl.DGLGraph, feat: Tensor, engine: str = "auto") -> Tensor:
+    def words(
+        self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"
+    ) -> Tensor | IndexedFeat:
         """The input x of every node: head words, or words at leaves and zeros elsewhere."""
-        self.check_call(graph, feat)
         if self.lexicalizer is not None:
             return self.lexicalizer(graph, feat, engine=engine)
-        return feat.masked_fill((graph.in_degrees() != 0).unsqueeze(1), 0)
+        inner = graph.in_degrees() != 0
+        if isinstance(feat, IndexedFeat):
+            return IndexedFeat(feat.rows, feat.index.masked_fill(inner, -1))
+        return feat.masked_fill(inner.unsqueeze(1).to(feat.device), 0)
 
     def head_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
         """The share of each child in its parent's head word, from the head words."""

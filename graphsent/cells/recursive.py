@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.base import State
 from graphsent.cells.gates import uniform_
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 
 
@@ -44,6 +44,7 @@ class RecursiveCell(SlottedCell):
     """
 
     state_names = ("h",)
+    shares_leaves = True
 
     def __init__(self, in_feats: int, hidden_feats: int, num_children: int = 2) -> None:
         super().__init__(in_feats, hidden_feats, num_children)

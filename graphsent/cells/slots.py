@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import State, TreeCell
+from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
+from graphsent.cells.recursion import State
+from graphsent.cells.turned import Graph
 from graphsent.cells.validation import describe_node
+from graphsent.propagation.fused_slots import Slots
+from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.slots import slots_of
 
 CHILD_INDEX = "child_index"
-_SLOT = "slot"
 
 
 class SlottedCell(TreeCell):
@@ -49,14 +50,15 @@ class SlottedCell(TreeCell):
         """The largest number of predecessors of a node."""
         return self.num_slots
 
-    def message_func(self, edges: Any) -> dict[str, Tensor]:
-        """DGL message function: sends the source's state, and its slot."""
-        messages = super().message_func(edges)
-        if self.slot_name in edges.data:
-            messages[_SLOT] = edges.data[self.slot_name]
-        return messages
+    def arrange(self, messages: State, slots: Tensor | None = None) -> State:
+        """The predecessors' states in their slots, (nodes, num_slots, hidden_feats)."""
+        return tuple(_fill(part, slots, self.num_slots) for part in messages)
 
-    def check_structure(self, graph: dgl.DGLGraph) -> None:
+    def slots(self, graph: Graph, schedule: Schedule, device: torch.device) -> Slots:
+        """Which predecessor is in which slot."""
+        return slots_of(schedule, self.num_slots, graph.edata.get(self.slot_name), device)
+
+    def check_structure(self, graph: Graph) -> None:
         """Raises a CellError if a node has too many predecessors, or two in one slot."""
         if self.needs_slots and self.slot_name not in graph.edata:
             raise CellError(
@@ -67,7 +69,7 @@ class SlottedCell(TreeCell):
         if self.slot_name in graph.edata:
             self._check_slots(graph, graph.edata[self.slot_name])
 
-    def check_degrees(self, graph: dgl.DGLGraph, wrong: Tensor, valid: str) -> None:
+    def check_degrees(self, graph: Graph, wrong: Tensor, valid: str) -> None:
         """Raises a CellError that names the first node that ``wrong`` marks."""
         if not wrong.any():
             return
@@ -77,7 +79,7 @@ class SlottedCell(TreeCell):
             f"{int(graph.in_degrees(node))} at {describe_node(graph, node)}{self.remedy}"
         )
 
-    def _check_slots(self, graph: dgl.DGLGraph, slots: Tensor) -> None:
+    def _check_slots(self, graph: Graph, slots: Tensor) -> None:
         if slots.dim() != 1 or slots.is_floating_point():
             raise CellError(
                 f"expected edge data {self.slot_name!r} of shape (num_edges,) and integer dtype, "
@@ -102,10 +104,6 @@ class SlottedCell(TreeCell):
                 f"{self.slot_name}, got {int(taken[first])} with {slot} at "
                 f"{describe_node(graph, node)}"
             )
-
-    def _children(self, messages: Mapping[str, Tensor]) -> State:
-        slot = messages.get(_SLOT)
-        return tuple(_fill(messages[name], slot, self.num_slots) for name in self.state_names)
 
 
 def _fill(messages: Tensor, slot: Tensor | None, num_slots: int) -> Tensor:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from graphsent._dgl import dgl
-from graphsent.cells.base import State
+from graphsent.cells.feats import to_device
 from graphsent.cells.gates import glorot_
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.cells.turned import Graph
 
 _SIDE = "side"
 
@@ -87,20 +86,13 @@ class TopDownTreeLSTM(SlottedCell):
         glorot_(self.V.weight, num_blocks=(2, 2))
         glorot_(self.V_o.weight, num_blocks=(self.num_inputs, 1))
 
-    def prepare(
-        self,
-        graph: dgl.DGLGraph,
-        feat: Tensor,
-        initial_state: Tensor | Sequence[Tensor] | None = None,
-    ) -> dict[str, Tensor]:
-        """The node data that the DGL functions read, with the side of each node if need be."""
-        inputs = super().prepare(graph, feat, initial_state)
-        if not self.td_share_input:
-            sides = graph.edata[self.slot_name].long()
-            inputs[_SIDE] = sides.new_zeros(graph.num_nodes()).scatter(
-                0, graph.edges()[1].long(), sides
-            )
-        return inputs
+    def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
+        """The side of each node, if it makes a difference to its inputs."""
+        if self.td_share_input:
+            return {}
+        sides = graph.edata[self.slot_name].long()
+        by_node = sides.new_zeros(graph.num_nodes()).scatter(0, graph.edges()[1].long(), sides)
+        return {_SIDE: to_device(by_node, device)}
 
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to i, f, g, o, side by side in (num_nodes, 4 * hidden_feats) or twice that."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.base import State, TreeCell
+from graphsent.cells.base import TreeCell
 from graphsent.cells.gates import uniform_
+from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
 
 
@@ -18,6 +19,7 @@ class PooledTreeGRU(TreeCell):
     """
 
     state_names = ("h",)
+    shares_leaves = True
 
     def __init__(self, in_feats: int, hidden_feats: int, *, reset: str) -> None:
         super().__init__(in_feats, hidden_feats)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from graphsent.cells.base import State, TreeCell
+from graphsent.cells.base import TreeCell
+from graphsent.cells.fusion import Fused, is_plain
 from graphsent.cells.gates import lstm_state, uniform_
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
+from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
+
+
+def first_outputs(linear: nn.Module, feat: Tensor, count: int) -> Tensor:
+    """The first outputs of a linear map, or all, if it is something else by now."""
+    if not is_plain(linear):
+        return linear(feat)
+    return functional.linear(feat, linear.weight[:count], linear.bias[:count])
 
 
 class PooledTreeLSTM(TreeCell):
@@ -46,10 +57,15 @@ class PooledTreeLSTM(TreeCell):
         """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
+    def project_leaves(self, feat: Tensor) -> Tensor:
+        """Inputs to i, o, u: a leaf has nothing to forget."""
+        return first_outputs(self.W, feat, self.num_updates * self.hidden_feats)
+
     def start(self, x: Tensor) -> State:
         """State of a leaf: the sums over children are zero."""
-        update, _ = self.split_inputs(x)
-        return lstm_state(update, gate_output=self.gate_output)
+        return lstm_state(
+            x[:, : self.num_updates * self.hidden_feats], gate_output=self.gate_output
+        )
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
@@ -123,6 +139,11 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
         forgotten = (forget_gates * c).sum(1)
         return lstm_state(update + self.U(h.sum(1)), forgotten, self.gate_output)
 
+    def fused_rule(self) -> Fused:
+        """The same as ``combine``."""
+        rule = ChildSumLSTM(self.hidden_feats, gate_output=self.gate_output)
+        return Fused(rule, (self.U,), edge_map=self.U_f)
+
 
 class NaryTreeLSTM(SlottedCell):
     r"""N-ary Tree-LSTM, for ordered children of which there are at most N.
@@ -175,6 +196,8 @@ class NaryTreeLSTM(SlottedCell):
         (torch.Size([3, 3]), torch.Size([3, 3]))
     """
 
+    shares_leaves = True
+
     def __init__(
         self,
         in_feats: int,
@@ -190,6 +213,7 @@ class NaryTreeLSTM(SlottedCell):
         self.leaf = leaf
         if leaf == "affine":
             self.no_initial_state = "affine leaves have no term for it"
+            self.inner_input = False
         self.gate_output = gate_output
         self.forget_bias = forget_bias
         self.num_updates = 3 if gate_output else 2
@@ -223,10 +247,16 @@ class NaryTreeLSTM(SlottedCell):
         """Inputs to i, o, u, f (affine leaves: c, o), side by side in (num_nodes, ...)."""
         return self.W(feat)
 
+    def project_leaves(self, feat: Tensor) -> Tensor:
+        """Inputs to i, o, u (affine leaves: c, o): a leaf has nothing to forget."""
+        if self.leaf == "affine":
+            return self.project(feat)
+        return first_outputs(self.W, feat, self.num_updates * self.hidden_feats)
+
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         if self.leaf == "gated":
-            update, _ = self._split(x, 1)
+            update = x[:, : self.num_updates * self.hidden_feats]
             return lstm_state(update, gate_output=self.gate_output)
         if not self.gate_output:
             return torch.tanh(x), x
@@ -241,6 +271,13 @@ class NaryTreeLSTM(SlottedCell):
             input_update, input_forget = self._split(x, 1)
             update, forget = update + input_update, forget + input_forget
         return lstm_state(update, (torch.sigmoid(forget) * c).sum(1), self.gate_output)
+
+    def fused_rule(self) -> Fused:
+        """The same as ``combine``."""
+        gated = self.leaf == "gated"
+        sizes = (self.hidden_feats, self.num_children)
+        rule = NaryLSTM(*sizes, gate_output=self.gate_output, shared_forget=gated)
+        return Fused(rule, (self.U,), bias=None if gated else self.U)
 
     def _split(self, sums: Tensor, num_forget: int) -> tuple[Tensor, Tensor]:
         """What enters i, o, u, and what enters f as (nodes, num_forget, hidden_feats)."""

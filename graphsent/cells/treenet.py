@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.gates import lstm_state, uniform_
+from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 
 KIND = "kind"
@@ -127,6 +127,7 @@ class TreeNet(SlottedCell):
     predecessors = "predecessors"
     remedy = ": build the graph with direction 'sibling'"
     edge_names = (KIND,)
+    inner_input = False
     no_initial_state = "tokens have no predecessor"
 
     def __init__(
@@ -144,6 +145,11 @@ class TreeNet(SlottedCell):
         self.state_names = ("h", "c") if memory else ("h",)
         self.encoder = GatedEncoder(in_feats, hidden_feats) if encoder is None else encoder
         self.compositor = GatedCompositor(hidden_feats) if compositor is None else compositor
+
+    @property
+    def shares_leaves(self) -> bool:
+        """Whether equal tokens have equal states: other encoders may drop something."""
+        return type(self.encoder) is GatedEncoder
 
     @property
     def memory(self) -> bool:

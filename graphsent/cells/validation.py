@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
+from graphsent.cells.feats import IndexedFeat
+from graphsent.cells.turned import Graph
 
 
-def check_graph(graph: dgl.DGLGraph) -> None:
+def check_graph(graph: Graph) -> None:
     """Raises a CellError unless the graph has one type of nodes and one of edges."""
     if not graph.is_homogeneous:
         raise CellError(
@@ -20,10 +21,15 @@ def check_graph(graph: dgl.DGLGraph) -> None:
         )
 
 
-def check_feat(feat: Tensor, shape: tuple[int, int], parameter: Tensor | None) -> None:
+def check_feat(
+    feat: Tensor | IndexedFeat, shape: tuple[int, int], parameter: Tensor | None
+) -> None:
     """Raises a CellError unless ``feat`` has this shape and the parameters' dtype."""
+    if isinstance(feat, IndexedFeat):
+        _check_index(feat, shape[0])
+        feat, shape = feat.rows, (len(feat.rows), shape[1])
     if not isinstance(feat, Tensor):
-        raise CellError(f"expected feat to be a tensor, got {type(feat).__name__}")
+        raise CellError(f"expected feat to be a tensor or IndexedFeat, got {type(feat).__name__}")
     if feat.dim() != 2 or tuple(feat.shape) != shape:
         raise CellError(
             f"expected feat of shape (num_nodes, in_feats) = {shape}, got {tuple(feat.shape)}"
@@ -32,6 +38,20 @@ def check_feat(feat: Tensor, shape: tuple[int, int], parameter: Tensor | None) -
         return
     if not (feat.is_floating_point() and _autocast_enabled(feat.device.type)):
         raise CellError(f"expected feat of the parameters' {parameter.dtype}, got {feat.dtype}")
+
+
+def _check_index(feat: IndexedFeat, num_nodes: int) -> None:
+    index = feat.index
+    if index.shape != (num_nodes,) or index.dtype != torch.int64 or index.device.type != "cpu":
+        raise CellError(
+            f"expected the index of feat of shape (num_nodes,) = ({num_nodes},) and int64 on the "
+            f"cpu, got {tuple(index.shape)} and {index.dtype} on the {index.device}"
+        )
+    if num_nodes and not -1 <= int(index.min()) <= int(index.max()) < len(feat.rows):
+        raise CellError(
+            f"expected the index of feat from -1 to {len(feat.rows) - 1}, for as many rows and "
+            f"one more, got {int(index.min())} to {int(index.max())}"
+        )
 
 
 def check_initial_state(state: Sequence[Tensor], names: Sequence[str], like: Tensor) -> None:
@@ -68,7 +88,7 @@ def check_choice(name: str, value: str, valid: Sequence[str]) -> None:
         raise CellError(f"unknown {name} {value!r}: expected one of {choices}")
 
 
-def describe_node(graph: dgl.DGLGraph, node: int) -> str:
+def describe_node(graph: Graph, node: int) -> str:
     """Names a node by its id, and in a batch also by its graph and its id there."""
     if graph.batch_size == 1:
         return f"node {node}"

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from graphsent.propagation.errors import PropagationError
 
-ENGINES = ("auto", "dgl")
-"""``"dgl"`` is ``dgl.prop_nodes_topo`` itself; ``"auto"`` takes the best engine there is."""
+ENGINES = ("auto", "dgl", "levels")
+"""Every engine gives the same states and gradients.
+
+``"dgl"`` is ``dgl.prop_nodes_topo`` itself, with a cell's message, reduce and apply functions.
+
+``"levels"`` is graphsent's own: it finds the levels of a graph once, runs the nodes of a level
+together and walks the levels once more for the gradients. Its cost at every size and shape of batch
+is below that of ``"dgl"``. The graph may be on the CPU where the inputs are on another device.
+Gradients have no gradients of their own; asking for them is an error that says so.
+
+``"auto"`` is ``"levels"``, always: there is nothing a cell can do that only ``"dgl"`` can run, but
+for gradients of gradients, which nobody can foresee in a forward pass. Choose ``"dgl"`` for them.
+"""
 
 
 def resolve_engine(engine: str) -> str:
@@ -17,4 +28,4 @@ def resolve_engine(engine: str) -> str:
     if engine not in ENGINES:
         valid = ", ".join(repr(name) for name in ENGINES)
         raise PropagationError(f"unknown engine {engine!r}: expected one of {valid}")
-    return "dgl"
+    return "levels" if engine == "auto" else engine

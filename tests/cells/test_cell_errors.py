@@ -38,7 +38,7 @@ def test_features_of_another_shape_or_type(row):
         cell(graph, torch.randn(size, 4).double(), **arguments)
     with raises(f"{expected}({size},)"):
         cell(graph, torch.randn(size).double(), **arguments)
-    with raises("expected feat to be a tensor, got list"):
+    with raises("expected feat to be a tensor or IndexedFeat, got list"):
         cell(graph, [[1.0] * 3] * size, **arguments)
     with raises("expected feat of the parameters' torch.float64, got torch.float32"):
         cell(graph, torch.randn(size, 3), **arguments)

@@ -66,7 +66,7 @@ def run(cell: cells.TreeCell, engine: Engine, graph: dgl.DGLGraph, feat: Tensor)
 
 
 def run_dgl(cell: cells.TreeCell, graph: dgl.DGLGraph, feat: Tensor) -> State:
-    return cell.propagate(graph, cell.prepare(graph, feat), "dgl")
+    return cell.run(graph, feat, engine="dgl")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+"""The engine ``"levels"`` of the cells: from inputs to states by position in a schedule.
+
+Inputs are projected where they are needed only, and once a row where nodes share them. Then the
+recursion runs as the cell allows: fused, if it states a rule, or by its ``combine``, once a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from graphsent.cells.feats import IndexedFeat, take, to_device
+from graphsent.cells.fusion import Fused, fused_rule_of, overridden
+from graphsent.cells.recursion import State
+from graphsent.cells.turned import Graph, schedule_of_graph
+from graphsent.propagation.fused import by_position
+from graphsent.propagation.fused_edges import run_edges
+from graphsent.propagation.fused_slots import run_slots
+from graphsent.propagation.levels import run_levels
+
+if TYPE_CHECKING:
+    from graphsent.cells.base import TreeCell
+
+Feat = Tensor | IndexedFeat
+
+
+class _Projected(NamedTuple):
+    """What the inputs have become.
+
+    Attributes:
+        leaves: what ``start`` reads: rows of the nodes without predecessors, by position.
+        shared: (num_leaves,) their rows in ``leaves``, on the CPU; None: each has its own.
+        inner: what ``combine`` reads, rows of the other nodes, or one row (size,) for all of them.
+    """
+
+    leaves: Tensor
+    shared: Tensor | None
+    inner: Tensor
+
+
+class LevelRun:
+    """One run of a cell over a graph; see :meth:`states`.
+
+    Args:
+        cell: the cell.
+        graph: the graph.
+        feat: inputs of all nodes, on the device to compute on.
+        extra: node data of ``input_names`` beside x, in their order, by node.
+        initial: parts of the states that stand before nodes without predecessors, by node.
+    """
+
+    def __init__(
+        self,
+        cell: TreeCell,
+        graph: Graph,
+        feat: Feat,
+        extra: Mapping[str, Tensor],
+        initial: Tensor | Sequence[Tensor] | None,
+    ) -> None:
+        self.cell = cell
+        self.feat = feat
+        self.initial = initial
+        self.num_nodes = graph.num_nodes()
+        self.on_host = schedule_of_graph(graph)
+        self.schedule = self.on_host.to(feat.device)
+        self.slots = cell.slots(graph, self.on_host, feat.device)
+        self.fused = fused_rule_of(cell)
+        self.num_leaves = self.schedule.num_sources
+        rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
+        self.leaf_extra = [leaves for leaves, _ in rows]
+        self.inner_extra = [inner for _, inner in rows]
+
+    def states(self) -> State:
+        """The parts of the states of all nodes, (num_nodes, hidden_feats) by position."""
+        x = self._project()
+        start = self._start(x)
+        if len(self.schedule.levels) <= 1:
+            return start
+        if self.fused is not None and len({x.inner.dtype, *(part.dtype for part in start)}) == 1:
+            return self._run_fused(self.fused, start, x.inner)
+        return self._run_any(start, x.inner)
+
+    # Inputs
+
+    def _project(self) -> _Projected:
+        if isinstance(self.feat, Tensor):
+            return self._project_rows(self.feat)
+        return self._project_indexed(self.feat)
+
+    def _project_rows(self, feat: Tensor) -> _Projected:
+        if not self.cell.inner_input:
+            leaves = feat.index_select(0, self.schedule.nodes[: self.num_leaves])
+            return _Projected(self._of_leaves(leaves), None, self._of_no_input())
+        leaves, inner = self._split(by_position(feat, self.schedule))
+        return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
+
+    def _project_indexed(self, feat: IndexedFeat) -> _Projected:
+        """Whatever is less work: projecting all rows, or those of all nodes."""
+        leaf_index, inner_index = self._split(feat.index[self.on_host.nodes])
+        with_inner = self.cell.inner_input and bool((inner_index >= 0).any())
+        used = torch.cat((leaf_index, inner_index)) if with_inner else leaf_index
+        rows, used = IndexedFeat(feat.rows, used).with_zeros()
+        leaf_index, inner_index = used[: self.num_leaves], used[self.num_leaves :]
+        shared = self._shares_leaves() and len(rows) <= self.num_leaves
+        if len(rows) > len(used):
+            rows, leaf_index = take(rows, used), torch.arange(self.num_leaves)
+            inner_index = torch.arange(self.num_leaves, len(used))
+        if not with_inner:
+            x, inner = self._of_leaves(rows), self._of_no_input()
+        else:
+            x = self.cell.project(rows)
+            inner = take(x, inner_index)
+        if shared:
+            return _Projected(x, leaf_index, inner)
+        return _Projected(take(x, leaf_index), None, inner)
+
+    def _of_leaves(self, rows: Tensor) -> Tensor:
+        """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
+        cell = self.cell
+        if self.initial is not None or overridden(cell, "project_leaves", "project", "start"):
+            return cell.project(rows)
+        return cell.project_leaves(rows)
+
+    def _of_no_input(self) -> Tensor:
+        rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
+        return self.cell.project(rows.new_zeros(1, rows.shape[1])).squeeze(0)
+
+    def _shares_leaves(self) -> bool:
+        cell = self.cell
+        if self.initial is not None or self.leaf_extra or not cell.shares_leaves:
+            return False
+        return not overridden(cell, "shares_leaves", "start", "project")
+
+    # States
+
+    def _start(self, x: _Projected) -> State:
+        """States of the nodes without predecessors."""
+        if self.initial is None:
+            start = self.cell.start(x.leaves, *self.leaf_extra)
+        else:
+            like = x.leaves.new_empty(1).expand(self.num_nodes, self.cell.hidden_feats)
+            initial = self.cell.check_initial_state(self.initial, like)
+            leaves = self.schedule.nodes[: self.num_leaves]
+            before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
+            start = self.cell.combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
+        if x.shared is None:
+            return start
+        index = to_device(x.shared, x.leaves.device)
+        return tuple(part.index_select(0, index) for part in start)
+
+    def _run_fused(self, fused: Fused, start: State, inner: Tensor) -> State:
+        dtype = inner.dtype  # under autocast not that of the weights
+        inputs = self.cell.fused_inputs(inner, *self.inner_extra)
+        weights = [module.weight.to(dtype) for module in fused.maps]
+        if fused.bias is not None:
+            bias = fused.bias.bias.to(dtype)
+            inputs = inputs + bias if self.cell.inner_input else bias
+        with torch.autocast(inner.device.type, enabled=False):
+            if fused.edge_map is None:
+                return run_slots(fused.rule, self.schedule, self.slots, start, inputs, weights)
+            edge_weight = fused.edge_map.weight.to(dtype)
+            return run_edges(fused.rule, self.schedule, start, inputs, edge_weight, weights)
+
+    def _run_any(self, start: State, inner: Tensor) -> State:
+        num_inner = self.schedule.num_nodes - self.num_leaves
+        rows = inner.expand(num_inner, *inner.shape[-1:])
+        inputs = (rows, *self.inner_extra)
+        return run_levels(self.cell.combine, self.schedule, start, inputs, self.slots)
+
+    def _split(self, rows: Tensor) -> Sequence[Tensor]:
+        """Rows of the nodes without predecessors, and of the others."""
+        return rows.split((self.num_leaves, len(rows) - self.num_leaves))

@@ -1,0 +1,67 @@
+"""Inputs that several nodes share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class IndexedFeat(NamedTuple):
+    """Inputs of nodes as rows of a table: those of node n are ``rows[index[n]]``, zeros for -1.
+
+    Every cell takes it in place of a tensor, with the same result on every engine. With
+    ``engine="levels"`` what depends on the row alone, such as the product with the input weights,
+    is computed once a row, and not at all for nodes without one.
+
+    Attributes:
+        rows: (num_rows, in_feats).
+        index: (num_nodes,) int64 on the CPU, from -1 to num_rows - 1.
+
+    Example:
+        >>> import torch
+        >>> feat = IndexedFeat(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1, -1, 1]))
+        >>> feat.dense().tolist()
+        [[3.0, 4.0], [0.0, 0.0], [3.0, 4.0]]
+    """
+
+    rows: Tensor
+    index: Tensor
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.rows.device
+
+    def dense(self) -> Tensor:
+        """The inputs of all nodes, (num_nodes, in_feats)."""
+        return self.at(slice(None))
+
+    def at(self, nodes: Tensor | slice) -> Tensor:
+        """The inputs of some nodes, (n, in_feats); their numbers are int64 on the CPU."""
+        rows, index = self.with_zeros()
+        return take(rows, index[nodes])
+
+    def with_zeros(self) -> IndexedFeat:
+        """The same inputs without -1: a row of zeros is added if need be."""
+        missing = self.index < 0
+        if not missing.any():
+            return self
+        zeros = self.rows.new_zeros(1, self.rows.shape[1])
+        index = self.index.masked_fill(missing, len(self.rows))
+        return IndexedFeat(torch.cat((self.rows, zeros)), index)
+
+
+def take(rows: Tensor, index: Tensor) -> Tensor:
+    """``rows[index]``; ``rows`` itself if the index, on the CPU, names each row once, in order."""
+    if len(index) == len(rows) and torch.equal(index, torch.arange(len(index))):
+        return rows
+    return rows.index_select(0, to_device(index, rows.device))
+
+
+def to_device(index: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the CPU on a device, without waiting for that."""
+    if device.type != "cuda":
+        return index.to(device)
+    return index.pin_memory().to(device, non_blocking=True)

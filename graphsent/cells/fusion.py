@@ -1,0 +1,66 @@
+"""What the fused engines have to know of a cell."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import nn
+
+from graphsent.propagation.fused_edges import EdgeRule
+from graphsent.propagation.fused_slots import SlotRule
+
+
+class Fused(NamedTuple):
+    """A cell's recursion as products of states and a pointwise rule.
+
+    The maps are the cell's own modules: where one of them is no plain ``torch.nn.Linear`` (any
+    more), the cell runs by its ``combine`` instead.
+
+    Attributes:
+        rule: how sums become states.
+        maps: the linear maps of the rule's products, in their order.
+        edge_map: of an ``EdgeRule``, the map of each source's h.
+        bias: the map whose bias is added to all sums; those of other maps are not read.
+    """
+
+    rule: SlotRule | EdgeRule
+    maps: tuple[nn.Module, ...]
+    edge_map: nn.Module | None = None
+    bias: nn.Module | None = None
+
+
+def fused_rule_of(cell: nn.Module) -> Fused | None:
+    """The rule that a cell states, if it is all that the cell does."""
+    if overridden(cell, "fused_rule", "combine", "project"):
+        return None
+    fused = cell.fused_rule()
+    if fused is None:
+        return None
+    maps = (*fused.maps, fused.edge_map, fused.bias)
+    return fused if all(is_plain(module) for module in maps if module is not None) else None
+
+
+def is_plain(module: nn.Module) -> bool:
+    """Whether a module is a linear map that does nothing but multiply by its weight."""
+    return type(module) is nn.Linear and not (
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+    )
+
+
+def overridden(cell: nn.Module, name: str, *others: str) -> bool:
+    """Whether a subclass has replaced methods without the one that has to agree with them.
+
+    Args:
+        cell: the cell.
+        name: the method that has to agree.
+        *others: the methods.
+    """
+    for cls in type(cell).__mro__:
+        if name in vars(cls):
+            return False
+        if any(other in vars(cls) for other in others):
+            return True
+    return False

@@ -1,0 +1,125 @@
+"""What a cell computes, apart from how it gets round a graph."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from graphsent.cells.errors import CellError
+from graphsent.cells.fusion import Fused
+from graphsent.cells.turned import Graph
+from graphsent.propagation.fused_slots import Slots
+from graphsent.propagation.schedule import Schedule
+
+State = tuple[Tensor, ...]
+"""The parts of a state, the output ``h`` first; all of shape (..., hidden_feats)."""
+
+
+class Recursion(nn.Module):
+    r"""The recursion of a cell over the predecessors of each node of an acyclic graph.
+
+    .. math::
+        s_t = \mathrm{combine}(\{s_k : k \to t\}, \mathrm{project}(x)_t), \qquad
+        s_t = \mathrm{start}(\mathrm{project}(x)_t) \text{ where there is no } k \to t
+
+    A subclass gives :meth:`project`, :meth:`start` and :meth:`combine`, which know tensors only and
+    work row by row. ``project`` sees many nodes at once, so that it costs one matrix product;
+    ``combine`` sees the nodes of one level. Where :meth:`fused_rule` says the same as ``combine``,
+    the fused engines run it.
+
+    Attributes:
+        state_names: node data that hold the parts of the state; ``h`` is the first.
+        input_names: node data that :meth:`start` and :meth:`combine` are given, in their order.
+        edge_names: edge data that the message function reads where the graph has them.
+        inner_input: whether nodes with predecessors have inputs.
+        shares_leaves: whether ``start`` gives the same state for the same input every time.
+        no_initial_state: why there cannot be initial states; empty if there can.
+    """
+
+    state_names: tuple[str, ...] = ("h", "c")
+    input_names: tuple[str, ...] = ("x",)
+    edge_names: tuple[str, ...] = ()
+    inner_input: bool = True
+    shares_leaves: bool = False
+    no_initial_state: str = ""
+
+    def __init__(self, in_feats: int, hidden_feats: int) -> None:
+        super().__init__()
+        for name, size in (("in_feats", in_feats), ("hidden_feats", hidden_feats)):
+            if size < 1:
+                raise CellError(f"expected {name} to be at least 1, got {size}")
+        self.in_feats = in_feats
+        self.hidden_feats = hidden_feats
+
+    @property
+    def out_feats(self) -> int:
+        """Size of a row of what the cell returns."""
+        return self.hidden_feats
+
+    def reset_parameters(self) -> None:
+        """Draws all parameters anew."""
+        raise NotImplementedError
+
+    def project(self, feat: Tensor) -> Tensor:
+        """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
+        raise NotImplementedError
+
+    def project_leaves(self, feat: Tensor) -> Tensor:
+        """The first columns of :meth:`project`, as many as :meth:`start` reads at least."""
+        return self.project(feat)
+
+    def start(self, *inputs: Tensor) -> State:
+        """States of nodes without predecessors.
+
+        Args:
+            *inputs: rows of the node data ``input_names``, each (num_nodes, ...).
+
+        Returns:
+            The parts of the states, each (num_nodes, hidden_feats).
+        """
+        raise NotImplementedError
+
+    def combine(self, children: State, *inputs: Tensor) -> State:
+        """States of nodes with predecessors.
+
+        Args:
+            children: parts of the predecessors' states, each (num_nodes, num_children,
+                hidden_feats).
+            *inputs: rows of the node data ``input_names``, each (num_nodes, ...).
+
+        Returns:
+            The parts of the states, each (num_nodes, hidden_feats).
+        """
+        raise NotImplementedError
+
+    def fused_rule(self) -> Fused | None:
+        """What ``combine`` does, for the fused engines; None where they cannot do it."""
+        return None
+
+    def fused_inputs(self, *inputs: Tensor) -> Tensor:
+        """The inputs of the rule, (num_nodes, ...), from those of :meth:`combine`."""
+        return inputs[0]
+
+    def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
+        """The node data of ``input_names`` beside x, on a device."""
+        return {}
+
+    def arrange(self, messages: State, slots: Tensor | None = None) -> State:
+        """The predecessors' states as ``combine`` takes them.
+
+        Args:
+            messages: parts of the states, (nodes, edges, hidden_feats), in mailbox order.
+            slots: (nodes, edges) their slots, of cells that tell them apart.
+        """
+        return messages
+
+    def slots(self, graph: Graph, schedule: Schedule, device: torch.device) -> Slots | None:
+        """Which predecessor is in which slot, of cells that tell them apart."""
+        return None
+
+    def check_structure(self, graph: Graph) -> None:
+        """Raises a CellError if the cell cannot run over a graph of this shape."""
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.in_feats}, {self.hidden_feats}"
