@@ -52,14 +52,15 @@ class _Conv1d(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
-    def _correlate(self, x: Tensor, margin: int) -> Tensor:
+    def _correlate(self, x: Tensor, lengths: Tensor, margin: int) -> Tensor:
         """Sums of products over all windows of x with ``margin`` zeros on either side."""
+        options = {"margin": margin, "method": self.method}
         if not self.fold:
-            return correlate(x, self.weight, self.rows, margin=margin, method=self.method)
+            return correlate(x, lengths, self.weight, self.rows, **options)
         # The sum of two rows is one group that has the inputs of both.
         pairs = self.weight.unflatten(0, (self.rows // 2, 2, -1)).transpose(1, 2)
         weight = pairs.flatten(2, 3).flatten(0, 1)  # (out_channels, 2 in_channels / rows, width)
-        return correlate(x, weight, self.rows // 2, margin=margin, method=self.method)
+        return correlate(x, lengths, weight, self.rows // 2, **options)
 
     def _finish(self, y: Tensor, new_lengths: Tensor) -> tuple[Tensor, Tensor]:
         if self.bias is not None:
@@ -123,7 +124,7 @@ class WideConv1d(_Conv1d):
         activation: f: ``"identity"``, ``"tanh"`` or ``"relu"``.
         method: how sums are made: ``"direct"``, ``"fft"`` (by Fourier transforms, the same numbers
             but for rounding), or ``"auto"``, whichever takes less time: transforms from 16 steps
-            of a filter on in a batch of 50, more in a small one
+            of a filter on in a batch of 50, from 24 on with eight rows or more
             (:func:`~graphsent.layers.correlation.faster_method`).
 
     Raises:
@@ -158,7 +159,7 @@ class WideConv1d(_Conv1d):
         margin = self.width - 1
         new_lengths = torch.where(lengths > 0, lengths + margin, 0)
         padded = _at_least(1, zero_beyond(x, lengths))  # empty sentences alone have no steps
-        y = self._correlate(padded, margin)
+        y = self._correlate(padded, lengths, margin)
         return self._finish(y[:, :, : x.shape[2] + margin], new_lengths)
 
 
@@ -207,4 +208,4 @@ class NarrowConv1d(_Conv1d):
         margin = self.width - 1
         new_lengths = torch.where(lengths > 0, (lengths - margin).clamp(min=1), 0)
         padded = _at_least(self.width, zero_beyond(x, lengths))
-        return self._finish(self._correlate(padded, 0), new_lengths)
+        return self._finish(self._correlate(padded, lengths, 0), new_lengths)

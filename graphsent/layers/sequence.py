@@ -66,7 +66,7 @@ class SequenceEncoder(nn.Module):
         Args:
             feat: inputs, (num_rows, in_feats).
             ranges: first and last + 1 row of each sequence, (num_sequences, 2) int64. They may
-                overlap; none is empty.
+                overlap. The state of an empty one is zero.
 
         Returns:
             (num_sequences, out_feats).
@@ -74,6 +74,10 @@ class SequenceEncoder(nn.Module):
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
         begin, end = ranges.unbind(1)
+        filled = torch.nonzero(begin < end).squeeze(1)
+        if len(filled) < len(ranges):
+            states = feat.new_zeros(len(ranges), self.out_feats)
+            return states.index_copy(0, filled, self(feat, ranges[filled]))
         lengths = (end - begin).cpu()
         steps = torch.arange(int(lengths.max()), device=ranges.device)
         rows = (begin[:, None] + steps).clamp(max=len(feat) - 1)  # (num_sequences, longest)

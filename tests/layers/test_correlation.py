@@ -1,0 +1,141 @@
+"""The ways to correlate agree, and the rule chooses between them as it says."""
+
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentence_batches import assert_same_gradients, batch_of, sentences
+from torch.func import functional_call, grad
+from torch.nn.functional import conv1d
+
+from graphsent.layers import KMaxPooling, WideConv1d, correlation, zero_beyond
+from graphsent.layers.correlation import correlate, faster_method
+from graphsent.layers.windows import correlate_windows
+
+# Lengths that leave little to pad, and much.
+SOME_LENGTHS = st.sampled_from([[4, 4], [5, 0, 1], [1, 9, 2, 0], [0, 3], [7]])
+
+
+@settings(max_examples=40)
+@given(
+    lengths=SOME_LENGTHS,
+    sizes=st.sampled_from([(1, 2, 3), (3, 1, 1), (8, 2, 2)]),
+    width=st.integers(1, 3),
+    wide=st.booleans(),
+)
+def test_all_ways_agree(lengths, sizes, width, wide):
+    groups, inputs, outputs = sizes
+    margin = width - 1 if wide else 0
+    lengths = torch.tensor(lengths)
+    shape = (len(lengths), groups * inputs, max(3, int(lengths.max())))
+    raw = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(groups * outputs, inputs, width, dtype=torch.float64, requires_grad=True)
+    # What the layers keep, and the only part in which windows do not meet a neighbour.
+    kept = torch.where(lengths > 0, (lengths + 2 * margin - width + 1).clamp(min=1), 0)
+
+    def run(way, **options):
+        return zero_beyond(way(zero_beyond(raw, lengths), **options), kept)
+
+    def by_torch(x):
+        return conv1d(x, weight, groups=groups, padding=margin)
+
+    for way in (partial(correlate, method="fft"), correlate_windows):
+        y = run(way, lengths=lengths, weight=weight, groups=groups, margin=margin)
+        expected = run(by_torch)
+        torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+        assert_same_gradients([y], [expected], [raw, weight])
+
+
+@pytest.mark.parametrize("lengths", [[3, 3], [1, 4, 0]])
+def test_windows_are_differentiable_twice(lengths):
+    lengths = torch.tensor(lengths)
+    x = torch.randn(len(lengths), 4, int(lengths.max()), dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(2, 2, 2, dtype=torch.float64, requires_grad=True)
+
+    def run(x, weight):
+        y = correlate_windows(zero_beyond(x, lengths), lengths, weight, 2, 1)
+        return y.square()
+
+    assert torch.autograd.gradcheck(run, (x, weight))
+    assert torch.autograd.gradgradcheck(run, (x, weight))
+
+
+def layer_and_batch(rows=8):
+    conv = WideConv1d(rows, 3 * rows, 3, rows=rows)
+    return conv, torch.randn(4, rows, 40), torch.tensor([40, 9, 0, 3])
+
+
+def test_windows_serve_many_rows(monkeypatch):
+    called = []
+    monkeypatch.setattr(
+        correlation,
+        "correlate_windows",
+        lambda *args: called.append(1) or correlate_windows(*args),
+    )
+    conv, x, lengths = layer_and_batch()
+    conv(x, lengths)
+    assert called == [1]
+    conv(x[:2], lengths[:2])  # not for a few steps
+    WideConv1d(8, 8, 3)(x, lengths)  # nor for a few groups
+    monkeypatch.setattr(correlation, "_MOST_BYTES_OF_WINDOWS", 4 * 8 * 160 * 3 - 1)
+    conv(x, lengths)  # nor for too many windows
+    assert called == [1]
+
+
+def test_autocast():
+    conv, x, lengths = layer_and_batch()
+    expected = torch.autograd.grad(conv(x, lengths)[0].square().sum(), conv.weight)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        y, _ = conv(x, lengths)
+    assert y.dtype == torch.bfloat16
+    found = torch.autograd.grad(y.float().square().sum(), conv.weight)[0]
+    torch.testing.assert_close(found, expected, rtol=0.05, atol=0.05 * float(expected.abs().max()))
+
+
+def test_transforms_of_functions():
+    conv, x, lengths = layer_and_batch()
+    pool = KMaxPooling(4)
+
+    def loss(parameters):
+        y, new_lengths = functional_call(conv, parameters, (x, lengths))
+        return pool(y, new_lengths)[0].square().sum()
+
+    parameters = dict(conv.named_parameters())
+    expected = torch.autograd.grad(loss(parameters), list(parameters.values()))
+    torch.testing.assert_close(list(grad(loss)(parameters).values()), list(expected))
+
+
+@pytest.mark.parametrize(
+    ("batch", "groups", "width", "dtype", "expected"),
+    [
+        (50, 1, 15, torch.float32, "direct"),
+        (50, 1, 16, torch.float32, "fft"),
+        (50, 8, 23, torch.float64, "direct"),
+        (50, 8, 24, torch.float64, "fft"),
+        (10, 1, 23, torch.float32, "direct"),
+        (10, 1, 24, torch.float32, "fft"),
+        (50, 1, 40, torch.bfloat16, "direct"),
+        (1, 1, 14, torch.float32, "direct"),
+    ],
+)
+def test_rule(batch, groups, width, dtype, expected):
+    x = torch.zeros(batch, 16, 30, dtype=dtype)
+    weight = torch.zeros(16 * groups, 16 // groups, width, dtype=dtype)
+    assert faster_method(x, weight, groups, width - 1) == expected
+
+
+def test_little_work_is_direct():
+    x, weight = torch.zeros(50, 1, 30), torch.zeros(1, 1, 16)
+    assert faster_method(x, weight, 1, 15) == "direct"
+
+
+@pytest.mark.parametrize("method", ["auto", "direct", "fft"])
+def test_filters_longer_than_any_sentence(method):
+    conv = WideConv1d(16, 16, 40, method=method).double()
+    parts = sentences([3, 0, 8] * 9, 16)
+    y, new_lengths = conv(*batch_of(parts))
+    assert new_lengths.tolist() == [42, 0, 47] * 9
+    expected = conv1d(parts[2][None], conv.weight, padding=39)[0]
+    torch.testing.assert_close(y[2], expected, rtol=0, atol=1e-12)
