@@ -24,137 +24,40 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
-import random
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
-
-from graphsent.layers import (
-    BiasActivation,
-    DynamicKMaxPooling,
-    WideConv1d,
-    dynamic_k,
-    time_mask,
-    zero_beyond,
+from harness.data import Corpus
+from harness.dcnn import (
+    BATCH_SIZE,
+    CONTENDERS,
+    ROWS,
+    SIZES,
+    Batch,
+    Network,
+    largest_difference,
+    layer_inputs,
+    loss,
+    make_batches,
 )
+from harness.machine import machine
+from harness.options import CLOCKS
+from harness.tables import grid, spread
+from torch import Tensor
+from torch.nn import functional
+
+from graphsent._files import atomic_path
+from graphsent.errors import GraphsentError
+from graphsent.layers import WideConv1d, dynamic_k, time_mask
 from graphsent.layers.selection import by_sorting, by_threshold
-from graphsent.tasks.data_dir import resolve_data_dir
-from graphsent.trees import Tree, read_trees
-from graphsent.vocabulary import Vocabulary
 
-FILES = ("sst/train.txt", "sentiment/train.txt")
-BATCH_SIZE, ROWS, NUM_CLASSES = 50, 48, 5
 FILTER_WIDTHS = (4, 8, 12, 16, 20, 24, 32, 48)
-CLOCKS = {"cpu": time.process_time, "wall": time.perf_counter}
+NUM_BATCHES = 4
 
 
-class Sizes(NamedTuple):
-    """Of a network with two layers."""
-
-    widths: tuple[int, int]
-    maps: tuple[int, int]
-    k_top: int
-
-
-SIZES = {"five classes": Sizes((10, 7), (6, 12), 5), "two classes": Sizes((7, 5), (6, 14), 4)}
-
-
-class Network(nn.Module):
-    """The DCNN, twice: over a batch, and over one sentence."""
-
-    def __init__(self, sizes: Sizes, num_words: int) -> None:
-        super().__init__()
-        self.sizes = sizes
-        self.table = nn.Embedding(num_words, ROWS)
-        (width, next_width), (maps, next_maps), k_top = sizes
-        half = ROWS // 2
-        self.convolutions = nn.ModuleList([
-            WideConv1d(ROWS, ROWS * maps, width, rows=ROWS, fold=True),
-            WideConv1d(half * maps, half * next_maps, next_width, rows=half, fold=True),
-        ])  # fmt: skip
-        self.poolings = nn.ModuleList([DynamicKMaxPooling(k_top, 1, 2)])
-        self.poolings.append(DynamicKMaxPooling(k_top, 2, 2))
-        self.activations = nn.ModuleList(
-            BiasActivation(convolution.out_channels) for convolution in self.convolutions
-        )
-        self.output = nn.Linear(self.convolutions[1].out_channels * k_top, NUM_CLASSES)
-
-    def over_batch(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Logits of a padded batch of sentences."""
-        x, steps = self.table(words).transpose(1, 2), lengths
-        parts = zip(self.convolutions, self.poolings, self.activations, strict=True)
-        for convolve, pool, activate in parts:
-            x, steps = convolve(x, steps)
-            x, steps = pool(x, steps, lengths)
-            x = activate(x, steps)
-        return self.output(x.flatten(1))
-
-    def over_sentence(self, words: Tensor) -> Tensor:
-        """Logits of one sentence, with torch's operations."""
-        x = self.table(words).t()
-        for layer, convolve in enumerate(self.convolutions, start=1):
-            padding = convolve.width - 1
-            x = functional.conv1d(x, convolve.weight, padding=padding, groups=convolve.rows)
-            first, second = x.unflatten(0, (convolve.rows // 2, 2, -1)).unbind(1)
-            x = (first + second).flatten(0, 1)
-            k = dynamic_k(torch.tensor(len(words)), self.sizes.k_top, layer, 2)
-            kept = x.topk(int(k), 1).indices.sort(1).values
-            bias = self.activations[layer - 1].bias
-            x = torch.tanh(x.gather(1, kept) + bias[:, None])
-        return self.output(x.flatten())
-
-
-class Batch(NamedTuple):
-    """Sentences one by one, and padded."""
-
-    sentences: list[Tensor]
-    words: Tensor
-    lengths: Tensor
-    labels: Tensor
-
-
-def make_batches(parts: Sequence[tuple[list[int], int]], num_batches: int) -> list[Batch]:
-    """Batches of random sentences, without those of no words."""
-    chosen = random.Random(0).sample(list(parts), min(len(parts), BATCH_SIZE * num_batches))
-    batches = []
-    for first in range(0, len(chosen) - BATCH_SIZE + 1, BATCH_SIZE):
-        words, labels = zip(*chosen[first : first + BATCH_SIZE], strict=True)
-        sentences = [torch.tensor(numbers) for numbers in words]
-        lengths = torch.tensor([len(sentence) for sentence in sentences])
-        padded = pad_sequence(sentences, batch_first=True)
-        batches.append(Batch(sentences, padded, lengths, torch.tensor(labels)))
-    if not batches:
-        raise SystemExit(f"error: expected at least {BATCH_SIZE} sentences, got {len(chosen)}")
-    return batches
-
-
-def loss(network: Network, batch: Batch, contender: str) -> Tensor:
-    """Cross-entropy of a batch."""
-    if contender == "layers":
-        logits = network.over_batch(batch.words, batch.lengths)
-    else:
-        logits = torch.stack([network.over_sentence(words) for words in batch.sentences])
-    return functional.cross_entropy(logits, batch.labels)
-
-
-def check_equal(network: Network, batch: Batch) -> float:
-    """The largest difference of gradients in float64."""
-    network = network.double()
-    parameters = list(network.parameters())
-    found = [torch.autograd.grad(loss(network, batch, name), parameters) for name in CONTENDERS]
-    network.float()
-    return max((a - b).abs().max().item() for a, b in zip(*found, strict=True))
-
-
-CONTENDERS = ("per sentence", "layers")
 Calls = dict[str, Callable[[], object]]
 
 
@@ -226,16 +129,6 @@ def convolution_calls(
     return {name: lambda name=name: run(name) for name in names}
 
 
-def layer_inputs(network: Network, batch: Batch) -> list[tuple[WideConv1d, Tensor, Tensor]]:
-    """Each convolution with what it gets in the network."""
-    first, second = network.convolutions
-    with torch.no_grad():
-        x = zero_beyond(network.table(batch.words).transpose(1, 2), batch.lengths).contiguous()
-        y, steps = network.poolings[0](*first(x, batch.lengths), batch.lengths)
-        y = network.activations[0](y, steps).contiguous()
-    return [(first, x.requires_grad_(), batch.lengths), (second, y.requires_grad_(), steps)]
-
-
 def selection_calls(network: Network, batches: list[Batch]) -> Calls:
     """Which values of the first layer are kept."""
     cases = []
@@ -272,11 +165,11 @@ def measure(
 ) -> list[Row]:
     """All rows for one kind of input."""
     rows = []
-    batches = make_batches(parts, 4)
+    batches = make_batches(parts, NUM_BATCHES)
     for classes, sizes in SIZES.items():
         torch.manual_seed(0)
         network = Network(sizes, num_words)
-        difference = check_equal(network, batches[0])
+        difference = largest_difference(network, batches[0])
         if not difference < 1e-10:
             raise SystemExit(f"error: gradients differ by {difference:.1e}")
         inputs = [case for batch in batches for case in layer_inputs(network, batch)]
@@ -309,69 +202,75 @@ def measure_widths(
 
 
 def tables(rows: list[Row]) -> str:
-    """A Markdown table for each kind of run: milliseconds, and how many times as fast."""
-    lines = []
+    """A table for each kind of run: milliseconds a batch, and how many times as fast."""
+    texts = []
     for table in dict.fromkeys(row.table for row in rows):
-        chosen = [row for row in rows if row.table == table]
-        first, *names = chosen[0].seconds
-        lines += [
-            f"| {table} | {first}, ms (min - max) | " + " | ".join(names) + " |",
-            "| --- | --- |" + " --- |" * len(names),
-        ]
-        for row in chosen:
-            base = [1000 * value for value in row.seconds[first]]
-            spread = f"{statistics.median(base):.1f} ({min(base):.1f} - {max(base):.1f})"
-            ratios = " | ".join(f"{row.ratio(name):.2f}" for name in names)
-            lines.append(f"| {row.setting} | {spread} | {ratios} |")
-        lines.append("")
-    return "\n".join(lines)
+        chosen = {row.setting: row for row in rows if row.table == table}
+        first, *names = next(iter(chosen.values())).seconds
+        column = f"{first}, ms"
+
+        def text(setting: str, name: str, chosen=chosen, first=first, column=column) -> str:
+            row = chosen[setting]
+            if name == column:
+                return spread([1000 * value / NUM_BATCHES for value in row.seconds[first]], 1)
+            return f"{row.ratio(name):.2f}"
+
+        texts.append(grid(table, chosen, [column, *names], text))
+    return "\n\n".join(texts) + "\n"
 
 
-def load_trees(data_dir: Path) -> list[Tree]:
-    """The trees of the first of FILES that is there."""
-    for name in FILES:
-        if (data_dir / name).is_file():
-            return read_trees(data_dir / name)
-    raise SystemExit(f"error: no {' or '.join(FILES)} in {data_dir}")
+def samples(corpus: Corpus) -> dict[str, list[tuple[list[int], int]]]:
+    """Words and label of all sentences, and of all phrases."""
+    phrases = []
+    sentences = []
+    for tree in corpus.trees:
+        words = [corpus.vocab[word] for word in tree.words]
+        spans = zip(tree.spans.tolist(), tree.labels, strict=True)
+        parts = [(words[begin:end], int(label)) for (begin, end), label in spans]
+        sentences.append(parts[0])
+        phrases += parts
+    return {"sentences": sentences, "phrases": phrases}
 
 
-def main() -> None:
-    """Runs the benchmark."""
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
     parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--markdown", type=Path, help="file for the tables")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    trees = load_trees(resolve_data_dir(arguments.data_dir))
-    vocab = Vocabulary.from_trees(trees)
-    sentences, phrases = [], []
-    for tree in trees:
-        words = [vocab[word] for word in tree.words]
-        parts = [
-            (words[begin:end], int(label))
-            for (begin, end), label in zip(tree.spans.tolist(), tree.labels, strict=True)
-        ]
-        sentences.append(parts[0])
-        phrases += parts
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark."""
+    options = parse(arguments)
+    torch.set_num_threads(options.threads)
+    try:
+        corpus = Corpus(options.data_dir, 0)
+    except GraphsentError as error:
+        raise SystemExit(f"error: {error}") from error
     rows = []
-    for name, parts in (("sentences", sentences), ("phrases", phrases)):
-        clock = CLOCKS[arguments.clock]
-        rows += measure(name, parts, len(vocab), arguments.rounds, clock)
+    for name, parts in samples(corpus).items():
+        clock = CLOCKS[options.clock]
+        rows += measure(name, parts, len(corpus.vocab), options.rounds, clock)
+    about = machine()
     text = (
-        f"{platform.machine()}, torch {torch.__version__}, {arguments.threads} thread(s), "
-        f"{arguments.clock} clock, {arguments.rounds} rounds; batches of {BATCH_SIZE}; "
+        f"{about['processor']}, torch {torch.__version__}, {options.threads} thread(s), "
+        f"{options.clock} clock, {options.rounds} rounds; {corpus.name}, batches of {BATCH_SIZE}; "
         f"times as fast as the first contender\n\n{tables(rows)}"
     )
     print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
-    if arguments.json:
-        figures = [row._asdict() for row in rows]
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+    figures = {"machine": about, "corpus": corpus.name, "rows": [row._asdict() for row in rows]}
+    for path, content in (
+        (options.markdown, text),
+        (options.json, json.dumps(figures, indent=2) + "\n"),
+    ):
+        if path:
+            with atomic_path(path) as temporary:
+                temporary.write_text(content, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The parts of the benchmark of propagation, ``benchmarks/propagation.py``."""
+"""The parts of the benchmarks ``propagation.py`` and ``convolution.py``."""
