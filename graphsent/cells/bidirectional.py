@@ -137,7 +137,9 @@ class BiTreeLSTM(nn.Module):
         root_state = self._root_state(graph, up) if self.td_root == "bu_root" else None
         self.top_down.check_structure(turned)
         down = self.top_down.run(turned, words, root_state, engine=engine, memory=return_cell)
-        results = [torch.cat(pair, -1) for pair in zip(up, down, strict=False)]
+        num_parts = 2 if return_cell else 1
+        pairs = zip(up[:num_parts], down[:num_parts], strict=True)
+        results = [torch.cat(pair, -1) for pair in pairs]
         if return_head_weights:
             results.append(self.bottom_up.head_weights(graph, words))
         return tuple(results) if len(results) > 1 else results[0]

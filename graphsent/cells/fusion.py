@@ -42,7 +42,12 @@ def fused_rule_of(cell: nn.Module) -> Fused | None:
 
 def is_plain(module: nn.Module) -> bool:
     """Whether a module is a linear map that does nothing but multiply by its weight."""
-    return type(module) is nn.Linear and not (
+    return is_own(module, nn.Linear)
+
+
+def is_own(module: nn.Module, kind: type[nn.Module]) -> bool:
+    """Whether a module is just of this kind, neither a subclass nor with hooks."""
+    return type(module) is kind and not (
         module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
+from graphsent.cells.fusion import Fused
 from graphsent.cells.gates import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
+from graphsent.propagation.fused_recursive import Mixture
 
 
 class HeadLexicalizer(SlottedCell):
@@ -77,6 +79,10 @@ class HeadLexicalizer(SlottedCell):
         z = torch.sigmoid(self.W(words.flatten(1)))
         left, right = words.unbind(1)
         return (z * left + (1 - z) * right,)
+
+    def fused_rule(self) -> Fused:
+        """The same as ``combine``."""
+        return Fused(Mixture(self.hidden_feats), (self.W,), bias=self.W)
 
     def edge_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
         """The share of each child in its parent's head word: z of left, 1 - z of right children.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from graphsent.cells.fusion import Fused
 from graphsent.cells.gates import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation.fused_recursive import Squash
 
 
 class RecursiveCell(SlottedCell):
@@ -75,6 +77,10 @@ class RecursiveCell(SlottedCell):
         """State from the children's h, (nodes, N, hidden_feats), zeros where missing."""
         (h,) = children
         return (torch.tanh(x + self.U(h.flatten(1))),)
+
+    def fused_rule(self) -> Fused:
+        """The same as ``combine``."""
+        return Fused(Squash(self.hidden_feats), (self.U,))
 
     def extra_repr(self) -> str:
         """The sizes."""

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
+from graphsent.cells.fusion import Fused, is_own
 from graphsent.cells.gates import lstm_state, uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation.fused_treenet import Composition
 
 KIND = "kind"
 
@@ -149,7 +151,7 @@ class TreeNet(SlottedCell):
     @property
     def shares_leaves(self) -> bool:
         """Whether equal tokens have equal states: other encoders may drop something."""
-        return type(self.encoder) is GatedEncoder
+        return is_own(self.encoder, GatedEncoder)
 
     @property
     def memory(self) -> bool:
@@ -176,6 +178,13 @@ class TreeNet(SlottedCell):
         if not self.memory:
             siblings, rightmost = siblings[0], rightmost[0]
         return self._state(self.compositor(rightmost, siblings), "compositor", x)
+
+    def fused_rule(self) -> Fused | None:
+        """The same as ``combine``, with the compositor of the paper."""
+        compositor = self.compositor
+        if not (self.memory and is_own(compositor, GatedCompositor)):
+            return None
+        return Fused(Composition(self.hidden_feats), (compositor.W,), bias=compositor.W)
 
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
         """Checks what a module returned."""
