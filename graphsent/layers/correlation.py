@@ -1,6 +1,6 @@
 """Correlation of batches of signals with filters: by windows, by torch, or by Fourier transforms.
 
-All three make the same sums. What is fastest depends on the sizes: ``faster_method``.
+All make the same sums; the sizes decide what is fastest.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from graphsent.layers.packing import correlate_in_a_row, kept_columns
 from graphsent.layers.windows import correlate_windows
 
 # Measured on one core of an AMD EPYC with gradients, for groups, inputs and outputs of sentence
@@ -18,6 +19,10 @@ _MOST_GROUPS_OF_TORCH = 7
 _MOST_STEPS_OF_TORCH = 100
 # until memory of that size has to be asked of the system anew each time.
 _MOST_BYTES_OF_WINDOWS = 2**24
+# Padding is left out if that leaves at most this part of the columns, and for torch's convolution
+# if it saves so many products.
+_MOST_TO_KEEP = 0.8
+_LEAST_PRODUCTS_TO_SAVE = 15_000_000
 # Transforms pass torch's convolution or windows at filters that are wider in a large batch; in a
 # small one the filters' own transforms count, and for little work all that is called.
 _WIDEST_OF_TORCH = 14
@@ -54,8 +59,8 @@ def correlate(
         method = faster_method(x, weight, groups, margin)
     if method == "fft" and len(x):  # MKL has no transform of nothing
         return _by_transforms(x, weight, groups, margin)
-    if _windows_are_faster(x, weight, groups):
-        return correlate_windows(x, lengths, weight, groups, margin)
+    if x.is_cpu:
+        return _directly_on_cpu(x, lengths, weight, groups, margin)
     return functional.conv1d(x, weight, groups=groups, padding=margin)
 
 
@@ -75,11 +80,36 @@ def faster_method(x: Tensor, weight: Tensor, groups: int, margin: int) -> str:
     return "fft" if worthwhile and measured else "direct"
 
 
+def _directly_on_cpu(
+    x: Tensor, lengths: Tensor, weight: Tensor, groups: int, margin: int
+) -> Tensor:
+    by_windows = _windows_are_faster(x, weight, groups)
+    num_columns = len(x) * (x.shape[2] + margin)
+    num_kept = int((lengths + margin).clamp(min=weight.shape[2]).sum())
+    saved = (num_columns - num_kept) * weight.numel()
+    packed = by_windows or saved >= _LEAST_PRODUCTS_TO_SAVE
+    packed = packed and num_kept <= _MOST_TO_KEEP * num_columns
+    if not (by_windows or packed):
+        return functional.conv1d(x, weight, groups=groups, padding=margin)
+    return correlate_in_a_row(
+        x,
+        weight,
+        groups,
+        margin=margin,
+        columns=kept_columns(lengths, x.shape[2], weight.shape[2], margin) if packed else None,
+        correlate=correlate_windows if by_windows else _correlate_row,
+    )
+
+
+def _correlate_row(signal: Tensor, weight: Tensor, groups: int) -> Tensor:
+    return functional.conv1d(signal[None], weight, groups=groups)[0]
+
+
 def _windows_are_faster(x: Tensor, weight: Tensor, groups: int) -> bool:
     num_steps = len(x) * x.shape[2]
     size = num_steps * x.shape[1] * weight.shape[2] * x.element_size()
     many = groups > _MOST_GROUPS_OF_TORCH and num_steps > _MOST_STEPS_OF_TORCH
-    return x.is_cpu and many and size <= _MOST_BYTES_OF_WINDOWS
+    return many and size <= _MOST_BYTES_OF_WINDOWS
 
 
 def _by_transforms(x: Tensor, weight: Tensor, groups: int, margin: int) -> Tensor:

@@ -47,6 +47,20 @@ def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
     return _ZeroBeyond.apply(x, time_mask(lengths, x.shape[2])[:, None])
 
 
+def lowest_beyond(x: Tensor, lengths: Tensor) -> Tensor:
+    """``x`` with minus infinity at the steps beyond each sentence's length.
+
+    Args:
+        x: (batch, channels, time).
+        lengths: (batch,) int64.
+
+    Returns:
+        (batch, channels, time); otherwise as :func:`zero_beyond`.
+    """
+    own = time_mask(lengths, x.shape[2])[:, None]
+    return zero_beyond(x, lengths) + torch.where(own, 0.0, -torch.inf).to(x.dtype)
+
+
 class _ZeroBeyond(torch.autograd.Function):
     """``x`` where ``own`` is true, else zero: the linear map that is its own transpose.
 

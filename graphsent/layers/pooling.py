@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphsent.layers.lengths import check_batch, time_mask, zero_beyond
+from graphsent.layers.lengths import check_batch, lowest_beyond, zero_beyond
 
 
 class SumPooling(nn.Module):
@@ -91,8 +90,7 @@ class MaxPooling(nn.Module):
         check_batch(x, lengths)
         if not x.shape[2]:
             x = functional.pad(x, (0, 1))
-        beyond = ~time_mask(lengths, x.shape[2])[:, None]
-        values, positions = x.masked_fill(beyond, -torch.inf).max(2)
+        values, positions = lowest_beyond(x, lengths).max(2)
         empty = (lengths == 0)[:, None]
         values = values.masked_fill(empty, 0)
         return (values, positions.masked_fill(empty, -1)) if return_positions else values

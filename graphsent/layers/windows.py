@@ -1,4 +1,4 @@
-"""Correlation as one matrix product a group, over the windows of all sentences in a row."""
+"""Correlation of long signals as one matrix product a group, over all windows."""
 
 from __future__ import annotations
 
@@ -8,71 +8,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphsent.layers.lengths import time_mask
 
-# Columns of padding are left out if that leaves less than this part.
-_MOST_TO_KEEP = 0.8
-
-
-def correlate_windows(
-    x: Tensor, lengths: Tensor, weight: Tensor, groups: int, margin: int
-) -> Tensor:
-    """``correlate`` on the CPU: arguments and result are the same.
+def correlate_windows(signal: Tensor, weight: Tensor, groups: int) -> Tensor:
+    """All full overlaps of filters and signal.
 
     With few channels a group, torch's own convolution takes about twice as long.
+
+    Args:
+        signal: (groups * q, n + m - 1).
+        weight: (groups * j, q, m).
+        groups: number of groups, which do not mix.
+
+    Returns:
+        (groups * j, n).
     """
-    num_sentences, _, num_steps = x.shape
-    width = weight.shape[2]
-    # The zeros after a sentence are those before the next one, too.
-    row = functional.pad(x.transpose(0, 1), (0, margin)).flatten(1)
-    # A sentence shorter than the filter keeps as many zeros as its first window takes.
-    kept = time_mask((lengths + margin).clamp(min=width), num_steps + margin)
-    columns = kept.flatten().nonzero().squeeze(1)
-    mixed = len(columns) < _MOST_TO_KEEP * row.shape[1]
-    if mixed:
-        places = torch.full((row.shape[1],), len(columns))
-        places[columns] = torch.arange(len(columns))
-        row = _Pack.apply(row, columns, places)
-    row = functional.pad(row, (margin, width - 1 - margin))
-    y = _Windows.apply(row.unflatten(0, (groups, -1)), weight.unflatten(0, (groups, -1)))
-    y = y.flatten(0, 1)
-    if mixed:
-        y = _Unpack.apply(y, columns, places)
-    y = y.unflatten(1, (num_sentences, num_steps + margin))
-    # Without margins the last windows of a sentence reach into the next.
-    return y[..., : num_steps - width + 1 + 2 * margin].transpose(0, 1)
-
-
-class _Pack(torch.autograd.Function):
-    """Some columns of a matrix: ``row[:, columns]``, where ``places[columns]`` count from 0."""
-
-    @staticmethod
-    def forward(row: Tensor, columns: Tensor, places: Tensor) -> Tensor:
-        return row.index_select(1, columns)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[1:])
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return _Unpack.apply(gradient, *ctx.saved_tensors), None, None
-
-
-class _Unpack(torch.autograd.Function):
-    """The transpose of ``_Pack``: zeros in columns that were left out, the last of ``places``."""
-
-    @staticmethod
-    def forward(packed: Tensor, columns: Tensor, places: Tensor) -> Tensor:
-        return functional.pad(packed, (0, 1)).index_select(1, places)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[1:])
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return _Pack.apply(gradient, *ctx.saved_tensors), None, None
+    y = _Windows.apply(signal.unflatten(0, (groups, -1)), weight.unflatten(0, (groups, -1)))
+    return y.flatten(0, 1)
 
 
 class _Windows(torch.autograd.Function):

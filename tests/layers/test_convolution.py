@@ -1,6 +1,6 @@
 """Convolution against sums written out, sentence by sentence."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from unittest.mock import patch
 
 import pytest
@@ -21,19 +21,23 @@ from sentence_references import folding, narrow_convolution, wide_convolution
 from graphsent.layers import Folding, LayerError, NarrowConv1d, WideConv1d, correlation
 
 KINDS = [(WideConv1d, wide_convolution), (NarrowConv1d, narrow_convolution)]
-METHODS = ["direct", "windows", "fft"]
+METHODS = ["direct", "packed", "windows", "fft"]
 FUNCTIONS = {"identity": lambda x: x, "tanh": torch.tanh, "relu": lambda x: x.clamp(min=0)}
+
+
+# Limits under which small batches take the ways of "direct" that are made for large ones.
+LIMITS = {
+    "packed": {"_LEAST_PRODUCTS_TO_SAVE": 1, "_MOST_TO_KEEP": 1},
+    "windows": {"_MOST_GROUPS_OF_TORCH": 0, "_MOST_STEPS_OF_TORCH": 0},
+}
 
 
 @contextmanager
 def by(method):
-    """Gives the layer's option ``method``; "windows" are a way of "direct" for large batches."""
-    if method != "windows":
-        yield method
-        return
-    limits = {"_MOST_GROUPS_OF_TORCH": 0, "_MOST_STEPS_OF_TORCH": 0}
-    with patch.multiple(correlation, **limits):
-        yield "direct"
+    """Gives the layer's option ``method``, and sets limits."""
+    limits = LIMITS.get(method)
+    with patch.multiple(correlation, **limits) if limits else nullcontext():
+        yield "direct" if method in LIMITS else method
 
 
 # rows, maps of x, maps of y, width

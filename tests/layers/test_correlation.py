@@ -12,6 +12,7 @@ from torch.nn.functional import conv1d
 
 from graphsent.layers import KMaxPooling, WideConv1d, correlation, zero_beyond
 from graphsent.layers.correlation import correlate, faster_method
+from graphsent.layers.packing import correlate_in_a_row, kept_columns
 from graphsent.layers.windows import correlate_windows
 
 # Lengths that leave little to pad, and much.
@@ -41,25 +42,32 @@ def test_all_ways_agree(lengths, sizes, width, wide):
     def by_torch(x):
         return conv1d(x, weight, groups=groups, padding=margin)
 
-    for way in (partial(correlate, method="fft"), correlate_windows):
-        y = run(way, lengths=lengths, weight=weight, groups=groups, margin=margin)
-        expected = run(by_torch)
+    ways = [partial(correlate, lengths=lengths, method="fft")]
+    for columns in (None, kept_columns(lengths, shape[2], width, margin)):
+        for way in (correlate_windows, correlation._correlate_row):
+            ways.append(partial(correlate_in_a_row, columns=columns, correlate=way))
+    expected = run(by_torch)
+    for way in ways:
+        y = run(way, weight=weight, groups=groups, margin=margin)
         torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
-        assert_same_gradients([y], [expected], [raw, weight])
+        assert_same_gradients([y], [run(by_torch)], [raw, weight])
 
 
-@pytest.mark.parametrize("lengths", [[3, 3], [1, 4, 0]])
-def test_windows_are_differentiable_twice(lengths):
-    lengths = torch.tensor(lengths)
-    x = torch.randn(len(lengths), 4, int(lengths.max()), dtype=torch.float64, requires_grad=True)
+@pytest.mark.parametrize("packed", [False, True])
+def test_windows_are_differentiable_twice(packed):
+    lengths = torch.tensor([1, 3, 0])
+    x = torch.randn(3, 4, 3, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(2, 2, 2, dtype=torch.float64, requires_grad=True)
+    columns = kept_columns(lengths, 3, 2, 1) if packed else None
+    run = partial(
+        correlate_in_a_row, groups=2, margin=1, columns=columns, correlate=correlate_windows
+    )
 
-    def run(x, weight):
-        y = correlate_windows(zero_beyond(x, lengths), lengths, weight, 2, 1)
-        return y.square()
+    def squares(x, weight):
+        return run(zero_beyond(x, lengths), weight).square()
 
-    assert torch.autograd.gradcheck(run, (x, weight))
-    assert torch.autograd.gradgradcheck(run, (x, weight))
+    assert torch.autograd.gradcheck(squares, (x, weight))
+    assert torch.autograd.gradgradcheck(squares, (x, weight))
 
 
 def layer_and_batch(rows=8):
@@ -67,21 +75,41 @@ def layer_and_batch(rows=8):
     return conv, torch.randn(4, rows, 40), torch.tensor([40, 9, 0, 3])
 
 
+def spy(monkeypatch, name):
+    """The number of calls of a function of the module, in a list."""
+    calls, function = [0], getattr(correlation, name)
+
+    def counted(*args, **options):
+        calls[0] += 1
+        return function(*args, **options)
+
+    monkeypatch.setattr(correlation, name, counted)
+    return calls
+
+
 def test_windows_serve_many_rows(monkeypatch):
-    called = []
-    monkeypatch.setattr(
-        correlation,
-        "correlate_windows",
-        lambda *args: called.append(1) or correlate_windows(*args),
-    )
+    calls = spy(monkeypatch, "correlate_windows")
     conv, x, lengths = layer_and_batch()
     conv(x, lengths)
-    assert called == [1]
+    assert calls == [1]
     conv(x[:2], lengths[:2])  # not for a few steps
     WideConv1d(8, 8, 3)(x, lengths)  # nor for a few groups
     monkeypatch.setattr(correlation, "_MOST_BYTES_OF_WINDOWS", 4 * 8 * 160 * 3 - 1)
     conv(x, lengths)  # nor for too many windows
-    assert called == [1]
+    assert calls == [1]
+
+
+def test_padding_is_left_out_where_that_saves_work(monkeypatch):
+    calls = spy(monkeypatch, "_correlate_row")
+    conv, x = WideConv1d(8, 8, 3), torch.randn(4, 8, 40)
+    saved = (4 * 42 - (42 + 11 + 3 + 5)) * 8 * 8 * 3
+    for least in (saved, saved + 1):
+        monkeypatch.setattr(correlation, "_LEAST_PRODUCTS_TO_SAVE", least)
+        conv(x, torch.tensor([40, 9, 0, 3]))
+        assert calls == [1]
+    monkeypatch.setattr(correlation, "_LEAST_PRODUCTS_TO_SAVE", 0)
+    conv(x, torch.tensor([40, 40, 40, 20]))  # only a fifth of the columns is worth it
+    assert calls == [1]
 
 
 def test_autocast():
