@@ -25,7 +25,7 @@ import dataclasses
 import inspect
 import pkgutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
 
 from graphsent.cli.formatting import figures
@@ -34,7 +34,7 @@ from graphsent.models import MODELS, model_class
 from graphsent.tasks import INPUT_KINDS, TASKS
 from graphsent.training import RunConfig, TrainingOptions, resume, train
 from graphsent.training.config import default_training
-from graphsent.training.setting import model_options
+from graphsent.training.setting import model_options, task_defaults
 
 __all__ = ["add_arguments", "run"]
 
@@ -74,7 +74,8 @@ def add_arguments(parser: Any) -> None:
         make = pkgutil.resolve_name(TASKS[chosen.task])
         _add_parameters(parser, make, inspect.signature(make).parameters)
     group = parser.add_argument_group(f"options of the model {chosen.model}")
-    _add_parameters(group, model_class(chosen.model), model_options(chosen.model))
+    defaults = task_defaults(chosen.model, chosen.task)
+    _add_parameters(group, model_class(chosen.model), model_options(chosen.model), defaults)
     group = parser.add_argument_group("training")
     types, defaults = get_type_hints(TrainingOptions), default_training(chosen.model)
     for option in dataclasses.fields(TrainingOptions):
@@ -127,12 +128,15 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
     return chosen
 
 
-def _add_parameters(group: Any, function: Any, names: Iterable[str]) -> None:
+def _add_parameters(
+    group: Any, function: Any, names: Iterable[str], defaults: Mapping[str, Any] | None = None
+) -> None:
     """Adds a flag for some parameters of a function or class, described by its docstring."""
     types = get_type_hints(function.__init__ if inspect.isclass(function) else function)
     texts = descriptions(function)
     for name in names:
         default = inspect.signature(function).parameters[name].default
+        default = (defaults or {}).get(name, default)
         text = f"{texts.get(name, '')} (default: {default})".lstrip()
         if name == "embedding_dim":
             text += " With --vectors it is theirs."

@@ -83,10 +83,10 @@ def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
 
     Args:
         rows: (num_rows, ...), floating point.
-        ranges: (num_ranges, 2) int64, none empty.
+        ranges: (num_ranges, 2) int64.
 
     Returns:
-        (num_ranges, ...), dtype and device of ``rows``.
+        (num_ranges, ...), dtype and device of ``rows``; zeros for empty ranges.
     """
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     begin, end = ranges.unbind(1)
@@ -104,7 +104,7 @@ def _mean_of_rows(rows: torch.Tensor, begin: torch.Tensor, end: torch.Tensor) ->
     index += torch.arange(len(index))
     wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
     sums = _SumOfRows.apply(wide, index, first)
-    return (sums / length[:, None]).to(rows.dtype)
+    return (sums / length.clamp(min=1)[:, None]).to(rows.dtype)
 
 
 class _SumOfRows(torch.autograd.Function):
@@ -136,5 +136,5 @@ def _mean_by_prefix_sums(
 ) -> torch.Tensor:
     sums = torch.cumsum(rows.double(), dim=0)
     sums = torch.cat((sums.new_zeros(1, rows.shape[1]), sums))
-    means = (sums[end] - sums[begin]) / (end - begin)[:, None]
+    means = (sums[end] - sums[begin]) / (end - begin).clamp(min=1)[:, None]
     return means.to(rows.dtype)

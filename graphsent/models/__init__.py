@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+from graphsent.models.apdcnn import APDCNN
 from graphsent.models.arnn import ARNNClassifier, ARNNEncoder
 from graphsent.models.arnn_relatedness import ARNNRelatedness
 from graphsent.models.base import Model
 from graphsent.models.batch import TreeBatch
 from graphsent.models.bitreelstm import BiTreeLSTMClassifier
 from graphsent.models.classifier import TreeClassifier
+from graphsent.models.dcnn import DCNN
+from graphsent.models.guided_batch import GuidedBatch
+from graphsent.models.kimcnn import KimCNN
 from graphsent.models.losses import classification_loss
+from graphsent.models.maxtdnn import MaxTDNN
 from graphsent.models.nbow import NBoW
 from graphsent.models.pair_batch import PairBatch
 from graphsent.models.prediction import Prediction
+from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
 from graphsent.models.relatedness import RelatednessModel
-from graphsent.models.sequence import SequenceBatch, SequenceClassifier
+from graphsent.models.sentence import SentenceClassifier, SequenceBatch
+from graphsent.models.sequence import SequenceClassifier
 from graphsent.models.sequence_relatedness import SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
 from graphsent.models.treenet import SiblingBatch, TreeNetClassifier
 from graphsent.pairs import TreePair
+from graphsent.sentences import Sentence
 
 __all__ = [
+    "APDCNN",
+    "DCNN",
     "MODELS",
     "ARNNClassifier",
     "ARNNEncoder",
     "ARNNRelatedness",
     "BiTreeLSTMClassifier",
+    "GuidedBatch",
+    "KimCNN",
+    "MaxTDNN",
     "Model",
     "NBoW",
     "PairBatch",
     "Prediction",
+    "RecNN",
     "RelatednessModel",
+    "Sentence",
+    "SentenceClassifier",
     "SequenceBatch",
     "SequenceClassifier",
     "SequenceRelatedness",

@@ -32,10 +32,13 @@ class Model(nn.Module, ABC):
     Attributes:
         name: Short name, stored with a saved model.
         tree_kind: The kind of trees that the model was made for, ``"constituency"`` or
-            ``"dependency"``: what a task gives it unless told otherwise.
+            ``"dependency"``, or ``"words"`` if it needs none: what a task gives it unless told
+            otherwise.
         examples: What it learns from and predicts, ``"trees"`` or ``"pairs"`` of trees.
         training_defaults: The paper's settings where they differ from the defaults of
             :class:`~graphsent.training.TrainingOptions`.
+        task_defaults: Task -> arguments of the constructor that the paper has for it, where they
+            differ from the constructor's defaults; used in training unless told otherwise.
         vocab: The words it knows.
     """
 
@@ -43,6 +46,7 @@ class Model(nn.Module, ABC):
     tree_kind: str = "constituency"
     examples: str = "trees"
     training_defaults: Mapping[str, Any] = {}
+    task_defaults: Mapping[str, Mapping[str, Any]] = {}
     vocab: Vocabulary
     _arguments: dict[str, Any]
 
@@ -84,6 +88,20 @@ class Model(nn.Module, ABC):
             nodes: ``"all"`` labelled units, or only the ``"root"`` ones.
         """
         return classification_loss(outputs, batch, nodes)
+
+    def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        """What training draws one by one in place of the examples of a task: by default these.
+
+        Args:
+            examples: The training split.
+
+        Returns:
+            Anything that :meth:`collate` takes.
+        """
+        return examples
+
+    def after_step(self) -> None:
+        """Brings parameters back into bounds after a step of the optimizers; by default nothing."""
 
     @abstractmethod
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any]:

@@ -107,7 +107,7 @@ class TreeClassifier(Model):
         Raises:
             ModelError: Something is no tree, or no tree for this model; or a label is no class.
         """
-        batch = self._batch([self.shape_tree(tree) for tree in as_trees(trees)])
+        batch = self._batch([self.shape_tree(tree) for tree in self._read(trees)])
         num_classes = len(self.label_names)
         if len(batch.labels) and int(batch.labels.max()) >= num_classes:
             raise ModelError(
@@ -115,6 +115,9 @@ class TreeClassifier(Model):
                 f"label {int(batch.labels.max())}"
             )
         return batch
+
+    def _read(self, inputs: Iterable[Any]) -> list[Any]:
+        return as_trees(inputs)
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
         graph = tree_graph(trees, self.vocab)
@@ -137,7 +140,7 @@ class TreeClassifier(Model):
         Raises:
             ModelError: Something is no tree, or no tree for this model.
         """
-        trees = as_trees(trees)
+        trees = self._read(trees)
         with evaluating(self):
             rows = map_batches(trees, _sizes(trees), batch_size, self._probabilities)
         return [
@@ -150,7 +153,7 @@ class TreeClassifier(Model):
 
         Arguments, order and errors as in :meth:`predict`.
         """
-        trees = as_trees(trees)
+        trees = self._read(trees)
         with evaluating(self):
             rows = map_batches(trees, _sizes(trees), batch_size, self._root_states)
         return np.stack(rows) if rows else np.zeros((0, self.output.in_features), np.float32)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from graphsent.errors import ModelError
+from graphsent.errors import DataError, ModelError
+from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 
-__all__ = ["as_trees"]
+__all__ = ["as_sentences", "as_trees"]
 
 
 def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
@@ -35,7 +36,42 @@ def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
     return trees
 
 
+def as_sentences(inputs: Iterable[Any]) -> list[Sentence | Tree | DependencyTree]:
+    """Sentences with or without a tree, in any form that graphsent takes.
+
+    Args:
+        inputs: Each a ``Sentence``, a list of words, a tree in one of the forms of
+            :func:`as_trees`, or a string of words that are divided by blanks. A string that starts
+            with a bracket is a tree.
+
+    Raises:
+        ModelError: One of them is something else or malformed. Its number, from 1, is named.
+    """
+    if isinstance(inputs, str | Sentence | Tree | DependencyTree):
+        kind = type(inputs).__name__
+        raise ModelError(f"expected a list of sentences, got one {kind}: put it in []")
+    sentences = []
+    for number, each in enumerate(inputs, start=1):
+        try:
+            sentences.append(_sentence(each))
+        except (TreeError, DataError, ModelError) as error:
+            raise ModelError(f"input {number}: {error}") from None
+    return sentences
+
+
+def _sentence(each: Any) -> Sentence | Tree | DependencyTree:
+    if isinstance(each, Sentence | DependencyTree):
+        return each
+    if isinstance(each, str) and not each.lstrip().startswith("("):
+        return Sentence(each.split())
+    if type(each) in (list, tuple):  # an nltk.Tree is a list
+        return Sentence(each)
+    return _constituency_tree(each)
+
+
 def _constituency_tree(tree: Any) -> Tree:
+    if isinstance(tree, Sentence):
+        tree = " ".join(tree.words)
     if not isinstance(tree, str):
         return as_tree(tree)
     if not tree.lstrip().startswith("("):

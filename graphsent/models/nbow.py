@@ -6,29 +6,28 @@ from collections.abc import Sequence
 
 import torch
 
-from graphsent.graphs import SPAN, TOKEN, span_mean
-from graphsent.models.batch import TreeBatch
-from graphsent.models.classifier import TreeClassifier
+from graphsent.graphs.spans import range_mean
+from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["NBoW"]
 
 
-class NBoW(TreeClassifier):
+class NBoW(SentenceClassifier):
     r"""Neural bag of words, a baseline of Kalchbrenner et al. 2014 (ACL).
 
     .. math::
         h_t = \tanh\Bigl(\sum_{w \in W_t} x_w\Bigr), \qquad
         \hat p_t = \mathrm{softmax}(W^{(s)} h_t + b^{(s)})
 
-    where :math:`W_t` are the words in the span of node :math:`t`. Every phrase of a tree is
-    classified, as in a tree model on the same batch. Reads constituency trees of any shape and
-    dependency trees.
+    where :math:`W_t` are the words of sentence or phrase :math:`t`; h is zero where there are none.
+    Reads sentences, and trees of any kind, whose labelled phrases are examples too.
 
     Args:
         vocab: The words the model knows.
         num_classes: Number of classes.
         embedding_dim: Length :math:`d` of a word vector (48 in the paper).
+        phrases: Whether labelled phrases are examples; if not, only sentences are.
         dropout: Dropout on :math:`h_t`.
         embedding_dropout: Dropout on word vectors.
         sparse_embedding: Whether the gradient of the word table holds only the rows in use.
@@ -43,6 +42,7 @@ class NBoW(TreeClassifier):
         num_classes: int,
         embedding_dim: int = 48,
         *,
+        phrases: bool = True,
         dropout: float = 0.0,
         embedding_dropout: float = 0.0,
         sparse_embedding: bool = False,
@@ -57,10 +57,11 @@ class NBoW(TreeClassifier):
             embedding_dropout=embedding_dropout,
             sparse_embedding=sparse_embedding,
             label_names=label_names,
+            phrases=phrases,
         )
 
-    def node_states(self, batch: TreeBatch) -> torch.Tensor:
-        """The squashed sum of the word vectors below each node, (num_nodes, embedding_dim)."""
-        words = self.embedding(batch.graph.ndata[TOKEN])
-        begin, end = batch.graph.ndata[SPAN].to(words.device).unbind(1)
-        return torch.tanh(span_mean(batch.graph, words) * (end - begin)[:, None])
+    def node_states(self, batch: SequenceBatch) -> torch.Tensor:
+        """The squashed sum of the word vectors of each sequence, (num_units, embedding_dim)."""
+        words = self.embedding(batch.tokens)
+        begin, end = batch.ranges.unbind(1)
+        return torch.tanh(range_mean(words, batch.ranges) * (end - begin)[:, None])

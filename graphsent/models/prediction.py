@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
 __all__ = ["Prediction"]
@@ -19,12 +20,12 @@ class Prediction:
     """The class of every node of a tree, and so of the sentence and all its phrases.
 
     Attributes:
-        tree: The tree as it was given.
+        tree: The tree as it was given; or the sentence, as if it were a tree of one node.
         probabilities: (num_nodes, num_classes) float32, rows in the order of the tree's nodes.
         label_names: Names of the classes by index.
     """
 
-    tree: Tree | DependencyTree
+    tree: Tree | DependencyTree | Sentence
     probabilities: np.ndarray
     label_names: tuple[str, ...]
 
@@ -53,10 +54,12 @@ class Prediction:
         """The name of the most probable class of the sentence."""
         return self.label_names[self.root_label]
 
-    def to_tree(self) -> Tree | DependencyTree:
+    def to_tree(self) -> Tree | DependencyTree | Sentence:
         """The tree with predicted classes, as decimal numbers, in place of its labels."""
         labels = map(str, self.labels.tolist())
         tree = self.tree
+        if isinstance(tree, Sentence):
+            return Sentence(tree.words, *labels)
         if isinstance(tree, Tree):
             return Tree(labels, tree.tokens, tree.parents)
         return DependencyTree(
@@ -80,7 +83,7 @@ class Prediction:
             ``probabilities``.
         """
         tree = self.tree
-        parents = tree.parents if isinstance(tree, Tree) else tree.heads
+        parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
         probabilities = self.probabilities.astype(float).round(_DIGITS).tolist()
         nodes = [
             {

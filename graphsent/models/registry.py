@@ -13,10 +13,15 @@ __all__ = ["MODELS", "load_pretrained", "model_class"]
 
 # Name -> module and class; imported when asked for.
 MODELS = {
+    "apdcnn": "graphsent.models.apdcnn:APDCNN",
     "arnn": "graphsent.models.arnn:ARNNClassifier",
     "arnn-relatedness": "graphsent.models.arnn_relatedness:ARNNRelatedness",
     "bitreelstm": "graphsent.models.bitreelstm:BiTreeLSTMClassifier",
+    "dcnn": "graphsent.models.dcnn:DCNN",
+    "kimcnn": "graphsent.models.kimcnn:KimCNN",
+    "maxtdnn": "graphsent.models.maxtdnn:MaxTDNN",
     "nbow": "graphsent.models.nbow:NBoW",
+    "recnn": "graphsent.models.recnn:RecNN",
     "sequence": "graphsent.models.sequence:SequenceClassifier",
     "sequence-relatedness": "graphsent.models.sequence_relatedness:SequenceRelatedness",
     "treelstm": "graphsent.models.treelstm:TreeLSTMClassifier",

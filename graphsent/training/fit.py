@@ -56,9 +56,10 @@ def fit(
         TrainingError: There is no such device, or the loss is not finite.
     """
     module = TrainingModule(model, task, options)
-    batches = TreeDataModule(
-        model, data.splits["train"], data.splits["dev"], options.batch_size, options.seed
-    )
+    train = data.splits["train"]
+    if options.loss_nodes == "all":  # of phrases by themselves each would be a root
+        train = model.training_examples(train)
+    batches = TreeDataModule(model, train, data.splits["dev"], options.batch_size, options.seed)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
     with _quiet_lightning(), _signals_handed_on(keeper):
         trainer = Trainer(

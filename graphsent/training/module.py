@@ -58,6 +58,7 @@ class TrainingModule(LightningModule):
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         for optimizer in optimizers:
             optimizer.step()
+        self.model.after_step()
         self._total_loss += loss.detach()
         self.log(
             "loss",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 from torch import nn
@@ -12,9 +13,9 @@ from graphsent.training.options import TrainingOptions
 
 __all__ = ["build_optimizers", "clip_gradients"]
 
-_OPTIMIZERS: dict[str, type[Optimizer]] = {
+_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adagrad": Adagrad,
-    "adadelta": Adadelta,
+    "adadelta": partial(Adadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
     "adam": Adam,
 }
 

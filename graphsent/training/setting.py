@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import platform
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,11 @@ def model_options(model: str) -> dict[str, inspect.Parameter]:
     return _chosen(inspect.signature(model_class(model)).parameters)
 
 
+def task_defaults(model: str, task: str) -> Mapping[str, Any]:
+    """The options of a model that its paper has for a task; none if there is no such model."""
+    return model_class(model).task_defaults.get(task, {}) if model in MODELS else {}
+
+
 def count_parameters(model: Model) -> dict[str, int]:
     """Numbers of parameters: of word vectors, and of all the rest."""
     tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
@@ -133,6 +138,9 @@ def _chosen(arguments: Any) -> dict[str, Any]:
 def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVectors | None) -> Model:
     options = dict(config.model_options)
     valid = model_options(config.model)
+    for name, value in task_defaults(config.model, config.task).items():
+        if name != "embedding_dim" or vectors is None:
+            options.setdefault(name, value)
     for name in options:
         if name not in valid:
             choice = ", ".join(valid)

@@ -14,6 +14,7 @@ from graphsent.errors import ModelError
 from graphsent.models import (
     MODELS,
     NBoW,
+    RecNN,
     TreeBatch,
     TreeLSTMClassifier,
     classification_loss,
@@ -40,7 +41,7 @@ def test_sizes_of_the_paper():
 
 
 def test_a_batch_names_its_labels_and_roots():
-    batch = NBoW(VOCAB, 4, 3).collate(["(3 (1 good) (2 film))", "(X bad)", "(0 (1 not) (Y bad))"])
+    batch = RecNN(VOCAB, 4, 3).collate(["(3 (1 good) (2 film))", "(X bad)", "(0 (1 not) (Y bad))"])
     assert isinstance(batch, TreeBatch)
     assert batch.labels.tolist() == [3, 1, 2, -1, 0, 1, -1]
     assert batch.roots.tolist() == [0, 3, 4]
@@ -49,7 +50,7 @@ def test_a_batch_names_its_labels_and_roots():
 
 
 def test_the_graph_of_a_batch_stays_where_it_is():
-    batch = NBoW(VOCAB, 2, 3).collate(TREES)
+    batch = RecNN(VOCAB, 2, 3).collate(TREES)
     moved = batch.to("meta")
     assert moved.graph is batch.graph
     assert moved.labels.is_meta
@@ -57,7 +58,7 @@ def test_the_graph_of_a_batch_stays_where_it_is():
 
 
 def test_batches_can_come_from_other_processes():
-    batch = NBoW(VOCAB, 2, 3).collate(TREES)
+    batch = RecNN(VOCAB, 2, 3).collate(TREES)
     copied = pickle.loads(pickle.dumps(batch))
     assert copied.labels.tolist() == batch.labels.tolist()
     assert copied.graph.batch_num_nodes().tolist() == batch.graph.batch_num_nodes().tolist()
@@ -112,7 +113,7 @@ def test_unlabelled_nodes_have_no_gradient():
 
 
 def test_the_loss_is_a_sum_over_nodes_and_a_mean_over_sentences():
-    batch = NBoW(VOCAB, 2, 3).collate(["(1 (0 good) (X film))", "(0 bad)"])
+    batch = RecNN(VOCAB, 2, 3).collate(["(1 (0 good) (X film))", "(0 bad)"])
     logits = torch.tensor([[1.0, 2.0], [0.0, 0.0], [5.0, 5.0], [3.0, 0.0]], requires_grad=True)
     terms = -torch.log_softmax(logits, 1)[[0, 1, 3], [1, 0, 0]]
     torch.testing.assert_close(classification_loss(logits, batch), terms.sum() / 2)

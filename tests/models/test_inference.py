@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import random_tree
 
 from graphsent.errors import ModelError
-from graphsent.models import NBoW, Prediction, TreeLSTMClassifier
+from graphsent.models import NBoW, Prediction, RecNN, TreeLSTMClassifier
 from graphsent.models.inference import evaluating, map_batches
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -82,12 +82,12 @@ def test_no_trees_and_no_batch():
 
 def test_kinds_of_trees_do_not_mix():
     with pytest.raises(ModelError, match="constituency and dependency trees cannot be mixed"):
-        NBoW(VOCAB, 2, 4).predict([TREES[0], DependencyTree(["good"], [-1])])
+        RecNN(VOCAB, 2, 4).predict([TREES[0], DependencyTree(["good"], [-1])])
 
 
 def test_a_tree_outside_a_list_is_explained():
     with pytest.raises(ModelError, match=r"expected a list of trees, got one Tree: put it in \[\]"):
-        NBoW(VOCAB, 2, 4).encode(TREES[0])
+        RecNN(VOCAB, 2, 4).encode(TREES[0])
 
 
 def test_unlabelled_brackets_are_read():

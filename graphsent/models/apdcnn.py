@@ -1,0 +1,287 @@
+"""Convolution whose pooling a Tree-LSTM guides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from graphsent.cells import NaryTreeLSTM
+from graphsent.cells.feats import IndexedFeat
+from graphsent.errors import ModelError
+from graphsent.models.arguments import check_rates
+from graphsent.models.classifier import TreeClassifier
+from graphsent.models.guided_batch import GuidedBatch, guided_batch
+from graphsent.models.guided_stack import GuidedStack
+from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.inputs import as_trees
+from graphsent.models.losses import classification_loss
+from graphsent.models.max_norm import limit_row_norms
+from graphsent.models.padding import groups_by_length, padded
+from graphsent.models.shape import to_binary
+from graphsent.trees import DependencyTree, Tree
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["APDCNN"]
+
+_BRANCHES = ("both", "tree", "convolution")
+_FUSIONS = ("joint", "late")
+
+
+class APDCNN(TreeClassifier):
+    r"""DCNNs side by side, pooled by attention under a binary Tree-LSTM.
+
+    *Tree-LSTM Guided Attention Pooling of DCNN for Semantic Sentence Modeling* (Chen et al.):
+
+    .. math::
+        \alpha_t = \mathrm{softmax}_t\bigl(\cos(c_t, \tilde s)\bigr), \qquad
+        s = \sum_t \alpha_t c_t, \qquad
+        \hat p = \mathrm{softmax}(W_s [s; \tilde s] + b)
+
+    where :math:`\tilde s` is the state of a constituency Tree-LSTM (Tai et al. 2015) at the node
+    and :math:`c_t` are the positions of the last convolution over the words below it
+    (:class:`~graphsent.models.guided_stack.GuidedStack`). With several tuples of widths there are
+    as many stacks, each with an s of its own, side by side. Dropout is on :math:`[s; \tilde s]`.
+    Each node is classified as if its words and its subtree were the whole sentence.
+
+    The paper's equation 12 trains :math:`W_s` on s and applies it to both. By default here both
+    vectors are there in training too; see ``keep_tree`` and ``fusion`` for other readings.
+
+    Args:
+        vocab: The words the model knows.
+        num_classes: Number of classes.
+        embedding_dim: Length of a word vector.
+        hidden: Length of :math:`c_t` and of :math:`\tilde s`.
+        widths: For each stack, the width of the filters of each layer.
+        convolution: ``"full"`` as in the paper, or ``"rowwise"`` as in the DCNN.
+        row_maps: Number of maps of each layer with ``"rowwise"``.
+        pool: ``"kmax"`` or ``"none"`` between layers; without pooling, positions are those of the
+            words, and their weights can be shown.
+        readout: ``"sum"`` as above, or ``"kmax"``: the largest values of each channel of
+            :math:`\alpha_t c_t`.
+        k_top: Least number of values that pooling keeps.
+        temperature: Divides the cosines.
+        branches: ``"both"``; ``"tree"``, the Tree-LSTM alone; or ``"convolution"``, the stacks
+            alone, with k-max pooling of the last layer.
+        fusion: ``"joint"``, one loss; or ``"late"``, one loss for each of the two parts of
+            :math:`W_s`, whose outputs are added at test.
+        keep_tree: Probability with which :math:`\tilde s` enters :math:`W_s` in training; 0 is the
+            paper's equation to the letter, with which those columns learn nothing.
+        max_norm: Bound of the norm of each class's output weights, kept after each step; 0 for
+            none.
+        phrases: Whether labelled phrases are examples; if not, only sentences are.
+        dropout: Dropout on :math:`[s; \tilde s]`.
+        embedding_dropout: Dropout on word vectors.
+        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        label_names: Names of the classes; by default their numbers.
+
+    Raises:
+        ModelError: A size is not positive, a choice does not exist, or choices exclude each other.
+    """
+
+    name = "apdcnn"
+    training_defaults: Mapping[str, Any] = {
+        "batch_size": 50,
+        "optimizer": "adadelta",
+        "lr": 1.0,
+        "embedding_optimizer": "sgd",
+        "embedding_lr": 0.1,
+        "weight_decay": 1e-4,
+    }
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        num_classes: int,
+        embedding_dim: int = 300,
+        hidden: int = 100,
+        *,
+        widths: tuple[tuple[int, ...], ...] = ((7, 5),),
+        convolution: str = "full",
+        row_maps: tuple[int, ...] = (6, 14),
+        pool: str = "kmax",
+        readout: str = "sum",
+        k_top: int = 4,
+        temperature: float = 1.0,
+        branches: str = "both",
+        fusion: str = "joint",
+        keep_tree: float = 1.0,
+        max_norm: float = 3.0,
+        phrases: bool = True,
+        dropout: float = 0.5,
+        embedding_dropout: float = 0.0,
+        sparse_embedding: bool = False,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        _check_choices(branches, fusion, keep_tree)
+        stacks = [
+            GuidedStack(
+                embedding_dim,
+                hidden,
+                each,
+                convolution=convolution,
+                row_maps=row_maps,
+                pool=pool,
+                readout="kmax" if branches == "convolution" else readout,
+                k_top=k_top,
+                temperature=temperature,
+            )
+            for each in (() if branches == "tree" else widths)
+        ]
+        if branches != "tree" and not stacks:
+            raise ModelError("widths: expected at least one stack")
+        num_convolved = sum(stack.num_features for stack in stacks)
+        super().__init__(
+            vocab,
+            num_classes,
+            embedding_dim=embedding_dim,
+            num_features=num_convolved + (hidden if branches != "convolution" else 0),
+            dropout=dropout,
+            embedding_dropout=embedding_dropout,
+            sparse_embedding=sparse_embedding,
+            label_names=label_names,
+        )
+        self.phrases = phrases
+        self.branches = branches
+        self.fusion = fusion
+        self.keep_tree = keep_tree
+        self.max_norm = max_norm
+        self.num_convolved = num_convolved
+        self.stacks = nn.ModuleList(stacks)
+        self.tree = NaryTreeLSTM(embedding_dim, hidden) if branches != "convolution" else None
+
+    def shape_tree(self, tree: Tree | DependencyTree) -> Tree:
+        """A binary tree."""
+        return to_binary(tree)
+
+    def collate(self, trees: Iterable[Any]) -> GuidedBatch:
+        """The sentences of some trees, and their labelled phrases unless ``phrases`` is False.
+
+        Arguments and errors as in :meth:`TreeClassifier.collate`.
+        """
+        batch = super().collate(trees)
+        chosen = batch.labels >= 0 if self.phrases else torch.zeros_like(batch.labels, dtype=bool)
+        chosen[batch.roots] = True
+        return batch.of_units(chosen)
+
+    def _batch(self, trees: Sequence[Tree]) -> GuidedBatch:
+        return guided_batch(trees, self.vocab)
+
+    def node_states(self, batch: GuidedBatch) -> Tensor:
+        """The vectors of each unit side by side, (num_units, num_features)."""
+        words = self.embedding(batch.tokens)
+        guides = self._guides(batch, words)
+        if not len(batch.nodes):
+            return words.new_zeros(0, self.output.in_features)
+        parts = [] if guides is None else [guides]
+        if self.stacks:
+            parts.insert(0, self._convolved(batch, words, guides))
+        return torch.cat(parts, 1)
+
+    def forward(self, batch: GuidedBatch) -> Tensor:
+        """The logits of every unit, (num_units, num_classes).
+
+        In training with late fusion, those of each part, (2, num_units, num_classes).
+        """
+        states = self.dropout(self.node_states(batch))
+        if self.training and self.branches == "both":
+            convolved, tree = states.tensor_split([self.num_convolved], 1)
+            if self.fusion == "late":
+                return self._logits_of_parts(convolved, tree)
+            if self.keep_tree < 1:
+                kept = torch.rand(len(tree), 1, device=tree.device) < self.keep_tree
+                states = torch.cat((convolved, tree * kept), 1)
+        return self.output(states)
+
+    def loss(self, outputs: Tensor, batch: GuidedBatch, nodes: str = "all") -> Tensor:
+        """:func:`~graphsent.models.classification_loss`; with late fusion the sum of two."""
+        parts = outputs if outputs.dim() == 3 else [outputs]
+        return sum(classification_loss(part, batch, nodes) for part in parts)
+
+    def after_step(self) -> None:
+        """Bounds the norm of the output weights."""
+        limit_row_norms(self.output.weight, self.max_norm)
+
+    def position_weights(
+        self, trees: Iterable[Any], batch_size: int = 64
+    ) -> list[list[np.ndarray]]:
+        """The attention weights of whole sentences.
+
+        Args:
+            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            batch_size: How many trees are computed at once.
+
+        Returns:
+            For each tree, for each stack, the weights of the positions of its last layer, which sum
+            to one. With ``pool="none"`` position t covers the words up to t, as many as
+            ``1 + sum(width - 1)``; with ``"kmax"`` it holds, for each channel, the t-th of the kept
+            values, wherever these come from.
+
+        Raises:
+            ModelError: The model has one branch alone, or something is no tree.
+        """
+        if self.branches != "both":
+            raise ModelError(f"there is no attention: the model has branches={self.branches!r}")
+        trees = as_trees(trees)
+        with evaluating(self):
+            sizes = [len(tree.words) for tree in trees]
+            return map_batches(trees, sizes, batch_size, self._weights)
+
+    def _weights(self, trees: list[Any]) -> list[list[np.ndarray]]:
+        batch = self._batch([self.shape_tree(tree) for tree in trees])
+        is_root = torch.zeros(len(batch.nodes), dtype=bool)
+        is_root[batch.roots] = True
+        batch = batch.of_units(is_root).to(self.output.weight.device)
+        words = self.embedding(batch.tokens)
+        guides = self._guides(batch, words)
+        x, lengths = padded(words, batch.ranges)
+        result: list[list[np.ndarray]] = [[] for _ in trees]
+        for stack in self.stacks:
+            weights, counts = stack.weights(x, lengths, guides)
+            for rows, row, count in zip(
+                result, weights.cpu().numpy(), counts.tolist(), strict=True
+            ):
+                rows.append(row[:count])
+        return result
+
+    def _guides(self, batch: GuidedBatch, words: Tensor) -> Tensor | None:
+        """The Tree-LSTM's h of each unit, (num_units, hidden)."""
+        if self.tree is None:
+            return None
+        h = self.tree(batch.graph, IndexedFeat(words, batch.word_of_node))
+        return h[batch.nodes]
+
+    def _convolved(self, batch: GuidedBatch, words: Tensor, guides: Tensor | None) -> Tensor:
+        """The s of each unit and stack, (num_units, num_convolved)."""
+        groups = groups_by_length(batch.ranges[:, 1] - batch.ranges[:, 0])
+        rows = []
+        for units in groups:
+            x, lengths = padded(words, batch.ranges[units])
+            vectors = [
+                stack.without_guide(x, lengths)
+                if guides is None
+                else stack(x, lengths, guides[units])
+                for stack in self.stacks
+            ]
+            rows.append(torch.cat(vectors, 1))
+        return torch.cat(rows)[torch.argsort(torch.cat(groups))]
+
+    def _logits_of_parts(self, convolved: Tensor, tree: Tensor) -> Tensor:
+        """What each part of the weights gives, with half of the bias, so that both add up."""
+        weights = self.output.weight.tensor_split([self.num_convolved], 1)
+        parts = zip((convolved, tree), weights, strict=True)
+        return torch.stack([each @ weight.T + self.output.bias / 2 for each, weight in parts])
+
+
+def _check_choices(branches: str, fusion: str, keep_tree: float) -> None:
+    for name, value, valid in (("branches", branches, _BRANCHES), ("fusion", fusion, _FUSIONS)):
+        if value not in valid:
+            raise ModelError(f"unknown {name} {value!r}: expected one of {', '.join(valid)}")
+    check_rates(keep_tree=keep_tree)
+    if branches != "both" and (fusion != "joint" or keep_tree != 1):
+        raise ModelError(f"fusion and keep_tree are choices of branches='both', not {branches!r}")
+    if fusion == "late" and keep_tree != 1:
+        raise ModelError("fusion='late' has a loss for the tree: keep_tree must be 1")

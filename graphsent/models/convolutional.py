@@ -1,0 +1,75 @@
+"""What convolutional sentence models have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphsent.models.filters import Filter
+from graphsent.models.padding import groups_by_length, padded
+from graphsent.models.sentence import SentenceClassifier, SequenceBatch
+from graphsent.sentences import Sentence
+
+__all__ = ["ConvolutionClassifier"]
+
+
+class ConvolutionClassifier(SentenceClassifier):
+    """Base of models of a sentence's words in order, computed from padded tensors.
+
+    Results do not depend on padding or on the other sentences of a batch. Arguments are those of
+    :class:`~graphsent.models.sentence.SentenceClassifier`.
+    """
+
+    @abstractmethod
+    def features(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """The vectors of sentences, (batch, num_features).
+
+        Args:
+            x: Word vectors, (batch, embedding_dim, time), zeros beyond the lengths.
+            lengths: (batch,) int64, may be 0.
+        """
+
+    @abstractmethod
+    def first_filters(self) -> list[Filter]:
+        """The filters over word vectors, see :func:`~graphsent.models.filter_ngrams`."""
+
+    def word_vectors(self, tokens: Tensor) -> Tensor:
+        """What stands for words, (num_words, embedding_dim).
+
+        Args:
+            tokens: (num_words,) int64, vocabulary indices.
+        """
+        return self.embedding(tokens)
+
+    def node_states(self, batch: SequenceBatch) -> Tensor:
+        """The vector of each sequence, (num_units, num_features)."""
+        words = self.word_vectors(batch.tokens)
+        if not len(batch.ranges):
+            return words.new_zeros(0, self.output.in_features)
+        groups = groups_by_length(batch.ranges[:, 1] - batch.ranges[:, 0])
+        states = [self.features(*padded(words, batch.ranges[units])) for units in groups]
+        return torch.cat(states)[torch.argsort(torch.cat(groups))]
+
+    def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        """The labelled phrases of some trees, each a sentence of its own; or the sentences.
+
+        Phrases are examples like sentences (Kalchbrenner et al. 2014, Kim 2014): drawn one by one,
+        in random order. The same words with the same label, *the* for instance, are one example,
+        as they are one entry in the phrase dictionary of the Stanford Sentiment Treebank.
+
+        Args:
+            examples: Trees and sentences.
+        """
+        if not self.phrases or all(tree.num_nodes == 1 for tree in examples):
+            return examples
+        found = {
+            (tuple(tree.words[begin:end]), label): None
+            for tree in examples
+            for label, (begin, end) in zip(tree.labels, tree.spans.tolist(), strict=True)
+            if label
+        }
+        return [Sentence(words, label) for words, label in found]

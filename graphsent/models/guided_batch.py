@@ -1,0 +1,75 @@
+"""Batches for models that read a tree and the words below each of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.graphs import LABEL, TOKEN, root_nodes, word_ranges
+from graphsent.models.batch import tree_graph
+from graphsent.trees import Tree
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["GuidedBatch", "guided_batch"]
+
+
+class GuidedBatch(NamedTuple):
+    """A batch of trees, some or all of whose nodes are units to classify.
+
+    Attributes:
+        graph: One batched graph of all trees.
+        word_of_node: (num_nodes,) int64, which word each node carries, -1 for none. Like the graph
+            it stays on the CPU.
+        tokens: (num_words,) int64, vocabulary indices of the words of all sentences in order.
+        nodes: (num_units,) int64, the node of each unit.
+        ranges: (num_units, 2) int64, first and last + 1 word of each unit.
+        labels: (num_units,) int64, the class of each unit, -1 where it has none.
+        roots: (batch_size,) int64, the unit of each sentence as a whole.
+    """
+
+    graph: dgl.DGLGraph
+    word_of_node: torch.Tensor
+    tokens: torch.Tensor
+    nodes: torch.Tensor
+    ranges: torch.Tensor
+    labels: torch.Tensor
+    roots: torch.Tensor
+
+    def to(self, device: torch.device | str) -> GuidedBatch:
+        """The batch on another device, but for the graph and ``word_of_node``."""
+        graph, word_of_node, *tensors = self
+        return GuidedBatch(graph, word_of_node, *(tensor.to(device) for tensor in tensors))
+
+    def of_units(self, chosen: torch.Tensor) -> GuidedBatch:
+        """The batch with some of its units, the sentences among them.
+
+        Args:
+            chosen: (num_units,) bool.
+        """
+        unit = torch.cumsum(chosen, 0) - 1
+        return self._replace(
+            nodes=self.nodes[chosen],
+            ranges=self.ranges[chosen],
+            labels=self.labels[chosen],
+            roots=unit[self.roots],
+        )
+
+
+def guided_batch(trees: Sequence[Tree], vocab: Vocabulary) -> GuidedBatch:
+    """The batch of some trees, with a unit for each node."""
+    graph = tree_graph(trees, vocab)
+    word_nodes, ranges = word_ranges(graph)
+    word_of_node = torch.full((graph.num_nodes(),), -1)
+    word_of_node[word_nodes] = torch.arange(len(word_nodes))
+    return GuidedBatch(
+        graph,
+        word_of_node,
+        tokens=graph.ndata[TOKEN][word_nodes],
+        nodes=torch.arange(graph.num_nodes()),
+        ranges=ranges,
+        labels=graph.ndata[LABEL],
+        roots=root_nodes(graph),
+    )

@@ -1,0 +1,142 @@
+"""The convolutional network of Kim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from graphsent.errors import ModelError
+from graphsent.layers import MaxPooling, NarrowConv1d
+from graphsent.models.arguments import check_sizes
+from graphsent.models.convolutional import ConvolutionClassifier
+from graphsent.models.filters import Filter
+from graphsent.models.max_norm import limit_row_norms
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["KimCNN"]
+
+_VARIANTS = ("nonstatic", "static", "multichannel")
+
+
+class KimCNN(ConvolutionClassifier):
+    r"""Filters of several heights over word vectors, and the largest value of each (Kim 2014).
+
+    `Convolutional Neural Networks for Sentence Classification
+    <https://aclanthology.org/D14-1181>`_:
+
+    .. math::
+        c_j = \max_t \mathrm{relu}(w_j \cdot x_{t:t+h_j-1} + b_j), \qquad
+        \hat p = \mathrm{softmax}(W c + b)
+
+    with dropout on c. As in the author's code there are zero words on both sides of a sentence, one
+    less than the largest height, so a sentence without words has the vector of these alone.
+    With two channels of word vectors, one tuned and one as it was at the start, each filter is
+    applied to both and the results are added, which is the filter applied to their sum.
+
+    Args:
+        vocab: The words the model knows.
+        num_classes: Number of classes.
+        embedding_dim: Length of a word vector.
+        heights: How many words the filters look at.
+        maps: Number of filters of each height.
+        variant: ``"nonstatic"``, word vectors are tuned; ``"static"``, they stay as they are;
+            ``"multichannel"``, both.
+        max_norm: Bound of the norm of each class's output weights, kept after each step; 0 for
+            none.
+        phrases: Whether labelled phrases are examples; if not, only sentences are.
+        dropout: Dropout on c.
+        embedding_dropout: Dropout on word vectors.
+        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        label_names: Names of the classes; by default their numbers.
+
+    Raises:
+        ModelError: A size is not positive, there are no heights, or there is no such variant.
+    """
+
+    name = "kimcnn"
+    training_defaults: Mapping[str, Any] = {
+        "epochs": 25,
+        "batch_size": 50,
+        "optimizer": "adadelta",
+        "lr": 1.0,
+        "embedding_optimizer": "same",
+        "embedding_lr": 1.0,
+        "weight_decay": 0.0,
+    }
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        num_classes: int,
+        embedding_dim: int = 300,
+        *,
+        heights: tuple[int, ...] = (3, 4, 5),
+        maps: int = 100,
+        variant: str = "nonstatic",
+        max_norm: float = 3.0,
+        phrases: bool = True,
+        dropout: float = 0.5,
+        embedding_dropout: float = 0.0,
+        sparse_embedding: bool = False,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(
+            vocab,
+            num_classes,
+            embedding_dim=embedding_dim,
+            num_features=maps * len(heights),
+            dropout=dropout,
+            embedding_dropout=embedding_dropout,
+            sparse_embedding=sparse_embedding,
+            label_names=label_names,
+            phrases=phrases,
+        )
+        check_sizes(maps=maps, **{f"heights[{i}]": height for i, height in enumerate(heights)})
+        if variant not in _VARIANTS:
+            raise ModelError(f"unknown variant {variant!r}: expected one of {', '.join(_VARIANTS)}")
+        self.max_norm = max_norm
+        self.margin = max(heights) - 1
+        self.convolutions = nn.ModuleList(
+            NarrowConv1d(embedding_dim, maps, height, bias=True, activation="relu")
+            for height in heights
+        )
+        self.pooling = MaxPooling()
+        self.embedding.weight.requires_grad_(variant != "static")
+        fixed = self.embedding.weight.detach().clone() if variant == "multichannel" else None
+        self.register_buffer("fixed_vectors", fixed)
+
+    def init_embeddings(self, matrix: Tensor | np.ndarray) -> None:
+        """Starts from given word vectors, in both channels; see the base class."""
+        super().init_embeddings(matrix)
+        if self.fixed_vectors is not None:
+            self.fixed_vectors.copy_(self.embedding.weight.detach())
+
+    def word_vectors(self, tokens: Tensor) -> Tensor:
+        """The word vectors, with two channels their sum."""
+        vectors = self.embedding(tokens)
+        if self.fixed_vectors is None:
+            return vectors
+        return vectors + self.embedding.dropout(self.fixed_vectors[tokens])
+
+    def features(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """The largest value of each filter, (batch, maps * number of heights)."""
+        x = functional.pad(x, (self.margin, self.margin))
+        lengths = lengths + 2 * self.margin
+        return torch.cat([self.pooling(*layer(x, lengths)) for layer in self.convolutions], 1)
+
+    def after_step(self) -> None:
+        """Bounds the norm of the output weights."""
+        limit_row_norms(self.output.weight, self.max_norm)
+
+    def first_filters(self) -> list[Filter]:
+        """All filters."""
+        return [
+            Filter(f"height {layer.width}, map {number}", weight, slice(None))
+            for layer in self.convolutions
+            for number, weight in enumerate(layer.weight.detach(), start=1)
+        ]
