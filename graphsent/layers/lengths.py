@@ -9,6 +9,10 @@ from torch import Tensor
 
 from graphsent.layers.errors import LayerError
 
+_INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+# From so many values on masks are applied by bits (measured on one core).
+_MANY_VALUES = 2**16
+
 
 def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
     """Which steps of each sentence are its own.
@@ -44,7 +48,10 @@ def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
         >>> zero_beyond(torch.ones(2, 1, 3), torch.tensor([1, 3])).squeeze(1).tolist()
         [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
     """
-    return _ZeroBeyond.apply(x, time_mask(lengths, x.shape[2])[:, None])
+    own = time_mask(lengths, x.shape[2])[:, None]
+    if x.numel() < _MANY_VALUES:
+        return x.masked_fill(~own, 0)
+    return _ZeroBeyond.apply(x, own)
 
 
 def lowest_beyond(x: Tensor, lengths: Tensor) -> Tensor:
@@ -64,7 +71,7 @@ def lowest_beyond(x: Tensor, lengths: Tensor) -> Tensor:
 class _ZeroBeyond(torch.autograd.Function):
     """``x`` where ``own`` is true, else zero: the linear map that is its own transpose.
 
-    ``masked_fill`` takes several times as long on the CPU, and a product would keep NaN.
+    ``masked_fill`` takes several times as long for many values, and a product would keep NaN.
     """
 
     @staticmethod
@@ -79,9 +86,6 @@ class _ZeroBeyond(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return _ZeroBeyond.apply(gradient, *ctx.saved_tensors), None
-
-
-_INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> None:
