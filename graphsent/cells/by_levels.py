@@ -155,12 +155,13 @@ class LevelRun:
         dtype = inner.dtype  # under autocast not that of the weights
         inputs = self.cell.fused_inputs(inner, *self.inner_extra)
         weights = [module.weight.to(dtype) for module in fused.maps]
-        if fused.bias is not None:
-            bias = fused.bias.bias.to(dtype)
-            inputs = inputs + bias if self.cell.inner_input else bias
+        bias = None if fused.bias is None else fused.bias.bias.to(dtype)
+        if bias is not None and not self.cell.inner_input:
+            inputs, bias = bias, None
         with torch.autocast(inner.device.type, enabled=False):
             if fused.edge_map is None:
-                return run_slots(fused.rule, self.schedule, self.slots, start, inputs, weights)
+                ways = (self.schedule, self.slots)
+                return run_slots(fused.rule, *ways, start, inputs, weights, bias)
             edge_weight = fused.edge_map.weight.to(dtype)
             return run_edges(fused.rule, self.schedule, start, inputs, edge_weight, weights)
 

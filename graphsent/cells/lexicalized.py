@@ -10,10 +10,12 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
+from graphsent.cells.fusion import Fused
 from graphsent.cells.gates import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation.fused_peephole import PeepholeLSTM
 
 
 class LexicalizedTreeLSTM(SlottedCell):
@@ -191,6 +193,11 @@ class LexicalizedTreeLSTM(SlottedCell):
             + torch.sigmoid(f + h_fr + c_fr) * right
         )
         return torch.sigmoid(o + h_o + self.V_o(c)) * torch.tanh(c), c
+
+    def fused_rule(self) -> Fused:
+        """The same as ``combine``."""
+        rule = PeepholeLSTM(self.hidden_feats, 2, shared_forget=self.lexicalized)
+        return Fused(rule, (self.U, self.V, self.V_o), bias=self.U)
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""

@@ -6,10 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.feats import to_device
+from graphsent.cells.fusion import Fused
 from graphsent.cells.gates import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.turned import Graph
+from graphsent.propagation.fused_peephole import PeepholeLSTM
 
 _SIDE = "side"
 
@@ -111,6 +113,12 @@ class TopDownTreeLSTM(SlottedCell):
         c_i, c_f = self.V(c.flatten(1)).chunk(2, -1)
         c = torch.sigmoid(i + c_i) * torch.tanh(g) + torch.sigmoid(f + c_f) * c.sum(1)
         return torch.sigmoid(o + self._of_side(self.V_o(c), side)) * torch.tanh(c), c
+
+    def fused_rule(self) -> Fused | None:
+        """The same as ``combine``, where both sides share inputs."""
+        if not self.td_share_input:
+            return None
+        return Fused(PeepholeLSTM(self.hidden_feats, 1), (self.U, self.V, self.V_o))
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""

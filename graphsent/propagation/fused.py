@@ -35,6 +35,25 @@ class Block(NamedTuple):
     scale: float = 1.0
 
 
+class Product(NamedTuple):
+    """A weight that is applied to rows and contributes to some gates.
+
+    Attributes:
+        rows: number of what it is applied to.
+        gates: where each of its gates is in its rows.
+        first: number of the first of these gates among all.
+    """
+
+    rows: int
+    gates: tuple[Block, ...]
+    first: int = 0
+
+    def of(self, sums: Tensor, size: int) -> Tensor:
+        """Its columns of sums whose gates are of a size."""
+        begin = self.first * size
+        return sums[:, begin : begin + len(self.gates) * size]
+
+
 class _Permute(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
@@ -63,72 +82,69 @@ def gather(rows: Tensor, index: Tensor, out: Tensor) -> Tensor:
     return torch.index_select(rows, 0, index, out=out)
 
 
-Products = Sequence[tuple[int, tuple[Block, ...]]]
-"""For each weight: which of some rows it is applied to, and where its gates are in its own."""
+Weights = Sequence[tuple[Product, Tensor]]
 
 
 def forward_weights(
-    weights: Sequence[Tensor], products: Products, size: int
-) -> list[tuple[int, Tensor]]:
+    weights: Sequence[Tensor], products: Sequence[Product], size: int
+) -> list[tuple[Product, Tensor]]:
     """The weights for ``rows @ weight``: transposed and scaled, their gates in order."""
     results = []
-    for weight, (number, order) in zip(weights, products, strict=True):
+    for weight, product in zip(weights, products, strict=True):
         result = empty(weight.shape[1], weight.shape[0], like=weight)
         parts = weight.t().split(size, 1)
-        for block, columns in zip(order, result.split(size, 1), strict=True):
+        for block, columns in zip(product.gates, result.split(size, 1), strict=True):
             torch.mul(parts[block.weight], block.scale, out=columns)
-        results.append((number, result))
+        results.append((product, result))
     return results
 
 
 def backward_weights(
-    weights: Sequence[Tensor], products: Products, size: int
-) -> list[tuple[int, Tensor]]:
+    weights: Sequence[Tensor], products: Sequence[Product], size: int
+) -> list[tuple[Product, Tensor]]:
     """The weights for ``gradient @ weight``: their gates in order."""
     results = []
-    for weight, (number, order) in zip(weights, products, strict=True):
+    for weight, product in zip(weights, products, strict=True):
         parts, result = weight.split(size), empty(*weight.shape, like=weight)
-        torch.cat([parts[block.weight] for block in order], out=result)
-        results.append((number, result))
+        torch.cat([parts[block.weight] for block in product.gates], out=result)
+        results.append((product, result))
     return results
 
 
-def add_products(
-    sums: Tensor, rows: Sequence[Tensor | None], weights: Sequence[tuple[int, Tensor]]
-) -> None:
+def add_products(sums: Tensor, rows: Sequence[Tensor | None], weights: Weights, size: int) -> None:
     """Adds to sums the products of rows and the weights of :func:`forward_weights`."""
-    for number, weight in weights:
-        sums[:, : weight.shape[1]].addmm_(rows[number].flatten(1), weight)
+    for product, weight in weights:
+        product.of(sums, size).addmm_(rows[product.rows].flatten(1), weight)
 
 
 def add_product_gradients(
     dsums: Tensor,
     drows: Sequence[Tensor | None],
-    weights: Sequence[tuple[int, Tensor]],
+    weights: Weights,
+    size: int,
     direct: Sequence[int],
 ) -> None:
     """Gradients of the rows of products; those in ``direct`` hold something already."""
     filled = set(direct)
-    for number, weight in weights:
-        gradient = drows[number].flatten(1)
-        gradient.addmm_(dsums[:, : len(weight)], weight, beta=int(number in filled))
-        filled.add(number)
+    for product, weight in weights:
+        gradient = drows[product.rows].flatten(1)
+        gradient.addmm_(product.of(dsums, size), weight, beta=int(product.rows in filled))
+        filled.add(product.rows)
 
 
 def weight_gradients(
     dsums: Tensor,
     rows: Sequence[Tensor | None],
     weights: Sequence[Tensor],
-    products: Products,
+    products: Sequence[Product],
     size: int,
 ) -> list[Tensor]:
     """Gradients of the weights from those of all sums, and all rows: one product each."""
     results = []
-    for weight, (number, order) in zip(weights, products, strict=True):
-        columns = dsums[:, : len(order) * size].t()
-        product = empty(*weight.shape, like=weight)
-        parts = torch.mm(columns, rows[number].view(len(dsums), -1), out=product).split(size)
-        place = {block.weight: part for block, part in zip(order, parts, strict=True)}
+    for weight, product in zip(weights, products, strict=True):
+        columns, seen = product.of(dsums, size).t(), rows[product.rows].view(len(dsums), -1)
+        parts = torch.mm(columns, seen, out=empty(*weight.shape, like=weight)).split(size)
+        place = {block.weight: part for block, part in zip(product.gates, parts, strict=True)}
         results.append(torch.cat([place[number] for number in range(len(place))]))
     return results
 
@@ -139,8 +155,9 @@ def fill_sums(
     order: Sequence[Block],
     size: int,
     index: Tensor | None = None,
+    bias: Tensor | None = None,
 ) -> None:
-    """Writes what the inputs contribute to sums.
+    """Writes what the inputs and a bias contribute to sums.
 
     Args:
         sums: (rows, gates * size).
@@ -148,13 +165,18 @@ def fill_sums(
         order: where the gates come from.
         size: of a block.
         index: the row of the inputs for each row of the sums; their own by default.
+        bias: (gates * size,), its blocks those of the weight.
     """
     parts = inputs.split(size, -1)
+    biases = None if bias is None else bias.split(size)
     for block, columns in zip(order, sums.split(size, -1), strict=True):
         rows = parts[block.inputs]
         if index is not None and inputs.dim() > 1:
             rows = rows.index_select(0, index)
-        columns.copy_(rows)
+        if biases is None:
+            columns.copy_(rows)
+        else:
+            torch.add(rows, biases[block.weight], out=columns)
         if block.scale != 1:
             columns.mul_(block.scale)
 
@@ -177,6 +199,13 @@ def inputs_gradient(
     for number in set(range(len(parts))) - filled:
         parts[number].zero_()
     return result
+
+
+def bias_gradient(dsums: Tensor, order: Sequence[Block], size: int) -> Tensor:
+    """Gradient of the bias of :func:`fill_sums` from those of all sums."""
+    totals = dsums.sum(0).split(size)
+    place = {block.weight: total for block, total in zip(order, totals, strict=True)}
+    return torch.cat([place[number] for number in range(len(place))])
 
 
 def level_sizes(schedule: Schedule) -> list[int]:

@@ -12,6 +12,7 @@ from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.fused import (
     Block,
+    Product,
     StateGradients,
     add_product_gradients,
     add_products,
@@ -96,8 +97,7 @@ class EdgeRule(Protocol):
         num_kept: blocks of columns that ``update`` keeps for its backward pass.
         edge_order: where each gate of an edge comes from, in inputs and weight.
         order: the same of the gates of a node, in inputs and the first product.
-        products: for each weight of the nodes, the vector that it sees, and where its gates are in
-            its rows; they are the first gates, or all.
+        products: of the vectors.
         direct: vectors that ``update`` itself reads.
     """
 
@@ -107,7 +107,7 @@ class EdgeRule(Protocol):
     num_kept: int
     edge_order: tuple[Block, ...]
     order: tuple[Block, ...]
-    products: tuple[tuple[int, tuple[Block, ...]], ...]
+    products: tuple[Product, ...]
     direct: tuple[int, ...]
 
     def pool(self, edges: EdgeLevel, segments: Segments, pooled: Sequence[Tensor]) -> None:
@@ -176,7 +176,8 @@ class _Edges(Function):
         fill_sums(buffers.sums, inputs, rule.order, rule.size)
         fill_sums(buffers.edge_sums, inputs, rule.edge_order, rule.size, segments.target)
         states = new_states(start, schedule)
-        edge_products = forward_weights([edge_weight], ((0, rule.edge_order),), rule.size)
+        of_edges = (Product(0, rule.edge_order),)
+        edge_products = forward_weights([edge_weight], of_edges, rule.size)
         products = forward_weights(weights, rule.products, rule.size)
         sizes = level_sizes(schedule)
         rows = list(zip(*(state[:-1].split(sizes) for state in states), strict=True))[1:]
@@ -187,9 +188,9 @@ class _Edges(Function):
         ):
             for state, taken in zip(states, edges.sources, strict=True):
                 gather(state, source, taken)
-            add_products(edges.sums, edges.sources, edge_products)
+            add_products(edges.sums, edges.sources, edge_products, rule.size)
             rule.pool(edges, segment, nodes.pooled)
-            add_products(nodes.sums, nodes.pooled, products)
+            add_products(nodes.sums, nodes.pooled, products, rule.size)
             rule.update(nodes, new)
         ctx.rule, ctx.schedule, ctx.segments = rule, schedule, segments
         ctx.set_materialize_grads(False)
@@ -209,7 +210,7 @@ class _Edges(Function):
         into = into._replace(sources=[message[:-1] for message in messages])
         ends = (schedule.source, schedule.sent_to, level_sizes(schedule))
         states = StateGradients(gradients, messages, *ends, inputs.new_empty(size))
-        of_edges = ((0, rule.edge_order),)
+        of_edges = (Product(0, rule.edge_order),)
         edge_products = backward_weights([edge_weight], of_edges, size)
         products = backward_weights(weights, rule.products, size)
         levels = zip(
@@ -225,9 +226,9 @@ class _Edges(Function):
             list(enumerate(levels, start=1))
         ):
             rule.update_backward(nodes, states.of(number), dnodes)
-            add_product_gradients(dnodes.sums, dnodes.pooled, products, rule.direct)
+            add_product_gradients(dnodes.sums, dnodes.pooled, products, size, rule.direct)
             rule.pool_backward(edges, segment, dnodes.pooled, dedges)
-            add_product_gradients(dedges.sums, dedges.sources, edge_products, (0,))
+            add_product_gradients(dedges.sums, dedges.sources, edge_products, size, (0,))
             states.sent(level.first_edge, level.last_edge)
         dweights = [
             *weight_gradients(into.edge_sums, buffers.sources, [edge_weight], of_edges, size),

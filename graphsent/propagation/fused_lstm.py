@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused import Block
+from graphsent.propagation.fused import Block, Product
 from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel, Segments
 from graphsent.propagation.fused_slots import SlotLevel
 
@@ -86,6 +86,7 @@ class NaryLSTM:
 
     num_parts = 2
     num_kept = 1
+    late = None
     direct = (1,)
 
     def __init__(
@@ -97,7 +98,7 @@ class NaryLSTM:
         first = 3 if gate_output else 2
         forget = [Block(first + k, first if shared_forget else first + k) for k in range(count)]
         self.order = (*forget, *self.gates.order)
-        self.products = ((0, self.order),)
+        self.products = (Product(0, self.order),)
 
     def forward(self, level: SlotLevel, states: Sequence[Tensor]) -> None:
         """See :class:`SlotRule`."""
@@ -149,7 +150,7 @@ class ChildSumLSTM:
         self.gates = LSTMGates(size, gate_output)
         self.order = self.gates.order
         self.edge_order = (Block(0, len(self.order)),)
-        self.products = ((0, self.order),)
+        self.products = (Product(0, self.order),)
 
     def pool(self, edges: EdgeLevel, segments: Segments, pooled: Sequence[Tensor]) -> None:
         """See :class:`EdgeRule`."""

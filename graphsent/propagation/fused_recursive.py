@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused import Block
+from graphsent.propagation.fused import Block, Product
 from graphsent.propagation.fused_slots import SlotLevel
 from graphsent.propagation.pointwise import logistic_derivative
 
@@ -22,7 +22,8 @@ class Squash:
     num_parts = 1
     num_kept = 0
     order = (Block(0, 0, 2.0),)  # the logistic function of twice the sum
-    products = ((0, order),)
+    products = (Product(0, order),)
+    late = None
     direct = ()
 
     def __init__(self, size: int) -> None:
@@ -50,7 +51,8 @@ class Mixture:
     num_parts = 1
     num_kept = 0
     order = (Block(0, 0),)
-    products = ((0, order),)
+    products = (Product(0, order),)
+    late = None
     direct = (0,)
 
     def __init__(self, size: int) -> None:

@@ -12,10 +12,12 @@ from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.fused import (
     Block,
+    Product,
     StateGradients,
     add_product_gradients,
     add_products,
     backward_weights,
+    bias_gradient,
     fill_sums,
     forward_weights,
     gates_by_level,
@@ -92,14 +94,17 @@ class SlotRule(Protocol):
     states of one part in all slots. All gates and states are of one size; a state has ``num_parts``
     parts. The rule itself is pointwise: it works on the rows of one level, in place.
 
+    Some gates may depend on the new state, as an output gate with a peephole does. They come after
+    ``forward``, and ``finish`` makes those parts of the state that need them.
+
     Attributes:
         size: of a state.
         num_parts: parts of a state, h first.
-        num_kept: blocks of columns that ``forward`` keeps for ``backward``.
+        num_kept: blocks of columns that are kept for the backward pass.
         order: where each gate comes from; the inputs' block of columns, and the first product's
             block of rows.
-        products: for each weight, the part of the state that it sees, and where its gates are in
-            its rows; they are the first gates, or all.
+        products: of the parts of the states in the slots.
+        late: the product of a part of the new state, if there is one.
         direct: parts of the state that the rule itself reads.
     """
 
@@ -107,7 +112,8 @@ class SlotRule(Protocol):
     num_parts: int
     num_kept: int
     order: tuple[Block, ...]
-    products: tuple[tuple[int, tuple[Block, ...]], ...]
+    products: tuple[Product, ...]
+    late: Product | None
     direct: tuple[int, ...]
 
     def forward(self, level: SlotLevel, states: Sequence[Tensor]) -> None:
@@ -122,6 +128,14 @@ class SlotRule(Protocol):
             into: the gradients of sums and slots, to be filled.
         """
 
+    def finish(self, level: SlotLevel, states: Sequence[Tensor]) -> None:
+        """What comes after the late product, if there is one."""
+
+    def finish_backward(
+        self, level: SlotLevel, gradients: Sequence[Tensor], into: SlotLevel
+    ) -> None:
+        """Fills the gradients of the sums of late gates, and adds to those of the states."""
+
 
 def run_slots(
     rule: SlotRule,
@@ -130,6 +144,7 @@ def run_slots(
     start: Sequence[Tensor],
     inputs: Tensor,
     weights: Sequence[Tensor],
+    bias: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by position.
 
@@ -140,14 +155,16 @@ def run_slots(
         start: parts of the states of the first level, (num_sources, size).
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
             by position, or one row for all nodes.
-        weights: for each product (blocks * size, count * size).
+        weights: for each product (blocks * size, count * size), for the late one (blocks * size,
+            size).
+        bias: added to the sums of all nodes, its blocks those of the first weight's rows.
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
     if len(schedule.levels) <= 1:
         return tuple(start)
-    return _Slots.apply(rule, schedule, slots, inputs, *start, *weights)
+    return _Slots.apply(rule, schedule, slots, inputs, bias, *start, *weights)
 
 
 class _Slots(Function):
@@ -158,14 +175,15 @@ class _Slots(Function):
         schedule: Schedule,
         slots: Slots,
         inputs: Tensor,
+        bias: Tensor | None,
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
         start, weights = tensors[: rule.num_parts], tensors[rule.num_parts :]
-        sizes = level_sizes(schedule)
+        sizes, size = level_sizes(schedule), rule.size
         buffers = _Buffers.new(rule, len(slots.source), slots.count, inputs)
-        fill_sums(buffers.sums, inputs, rule.order, rule.size)
+        fill_sums(buffers.sums, inputs, rule.order, size, bias=bias)
         states = new_states(start, schedule)
-        products = forward_weights(weights, rule.products, rule.size)
+        products, late = _split(rule, forward_weights(weights, _products(rule), size))
         new = zip(*(state[:-1].split(sizes) for state in states), strict=True)
         index = slots.source.split([size * slots.count for size in sizes[1:]])
         for level, source, rows in zip(
@@ -174,22 +192,28 @@ class _Slots(Function):
             for state, taken in zip(states, level.slots, strict=True):
                 if taken is not None:
                     gather(state, source, taken.flatten(0, 1))
-            add_products(level.sums, level.slots, products)
+            add_products(level.sums, level.slots, products, size)
             rule.forward(level, rows)
+            if late:
+                add_products(level.sums, rows, late, size)
+                rule.finish(level, rows)
         ctx.rule, ctx.schedule, ctx.slots = rule, schedule, slots
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs, *weights, buffers.sums, buffers.kept, *buffers.gathered)
-        return tuple(state[:-1] for state in states)
+        results = tuple(state[:-1] for state in states)
+        seen = [results[product.rows] for product, _ in late]
+        saved = (buffers.sums, buffers.kept, *buffers.gathered, *seen)
+        ctx.save_for_backward(inputs, bias, *weights, *saved)
+        return results
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         rule, slots = ctx.rule, ctx.slots
         size, sizes = rule.size, level_sizes(ctx.schedule)
-        middle = 1 + len(rule.products)
+        middle = 2 + len(_products(rule))
         saved = ctx.saved_tensors
-        inputs, *weights = saved[:middle]
-        sums, kept, *gathered = saved[middle:]
+        inputs, bias, *weights = saved[:middle]
+        sums, kept, *gathered = saved[middle : middle + 2 + rule.num_parts]
         buffers = _Buffers(sums, kept, gathered)
         messages = [
             None if part is None else empty(len(part) + 1, size, like=sums) for part in gathered
@@ -198,7 +222,7 @@ class _Slots(Function):
         into = _Buffers(empty(*sums.shape, like=sums), kept, sent)
         ends = (slots.source, slots.sent_to, sizes)
         states = StateGradients(gradients, messages, *ends, sums.new_empty(size))
-        products = backward_weights(weights, rule.products, size)
+        products, late = _split(rule, backward_weights(weights, _products(rule), size))
         levels = zip(
             buffers.by_level(sizes[1:], slots.count),
             into.by_level(sizes[1:], slots.count),
@@ -206,14 +230,35 @@ class _Slots(Function):
         )
         last = len(slots.source)
         for number, (level, dlevel) in reversed(list(enumerate(levels, start=1))):
-            rule.backward(level, states.of(number), dlevel)
-            add_product_gradients(dlevel.sums, dlevel.slots, products, rule.direct)
+            dstates = states.of(number)
+            if late:
+                rule.finish_backward(level, dstates, dlevel)
+                add_product_gradients(dlevel.sums, dstates, late, size, range(rule.num_parts))
+            rule.backward(level, dstates, dlevel)
+            add_product_gradients(dlevel.sums, dlevel.slots, products, size, rule.direct)
             first = last - sizes[number] * slots.count
             states.sent(first, last)
             last = first
-        dweights = weight_gradients(into.sums, gathered, weights, rule.products, size)
+        rows = [*gathered, *(state[sizes[0] :] for state in saved[middle + 2 + rule.num_parts :])]
+        dweights = weight_gradients(into.sums, rows, weights, _products(rule), size)
         dinputs = inputs_gradient(((into.sums, rule.order),), inputs, size)
-        return None, None, None, dinputs, *states.of(0), *dweights
+        dbias = None if bias is None else bias_gradient(into.sums, rule.order, size)
+        return None, None, None, dinputs, dbias, *states.of(0), *dweights
+
+
+def _products(rule: SlotRule) -> tuple[Product, ...]:
+    """All products; the rows of the late one come after the slots of all parts."""
+    if rule.late is None:
+        return rule.products
+    return (*rule.products, rule.late._replace(rows=rule.num_parts))
+
+
+def _split(
+    rule: SlotRule, weights: list[tuple[Product, Tensor]]
+) -> tuple[list[tuple[Product, Tensor]], list[tuple[Product, Tensor]]]:
+    """The weights for the slots, and the late one, if there is one."""
+    count = len(rule.products)
+    return weights[:count], [(rule.late, weight) for _, weight in weights[count:]]
 
 
 class _Buffers(NamedTuple):
@@ -229,7 +274,7 @@ class _Buffers(NamedTuple):
     @classmethod
     def new(cls, rule: SlotRule, num_slots: int, count: int, like: Tensor) -> _Buffers:
         num_nodes = num_slots // count
-        used = {*rule.direct, *(part for part, _ in rule.products)}
+        used = {*rule.direct, *(product.rows for product in rule.products)}
         return cls(
             empty(num_nodes, len(rule.order) * rule.size, like=like),
             empty(num_nodes, rule.num_kept * rule.size, like=like),

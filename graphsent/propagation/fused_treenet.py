@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused import Block
+from graphsent.propagation.fused import Block, Product
 from graphsent.propagation.fused_slots import SlotLevel
 from graphsent.propagation.pointwise import (
     add_through_output,
@@ -32,7 +32,8 @@ class Composition:
     num_parts = 2
     num_kept = 1
     order = (Block(0, 0), Block(1, 1), Block(2, 2))
-    products = ((0, order),)
+    products = (Product(0, order),)
+    late = None
     direct = (1,)
 
     def __init__(self, size: int) -> None:
