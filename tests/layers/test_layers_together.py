@@ -1,4 +1,4 @@
-"""The layers of a DCNN one after another, over a batch of usual size, where other code paths run."""
+"""The layers of a DCNN one after another, over a batch large enough for all ways to compute."""
 
 import pytest
 import torch
