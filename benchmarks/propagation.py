@@ -22,6 +22,7 @@ blocks of a document, too.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(report.write())
         if files.docs:
             report.update(files.docs)
-        bench.say(f"results in {files.out}")
+        bench.say(f"results in {files.out}; {time.process_time():.0f} s of processor time")
     return status
 
 

@@ -104,10 +104,11 @@ class Bench:
         torch.set_num_threads(options.threads)
         outcomes = self._compared(case, contenders, batches[0])
         same = [each for each in contenders if each.name in outcomes]
+        budget = options.budget / (2 if self.section == "cells" else 1)
         clock = CLOCKS["wall" if self.section == "threads" else options.clock]
         for kind in kinds:
             self.say(", ".join([self.section, *(f"{k} {v}" for k, v in case.items()), kind]))
-            seconds = race(same, batches, kind, options.rounds, options.budget, clock)
+            seconds = race(same, batches, kind, options.rounds, budget, clock)
             for contender, values in seconds.items():
                 difference, loss = outcomes[contender]
                 row = Row(self.section, {**case, "what": kind}, contender, values)
@@ -125,9 +126,10 @@ class Bench:
         self, case: dict[str, Any], contenders: Sequence[Contender], batch: Batch
     ) -> dict[str, tuple[float | None, float | None]]:
         """How much the states differ from the first's, and the losses; of those that agree."""
-        first, loss = contenders[0].outcome(contenders[0].prepare(batch))
-        outcomes: dict[str, tuple[float | None, float | None]] = {}
-        for contender in contenders:
+        base = contenders[0]
+        first, loss = base.outcome(base.prepare(batch))
+        outcomes: dict[str, tuple[float | None, float | None]] = {base.name: (0.0, loss)}
+        for contender in contenders[1:]:
             if not contender.comparable:
                 outcomes[contender.name] = (None, None)
                 continue

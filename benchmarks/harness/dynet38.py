@@ -8,6 +8,8 @@ all trees of a batch; DyNet finds what can run at once. Differences from our cel
 * inner nodes have no input instead of zeros, and so no product with it;
 * its AdaGrad is its own, with sparse updates of the word table where that is trained.
 
+The wheel is compiled for processors with AVX2 and FMA; products are Eigen's, not MKL's.
+
 Memory is taken in pools that grow and are not given back.
 """
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 from dataclasses import asdict
@@ -51,6 +50,8 @@ def largest_bytes() -> int:
     """The most memory that this process has had so far."""
     peak = _status("VmHWM")  # what getrusage tells includes the process that started this one
     if peak is None:
+        import resource  # not on every system
+
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return peak

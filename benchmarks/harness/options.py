@@ -38,12 +38,14 @@ class Options:
         trees_a_round: where batches are small a round has several, of about so many trees in all.
         rounds: how often every contender takes its turn.
         budget: seconds after which a contender takes no more turns in one comparison; it takes two
-            in any case.
+            in any case. Half as many where cells are compared.
         threads: of torch.
         clock: ``"cpu"`` or ``"wall"``; where threads are compared it is always the latter.
         depths: of the chains.
         widths: of the stars.
         node_counts: nodes a batch.
+        memory_of: contenders whose memory is measured; all if there is none.
+        memory_cells: in these cells.
     """
 
     data_dir: str | None = None
@@ -54,12 +56,14 @@ class Options:
     batch_sizes: tuple[int, ...] = (1, 25, 256)
     trees_a_round: int = 100
     rounds: int = 9
-    budget: float = 3.0
+    budget: float = 2.0
     threads: int = 1
     clock: str = "cpu"
     depths: tuple[int, ...] = (10, 30, 100, 300, 1000, 2000)
     widths: tuple[int, ...] = (10, 100, 1000, 10_000, 100_000)
     node_counts: tuple[int, ...] = (1000, 10_000, 100_000, 1_000_000)
+    memory_of: tuple[str, ...] = ()
+    memory_cells: tuple[str, ...] = ("NaryTreeLSTM", "ChildSumTreeLSTM")
 
     def quick(self) -> Options:
         """The same in less than two minutes: training steps alone, with more noise."""
@@ -68,10 +72,12 @@ class Options:
             kinds=("step",),
             trees_a_round=25,
             rounds=3,
-            budget=0.3,
-            depths=(10, 100, 500),
+            budget=0.2,
+            depths=(10, 100, 300),
             widths=(10, 1000),
             node_counts=(1000, 10_000, 100_000),
+            memory_of=("dgl", "levels, words"),
+            memory_cells=("NaryTreeLSTM",),
         )
 
 
@@ -111,7 +117,7 @@ def parse(arguments: Sequence[str] | None, description: str) -> tuple[Options, a
     parser.add_argument("--docs", type=Path, help="Markdown file whose marked blocks are replaced")
     parsed = parser.parse_args(arguments)
     options = default.quick() if parsed.quick else default
-    given = {field.name: getattr(parsed, field.name) for field in fields(Options)}
+    given = {field.name: getattr(parsed, field.name, None) for field in fields(Options)}
     if given["clock"] is None and (given["threads"] or 1) > 1:
         given["clock"] = "wall"
     known = {name: value for name, value in given.items() if value is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ CHAINS_A_BATCH = (1, 25)
 MOST_DGL_NODES = 20_000
 MOST_DGL_ROWS = 4_000_000
 """Nodes times levels: it copies the states of all nodes at each level."""
+NOT_IN_MEMORY = (engines.OneByOne, engines.FlatWords)
 MOST_TREES_ONE_BY_ONE = 25
 """A batch; it takes seconds, and more trees are no faster one by one."""
 BYTES_A_FEATURE = 100
@@ -73,7 +75,7 @@ def run_cells(bench: Bench) -> None:
     for shown, name, options, direction in CELLS:
         model = bench.model(bench.cell(name, **options))
         for size in bench.options.batch_sizes:
-            makers = (engines.DglEngine, engines.Levels, engines.Words)
+            makers = (engines.DglEngine, engines.Words)
             batches = bench.corpus.batches(size, direction)
             case = {"cell": shown, "batch": size}
             bench.compare(case, [make(model) for make in makers], batches)
@@ -128,6 +130,7 @@ def run_threads(bench: Bench) -> None:
     if cpu_count() < 2:
         bench.results.note("threads", "there is one core only")
         return
+    bench.results.note("threads", f"load average before: {os.getloadavg()[0]:.1f}")
     model = bench.model(bench.cell("NaryTreeLSTM"))
     for size in bench.options.batch_sizes:
         contenders = [
@@ -225,16 +228,13 @@ def _look_up(model: Any, batch: Batch) -> torch.Tensor:
 
 def run_memory(bench: Bench) -> None:
     """The largest memory of a step, each contender in a process of its own."""
-    size = max(bench.options.batch_sizes)
-    for name in TREE_CELLS:
-        names = [
-            make.name
-            for make in bench.makers(name)
-            if make.name == "limit" or (make.comparable and make is not engines.OneByOne)
-        ]
-        for contender in names:
-            bench.say(f"memory, {name}, batch {size}, {contender}")
-            measure_memory(bench, name, contender, size)
+    size, chosen = max(bench.options.batch_sizes), bench.options.memory_of
+    for name in bench.options.memory_cells:
+        for make in bench.makers(name):
+            if make in NOT_IN_MEMORY or (chosen and make.name not in chosen):
+                continue
+            bench.say(f"memory, {name}, batch {size}, {make.name}")
+            measure_memory(bench, name, make.name, size)
             bench.save()
 
 
