@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -90,6 +91,10 @@ class Vocabulary:
 
     def __getitem__(self, word: str) -> int:
         return self._indices.get(word, 0)
+
+    def indices(self, words: Iterable[str]) -> Iterator[int]:
+        """``self[word]`` for each of some words, faster."""
+        return map(self._indices.get, words, repeat(0))
 
     def __contains__(self, word: object) -> bool:
         return word in self._indices

@@ -23,6 +23,8 @@ def test_indices_follow_the_order_of_the_words(words):
     vocab = Vocabulary(words)
     assert vocab.words == (UNKNOWN, *words)
     assert [vocab[word] for word in vocab] == list(range(len(vocab)))
+    some = [*words[::2], "\0", UNKNOWN]
+    assert list(vocab.indices(some)) == [vocab[word] for word in some]
     assert len(vocab) == len(words) + 1
 
 

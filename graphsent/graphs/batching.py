@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs import fields
+from graphsent.graphs.notes import known_levels, note_levels, share_notes
 
 
 def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
@@ -25,7 +27,11 @@ def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
         raise DataError("batch() needs at least one graph, got none")
     if len({fields.KIND in graph.edata for graph in graphs}) > 1:
         raise DataError("batch() got sibling graphs together with graphs of another direction")
-    return dgl.batch(graphs)
+    batched = dgl.batch(graphs)
+    levels = [(known_levels(each), known_levels(each, turn_edges=True)) for each in graphs]
+    if all(ending is not None for ending, _ in levels):
+        note_levels(batched, *map(np.concatenate, zip(*levels, strict=True)))
+    return batched
 
 
 def unbatch(graph: dgl.DGLGraph) -> list[dgl.DGLGraph]:
@@ -42,6 +48,7 @@ def reverse(graph: dgl.DGLGraph) -> dgl.DGLGraph:
     turned = dgl.reverse(graph, copy_ndata=True, copy_edata=True)
     turned.set_batch_num_nodes(graph.batch_num_nodes())
     turned.set_batch_num_edges(graph.batch_num_edges())
+    share_notes(graph, turned)
     return turned
 
 

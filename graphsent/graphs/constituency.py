@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphsent._dgl import dgl
 from graphsent.graphs import fields
-from graphsent.graphs.forest import Forest, split_tokens, to_graph
-from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
+from graphsent.graphs.flat import trees_to_graph
+from graphsent.graphs.forest import Forest, split_tokens
+from graphsent.graphs.symbols import NOTHING, SymbolIndex
 from graphsent.trees import Tree, as_tree
 from graphsent.trees.structure import child_index, depths, subtree_ends
 
@@ -46,7 +46,8 @@ def constituency_batch(
     r"""One batched graph of many constituency trees, built at once.
 
     Equal to ``batch([constituency_graph(tree, ...) for tree in trees])``, data, edge order and
-    batch information included, at a fraction of the time.
+    batch information included, at a fraction of the time. What depends on a tree alone is computed
+    once and kept with it.
 
     The nodes of a tree are its brackets in order of opening (preorder, root first). Edges run
 
@@ -75,24 +76,24 @@ def constituency_batch(
         TreeError: A tree is malformed.
     """
     fields.check_direction(direction)
-    forest = _forest([as_tree(tree) for tree in trees], vocab, label_index)
-    if direction == fields.SIBLING:
-        forest = split_tokens(forest)
-    return to_graph(forest, direction)
+    trees = [as_tree(tree) for tree in trees]
+    make_forest = _with_tokens if direction == fields.SIBLING else _forest
+    return trees_to_graph(trees, direction, make_forest, vocab, label_index)
 
 
-def _forest(
-    trees: Sequence[Tree], vocab: SymbolIndex | None, label_index: SymbolIndex | None
-) -> Forest:
+def _with_tokens(trees: Sequence[Tree]) -> Forest:
+    return split_tokens(_forest(trees))
+
+
+def _forest(trees: Sequence[Tree]) -> Forest:
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     starts = np.cumsum(sizes) - sizes
     tree = np.repeat(np.arange(len(trees)), sizes)
-    num_nodes = len(tree)
     parent = np.concatenate([np.zeros(0, np.int64), *(tree.parents for tree in trees)])
     parent = np.where(parent < 0, NOTHING, parent + starts[tree])
 
     ends = subtree_ends(parent)
-    has_word = ends == np.arange(1, num_nodes + 1)
+    has_word = ends == np.arange(1, len(tree) + 1)
     words_before = np.concatenate(([0], np.cumsum(has_word)))
     first_word = words_before[starts][tree]
     span = np.stack((words_before[:-1], words_before[ends]), axis=1) - first_word[:, None]
@@ -104,6 +105,4 @@ def _forest(
         depth=depths(parent),
         span=span,
         position=np.where(has_word, span[:, 0], NOTHING),
-        token=token_indices(chain.from_iterable(t.tokens for t in trees), vocab, num_nodes),
-        label=label_indices(chain.from_iterable(t.labels for t in trees), label_index, num_nodes),
     )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs import fields
-from graphsent.graphs.forest import Forest, split_heads, split_tokens, to_graph
-from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
+from graphsent.graphs.flat import trees_to_graph
+from graphsent.graphs.forest import Forest, split_heads, split_tokens
+from graphsent.graphs.symbols import NOTHING, SymbolIndex
 from graphsent.trees import DependencyTree
 from graphsent.trees.structure import child_index, depths, word_spans
 
@@ -42,7 +42,8 @@ def dependency_batch(
     """One batched graph of many dependency trees, built at once.
 
     Equal to ``batch([dependency_graph(tree, ...) for tree in trees])``, data, edge order and batch
-    information included, at a fraction of the time.
+    information included, at a fraction of the time. What depends on a tree alone is computed once
+    and kept with it.
 
     Nodes are the words in the order of the sentence. Edges run
 
@@ -76,22 +77,21 @@ def dependency_batch(
     for tree in trees:
         if not isinstance(tree, DependencyTree):
             raise DataError(f"expected a DependencyTree, got {type(tree).__name__}")
-    forest = _forest(trees, vocab, label_index)
-    if direction == fields.SIBLING:
-        forest = split_tokens(split_heads(forest))
-    return to_graph(forest, direction)
+    make_forest = _with_tokens if direction == fields.SIBLING else _forest
+    return trees_to_graph(trees, direction, make_forest, vocab, label_index)
 
 
-def _forest(
-    trees: Sequence[DependencyTree], vocab: SymbolIndex | None, label_index: SymbolIndex | None
-) -> Forest:
+def _with_tokens(trees: Sequence[DependencyTree]) -> Forest:
+    return split_tokens(split_heads(_forest(trees)))
+
+
+def _forest(trees: Sequence[DependencyTree]) -> Forest:
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     starts = np.cumsum(sizes) - sizes
     tree = np.repeat(np.arange(len(trees)), sizes)
-    num_nodes = len(tree)
     head = np.concatenate([np.zeros(0, np.int64), *(tree.heads for tree in trees)])
     head = np.where(head < 0, NOTHING, head + starts[tree])
-    position = np.arange(num_nodes) - starts[tree]
+    position = np.arange(len(tree)) - starts[tree]
     return Forest(
         num_trees=len(trees),
         tree=tree,
@@ -100,6 +100,4 @@ def _forest(
         depth=depths(head),
         span=word_spans(head, position),
         position=position,
-        token=token_indices(chain.from_iterable(t.words for t in trees), vocab, num_nodes),
-        label=label_indices(chain.from_iterable(t.labels for t in trees), label_index, num_nodes),
     )

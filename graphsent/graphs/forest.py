@@ -1,6 +1,6 @@
-"""All trees of a batch as flat arrays, and from them the graph of each direction.
+"""The structure of many trees as flat arrays, with or without nodes of their own for words.
 
-Every step is a vectorised operation over the whole batch: no loop over trees, nodes or levels.
+Every step is a vectorised operation over all trees: no loop over trees, nodes or levels.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
-from graphsent._dgl import dgl
 from graphsent.graphs import fields
 from graphsent.graphs.symbols import NOTHING
+from graphsent.trees.structure import depths, heights
 
 
 class Forest(NamedTuple):
@@ -28,8 +27,19 @@ class Forest(NamedTuple):
     depth: np.ndarray  # (num_nodes,)
     span: np.ndarray  # (num_nodes, 2) word positions within the sentence
     position: np.ndarray  # (num_nodes,) -1 without a word
-    token: np.ndarray  # (num_nodes,) -1 without a word or a vocabulary
-    label: np.ndarray  # (num_nodes,) -1 where unlabelled
+
+
+class Edges(NamedTuple):
+    """The edges of a forest from child to parent, or from sibling to sibling.
+
+    Each stands for one node that is not a root, its source. They are in the order of their sources,
+    in sibling graphs those to a sibling before the others of their tree. All arrays are int64.
+    """
+
+    source: np.ndarray  # (num_edges,) row of the node
+    target: np.ndarray  # (num_edges,) row of what it sends to
+    child_index: np.ndarray  # (num_edges,) that of the source
+    kind: np.ndarray  # (num_edges,)
 
 
 def _append(forest: Forest, added: Forest) -> Forest:
@@ -50,8 +60,7 @@ def _append(forest: Forest, added: Forest) -> Forest:
 def split_heads(forest: Forest) -> Forest:
     """Gives every word that has children a child of its own, at the word's place among them.
 
-    What was a word with dependents becomes a phrase without a word; the new nodes, without labels,
-    carry the words.
+    What was a word with dependents becomes a phrase without a word; the new nodes carry the words.
     """
     children = np.flatnonzero(forest.parent >= 0)
     heads = np.unique(forest.parent[children])  # rows, ascending
@@ -72,8 +81,6 @@ def split_heads(forest: Forest) -> Forest:
         depth=forest.depth[heads] + 1,
         span=np.stack((position, position + 1), axis=1),
         position=position,
-        token=forest.token[heads],
-        label=np.full(len(heads), NOTHING),
     )
     emptied = _without_words(forest, heads)
     return _append(emptied._replace(child_index=child_index), added)
@@ -92,17 +99,14 @@ def split_tokens(forest: Forest) -> Forest:
         depth=forest.depth[owners] + 1,
         span=np.stack((position, position + 1), axis=1),
         position=position,
-        token=forest.token[owners],
-        label=np.full(len(owners), NOTHING),
     )
     return _append(_without_words(forest, owners), added)
 
 
 def _without_words(forest: Forest, rows: np.ndarray) -> Forest:
-    token, position = forest.token.copy(), forest.position.copy()
-    token[rows] = NOTHING
+    position = forest.position.copy()
     position[rows] = NOTHING
-    return forest._replace(token=token, position=position)
+    return forest._replace(position=position)
 
 
 def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
@@ -119,35 +123,23 @@ def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
     return following
 
 
-def to_graph(forest: Forest, direction: str) -> dgl.DGLGraph:
-    """The batched graph of a forest in one direction.
-
-    Each edge stands for one node that is not a root, its *child*. Edges are in the order of their
-    children's rows; in sibling graphs those to a sibling come first within each tree, so that a
-    node receives from its left sibling before its rightmost child.
-    """
+def edges_of(forest: Forest, *, sibling: bool) -> Edges:
+    """The edges of a forest: to the parent, or from sibling to sibling and then to the parent."""
     source = np.flatnonzero(forest.parent >= 0)
     target = forest.parent[source]
-    edge_data = {}
-    if direction == fields.SIBLING:
+    kind = np.full(len(source), fields.CHILD_EDGE)
+    if sibling:
         following = _next_sibling(forest, source)
         kind = np.where(following >= 0, fields.SIBLING_EDGE, fields.CHILD_EDGE)
         target = np.where(following >= 0, following, target)
+        # A node receives from its left sibling before its rightmost child.
         order = np.argsort(2 * forest.tree[source] + kind, kind="stable")
-        source, target = source[order], target[order]
-        edge_data[fields.KIND] = kind[order]
-    edge_data[fields.CHILD_INDEX] = forest.child_index[source]
-    edges_per_tree = np.bincount(forest.tree[source], minlength=forest.num_trees)
-    if direction == fields.TOP_DOWN:
-        source, target = target, source
+        source, target, kind = source[order], target[order], kind[order]
+    return Edges(source, target, forest.child_index[source], kind)
 
-    ends = torch.from_numpy(source), torch.from_numpy(target)
-    graph = dgl.graph(ends, num_nodes=len(forest.parent))
-    nodes_per_tree = np.bincount(forest.tree, minlength=forest.num_trees)
-    graph.set_batch_num_nodes(torch.from_numpy(nodes_per_tree))
-    graph.set_batch_num_edges(torch.from_numpy(edges_per_tree))
-    for name in fields.NODE_FIELDS:
-        graph.ndata[name] = torch.from_numpy(getattr(forest, name))
-    for name, values in edge_data.items():
-        graph.edata[name] = torch.from_numpy(values)
-    return graph
+
+def levels_of(edges: Edges, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths of the longest paths that end, and of those that start, at each node."""
+    successor = np.full(num_nodes, NOTHING)
+    successor[edges.source] = edges.target
+    return heights(successor), depths(successor)

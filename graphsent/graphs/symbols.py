@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from graphsent.errors import DataError
+from graphsent.vocabulary import Vocabulary
 
 NOTHING = -1  # index of a missing word and of a missing label
 _LONGEST_INTEGER = 18  # decimal digits that always fit int64
@@ -32,10 +33,8 @@ class _Memory(dict):
         return index
 
 
-def _indices(symbols: Iterable[str | None], find: Callable[[str], int], count: int) -> np.ndarray:
-    memory = _Memory(find)
-    memory[None] = NOTHING
-    return np.fromiter(map(memory.__getitem__, symbols), np.int64, count)
+def _indices(symbols: Iterable[str], find: Callable[[str], int], count: int) -> np.ndarray:
+    return np.fromiter(map(_Memory(find).__getitem__, symbols), np.int64, count)
 
 
 def _finder(index: SymbolIndex, what: str, hint: str) -> Callable[[str], int]:
@@ -52,14 +51,14 @@ def _finder(index: SymbolIndex, what: str, hint: str) -> Callable[[str], int]:
     return find
 
 
-def token_indices(words: Iterable[str | None], vocab: SymbolIndex | None, count: int) -> np.ndarray:
-    """``vocab[word]`` for each of ``count`` words; -1 for None, and for all without a vocabulary.
+def token_indices(words: Iterable[str], vocab: SymbolIndex, count: int) -> np.ndarray:
+    """``vocab[word]`` for each of ``count`` words.
 
     Raises:
         DataError: The vocabulary has no entry for a word, or an entry that is no integer.
     """
-    if vocab is None:
-        return np.full(count, NOTHING, np.int64)
+    if isinstance(vocab, Vocabulary):
+        return np.fromiter(vocab.indices(words), np.int64, count)
     return _indices(words, _finder(vocab, "word", "the vocabulary"), count)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
+from graphsent.graphs.notes import edge_ends, known_levels, notes_of
 from graphsent.propagation.errors import cycle_error
 
 
@@ -111,21 +113,14 @@ class Schedule:
         return {}
 
 
-class _Known(NamedTuple):
-    structure: object  # DGL replaces it, and does not change it, when nodes or edges come or go
-    schedules: dict[tuple[bool, bool], Schedule]
-
-
-_known: WeakKeyDictionary[dgl.DGLGraph, _Known] = WeakKeyDictionary()
-
-
 def schedule_of(
     graph: dgl.DGLGraph, *, reverse: bool = False, turn_edges: bool = False
 ) -> Schedule:
     """The schedule of a graph, on the CPU.
 
     It depends on nodes and edges alone, not on data, and is computed once for as long as the graph
-    lives and has the same nodes and edges.
+    lives and has the same nodes and edges. Graphs of :mod:`graphsent.graphs` know the levels of
+    their nodes from the trees; those of others are found by DGL.
 
     Args:
         graph: a homogeneous acyclic graph, such as a batch of trees.
@@ -137,35 +132,45 @@ def schedule_of(
     Raises:
         PropagationError: if the graph has a cycle.
     """
-    known = _known.get(graph)
-    if known is None or known.structure is not graph._graph:
-        known = _known[graph] = _Known(graph._graph, {})
-    if (reverse, turn_edges) not in known.schedules:
-        known.schedules[reverse, turn_edges] = _make_schedule(graph, reverse, turn_edges)
-    return known.schedules[reverse, turn_edges]
+    notes = notes_of(graph)
+    key = ("schedule", reverse, notes.turned != turn_edges)
+    if key not in notes.facts:
+        source, target = edge_ends(graph)
+        if turn_edges:
+            source, target = target, source
+        level = known_levels(graph, turn_edges=reverse != turn_edges)
+        if level is None:
+            level = _levels(graph, reverse != turn_edges)
+        notes.facts[key] = make_schedule(source, target, level)
+    return notes.facts[key]
 
 
-def _make_schedule(graph: dgl.DGLGraph, reverse: bool, turn_edges: bool) -> Schedule:
-    source, target = (ends.cpu().numpy() for ends in graph.edges(order="eid"))
-    if turn_edges:
-        source, target = target, source
-    num_nodes = graph.num_nodes()
-    level = _levels(graph, reverse != turn_edges)
+def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> Schedule:
+    """The schedule of nodes with given levels.
+
+    Args:
+        source: (num_edges,) node that each edge comes from.
+        target: (num_edges,) node that it goes to.
+        level: (num_nodes,) level of each node, from 0 without gaps.
+    """
+    num_nodes, num_edges = len(level), len(source)
     degree = np.bincount(target, minlength=num_nodes)
-    key = level * (int(degree.max(initial=0)) + 1) + degree
+    num_degrees = int(degree.max(initial=0)) + 1
+    key = level * num_degrees + degree
     nodes = _argsort(key)
     position = np.empty_like(nodes)
     position[nodes] = np.arange(num_nodes)
 
-    edges = _argsort(position[target])
-    source, target = position[source[edges]], position[target[edges]]
-    single = np.bincount(source, minlength=1).max() <= 1
-    sent_to = np.full(num_nodes if single else 0, len(edges))
-    if single:
-        sent_to[source] = np.arange(len(edges))
-    levels = _slices(key[nodes], level[nodes], degree[nodes])
+    target = position[target]
+    edges = _argsort(target)
+    target = target[edges]
+    source = position[source[edges]]
+    sent_to = np.full(num_nodes, num_edges)
+    sent_to[source] = np.arange(num_edges)
+    if np.count_nonzero(sent_to < num_edges) < num_edges:  # some node sends to several
+        sent_to = sent_to[:0]
     tensors = (nodes, position, edges, source, target, sent_to)
-    return Schedule(levels, *(torch.from_numpy(np.asarray(array, np.int64)) for array in tensors))
+    return Schedule(_slices(key[nodes], num_degrees), *map(torch.from_numpy, tensors))
 
 
 def _levels(graph: dgl.DGLGraph, reverse: bool) -> np.ndarray:
@@ -186,32 +191,27 @@ def _levels(graph: dgl.DGLGraph, reverse: bool) -> np.ndarray:
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:
-    """Stable order of non-negative keys; numpy sorts 16-bit numbers by radix."""
-    if len(keys) and keys.max() <= np.iinfo(np.uint16).max:
-        keys = keys.astype(np.uint16)
+    """Stable order of non-negative keys; numpy sorts numbers of 8 and 16 bits by radix."""
+    largest = keys.max(initial=0)
+    for dtype in (np.uint8, np.uint16):
+        if largest <= np.iinfo(dtype).max:
+            return np.argsort(keys.astype(dtype), kind="stable")
     return np.argsort(keys, kind="stable")
 
 
-def _slices(key: np.ndarray, level: np.ndarray, degree: np.ndarray) -> tuple[Level, ...]:
-    """Levels and buckets of nodes in order, from their keys, levels and in-degrees."""
-    if not len(key):
+def _slices(keys: np.ndarray, num_degrees: int) -> tuple[Level, ...]:
+    """Levels and buckets of nodes in order, from level * num_degrees + in-degree of each."""
+    if not len(keys):
         return ()
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(key)) + 1))
-    ends = np.append(starts[1:], len(key))
-    edges_before = np.concatenate(([0], np.cumsum(degree)))
-    columns = (starts, ends, edges_before[starts], edges_before[ends], degree[starts])
+    starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    starts = np.concatenate(([0], starts, [len(keys)]))
+    level, degree = np.divmod(keys[starts[:-1]], num_degrees)
+    edges = np.concatenate(([0], np.cumsum(np.diff(starts) * degree)))
+    columns = (starts[:-1], starts[1:], edges[:-1], edges[1:], degree)
     buckets = list(map(Bucket, *(column.tolist() for column in columns)))
-    first = np.concatenate(([0], np.flatnonzero(np.diff(level[starts])) + 1)).tolist()
     levels = []
-    for begin, end in zip(first, [*first[1:], len(buckets)], strict=True):
-        members = tuple(buckets[begin:end])
-        levels.append(
-            Level(
-                members[0].start,
-                members[-1].end,
-                members[0].first_edge,
-                members[-1].last_edge,
-                members,
-            )
-        )
+    for _, members in groupby(zip(level.tolist(), buckets, strict=True), itemgetter(0)):
+        parts = tuple(bucket for _, bucket in members)
+        first, last = parts[0], parts[-1]
+        levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
     return tuple(levels)

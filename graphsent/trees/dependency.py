@@ -131,6 +131,11 @@ class DependencyTree:
         """
         return structure.read_only(structure.word_spans(self.heads, np.arange(self.num_nodes)))
 
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What other parts of the library have made of the tree, kept with it by name."""
+        return {}
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a DependencyTree is immutable: cannot set {name!r}")
 

@@ -27,6 +27,23 @@ def depths(parents: np.ndarray) -> np.ndarray:
     return depth
 
 
+def heights(parents: np.ndarray) -> np.ndarray:
+    """Number of steps from each node down to its deepest descendant; for nodes in any order.
+
+    Pointer jumping as in :func:`depths`: after ``k`` rounds every node knows its descendants up to
+    ``2**k - 1`` steps below.
+    """
+    ancestor = parents.astype(np.int64)
+    height = np.zeros(len(parents), np.int64)
+    steps = 1
+    while (below := np.flatnonzero(ancestor >= 0)).size:
+        above = ancestor[below]
+        np.maximum.at(height, above, height[below] + steps)
+        ancestor[below] = ancestor[above]
+        steps *= 2
+    return height
+
+
 def num_children(parents: np.ndarray) -> np.ndarray:
     """Number of children of each node; for nodes in any order."""
     return np.bincount(parents[parents >= 0], minlength=len(parents)).astype(np.int64)

@@ -166,6 +166,11 @@ class Tree:
         words_before = np.concatenate(([0], np.cumsum(self.num_children == 0)))
         return structure.read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
 
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What other parts of the library have made of the tree, kept with it by name."""
+        return {}
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Tree is immutable: cannot set {name!r}")
 

@@ -19,6 +19,7 @@ from strategies import WORDS, chain_tree, odd_trees, trees
 from graphsent.errors import DataError
 from graphsent.graphs import batch, constituency_batch, constituency_graph, fields
 from graphsent.trees import Tree, TreeError
+from graphsent.vocabulary import Vocabulary
 
 SENTENCE = "(3 (2 a) (3 (3 lovely) (2 film)))"
 VOCAB = {word: number for number, word in enumerate(WORDS)}
@@ -154,3 +155,18 @@ def test_very_deep_trees(direction):
     graph = constituency_batch([chain_tree(10_000), tree()], direction)
     assert graph.ndata["depth"].max() == 10_000 + (direction == "sibling")
     assert graph.batch_size == 2
+
+
+@every_direction
+def test_what_is_kept_with_a_tree_does_not_change(direction):
+    kept = tree()
+    first, second = Vocabulary(["film", "a"]), {"a": 5, "lovely": 6, "film": 7}
+    for vocab in (first, second, first, Vocabulary(["lovely"]), None):
+        for labels in (None, {"2": 7, "3": 8}):
+            graph = constituency_batch([kept, kept], direction, vocab, labels)
+            assert_same_graph(graph, constituency_batch([tree(), tree()], direction, vocab, labels))
+            for data in (graph.ndata, graph.edata):
+                for values in data.values():
+                    values += 1  # what was given away is not what is kept
+    second["a"] = 9
+    assert 9 in constituency_graph(kept, direction, second).ndata["token"].tolist()

@@ -1,18 +1,21 @@
 """Schedules against a slow computation of levels, on trees, chains, stars and random DAGs."""
 
-import gc
+import pickle
 import random
 import re
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import dependency_trees, trees
 
 from graphsent._dgl import dgl
+from graphsent.graphs import DIRECTIONS, batch, constituency_batch, dependency_batch, reverse
+from graphsent.graphs.notes import known_levels, notes_of
 from graphsent.propagation import PropagationError
-from graphsent.propagation import schedule as module
 from graphsent.propagation.schedule import Schedule, schedule_of
+from graphsent.trees import DependencyTree
 
 
 @st.composite
@@ -137,12 +140,87 @@ def test_it_is_kept_as_long_as_the_graph_and_its_edges():
     with graph.local_scope():
         assert schedule_of(graph) is first
     assert schedule_of(graph, reverse=True) is not first
-    graph.add_edges([2], [3])
-    assert schedule_of(graph).num_edges == 3
-    size = len(module._known)
-    del graph
-    gc.collect()
-    assert len(module._known) == size - 1
+    copy = graph.local_var()
+    assert schedule_of(copy) is first
+    copy.add_edges([2], [3])
+    assert schedule_of(copy).num_edges == 3
+    assert schedule_of(graph) is first
+    graph.add_nodes(1)
+    assert schedule_of(graph).num_nodes == 5
+
+
+def test_it_is_pickled_with_the_graph():
+    graph = make_graph(4, [(0, 1), (1, 2)])
+    first = schedule_of(graph)
+    again = pickle.loads(pickle.dumps(graph))
+    assert notes_of(again).facts
+    assert schedule_of(again) is schedule_of(again)
+    assert schedule_of(again).levels == first.levels
+    assert torch.equal(schedule_of(again).source, first.source)
+
+
+def levels_unknown(graph: dgl.DGLGraph) -> dgl.DGLGraph:
+    return dgl.graph(graph.edges(order="eid"), num_nodes=graph.num_nodes())
+
+
+def assert_same_schedule(ours: Schedule, theirs: Schedule):
+    assert ours.levels == theirs.levels
+    for name in ("nodes", "position", "edges", "source", "target", "sent_to"):
+        assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(trees(), max_size=4) | st.lists(dependency_trees(), max_size=4),
+    st.sampled_from(DIRECTIONS),
+    st.booleans(),
+)
+def test_levels_from_trees(some, direction, by_batch):
+    """Trees know the levels of their nodes: the schedules are those of their graphs."""
+    of_words = bool(some) and isinstance(some[0], DependencyTree)
+    build = dependency_batch if of_words else constituency_batch
+    if by_batch and some:
+        graph = batch([build([tree], direction) for tree in some])
+    else:
+        graph = build(some, direction)
+    unknown = levels_unknown(graph)
+    assert known_levels(unknown) is None
+    for each in (graph, reverse(graph)):
+        turned = each is not graph
+        assert known_levels(each) is not None
+        for take_reverse in (False, True):
+            for turn_edges in (False, True):
+                ours = schedule_of(each, reverse=take_reverse, turn_edges=turn_edges)
+                theirs = schedule_of(unknown, reverse=take_reverse, turn_edges=turned != turn_edges)
+                assert_same_schedule(ours, theirs)
+
+
+def test_both_directions_share_their_schedules():
+    graph = constituency_batch(["(3 (2 a) (3 (3 lovely) (2 film)))"])
+    turned = reverse(graph)
+    assert schedule_of(turned) is schedule_of(graph, turn_edges=True)
+    assert schedule_of(turned, turn_edges=True) is schedule_of(graph)
+    assert schedule_of(reverse(turned)) is schedule_of(graph)
+    turned.add_edges([1], [3])
+    assert schedule_of(turned).num_edges == 5
+    assert schedule_of(graph).num_edges == 4
+
+
+def test_no_level_is_searched_for_trees(monkeypatch):
+    def fail(*_):
+        raise AssertionError("the levels are known")
+
+    monkeypatch.setattr(dgl, "topological_nodes_generator", fail)
+    for build, tree in (
+        (constituency_batch, "(3 (2 a) (3 (3 lovely) (2 film)))"),
+        (dependency_batch, DependencyTree(["a", "lovely", "film"], [2, 2, -1])),
+    ):
+        for direction in DIRECTIONS:
+            graph = build([tree, tree], direction)
+            assert schedule_of(graph).num_nodes == graph.num_nodes()
+            assert schedule_of(graph, turn_edges=True).num_nodes == graph.num_nodes()
+            with pytest.raises(AssertionError, match="known"):
+                schedule_of(levels_unknown(graph))
 
 
 def test_devices():

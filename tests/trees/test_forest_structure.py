@@ -44,6 +44,18 @@ def test_subtree_ends_and_closing_brackets(tree):
     assert structure.num_closed(tree.depths).sum() == tree.num_nodes
 
 
+@given(st.lists(trees(max_leaves=6) | dependency_trees(max_words=6), max_size=4))
+def test_heights(some_trees):
+    parents, _ = forest(
+        [tree.heads if hasattr(tree, "heads") else tree.parents for tree in some_trees]
+    )
+    expected = [0] * len(parents)
+    for node in np.argsort(-structure.depths(parents)).tolist():
+        if parents[node] >= 0:
+            expected[parents[node]] = max(expected[parents[node]], expected[node] + 1)
+    assert structure.heights(parents).tolist() == expected
+
+
 @given(st.lists(dependency_trees(max_words=6), max_size=4))
 def test_spans_of_words_in_any_order(some_trees):
     parents, _ = forest([tree.heads for tree in some_trees])

@@ -1,0 +1,175 @@
+"""Batches of trees from the arrays of each tree, which are made once and kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.graphs import fields
+from graphsent.graphs.forest import Edges, Forest, edges_of, levels_of
+from graphsent.graphs.notes import note_edge_ends, note_levels
+from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
+from graphsent.trees import DependencyTree, Tree
+from graphsent.vocabulary import Vocabulary
+
+Trees = Sequence[Tree] | Sequence[DependencyTree]
+
+
+class _Nodes(NamedTuple):
+    """What there is to know of nodes without a vocabulary, each (num_nodes,) int64."""
+
+    label: np.ndarray  # as decimal numbers
+    depth: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    position: np.ndarray
+    ending: np.ndarray  # longest path that ends here, along the edges from child to parent
+    starting: np.ndarray
+
+
+class _Flat(NamedTuple):
+    """What is kept with a tree: ``_Nodes`` and ``Edges``, each in one piece, rows from 0."""
+
+    nodes: np.ndarray  # (7, num_nodes)
+    edges: np.ndarray  # (4, num_edges)
+
+
+def trees_to_graph(
+    trees: Trees,
+    direction: str,
+    make_forest: Callable[[Trees], Forest],
+    vocab: SymbolIndex | None,
+    label_index: SymbolIndex | None,
+) -> dgl.DGLGraph:
+    """The batched graph of some trees in one direction.
+
+    Args:
+        trees: all of one kind.
+        direction: one of ``fields.DIRECTIONS``.
+        make_forest: the structure of trees, with nodes for words in sibling graphs. A tree's own
+            nodes come first among its nodes there.
+        vocab: numbers the words.
+        label_index: numbers the labels.
+    """
+    sibling = direction == fields.SIBLING
+    parts = _flat_trees(trees, make_forest, sibling)
+    nodes = _Nodes(*_joined([part.nodes for part in parts], len(_Nodes._fields)))
+    edges = Edges(*_joined([part.edges for part in parts], len(Edges._fields)))
+    num_nodes = np.array([part.nodes.shape[1] for part in parts], np.int64)
+    num_edges = np.array([part.edges.shape[1] for part in parts], np.int64)
+    first = np.repeat(np.cumsum(num_nodes) - num_nodes, num_edges)
+    ends = edges.source + first, edges.target + first
+    if direction == fields.TOP_DOWN:
+        ends = ends[::-1]
+
+    labels = nodes.label if label_index is None else _labels(trees, num_nodes, label_index)
+    graph = dgl.graph(tuple(map(torch.from_numpy, ends)), num_nodes=int(num_nodes.sum()))
+    graph.set_batch_num_nodes(torch.from_numpy(num_nodes))
+    graph.set_batch_num_edges(torch.from_numpy(num_edges))
+    graph.ndata.update(
+        {
+            fields.TOKEN: torch.from_numpy(_tokens(trees, nodes.position, num_nodes, vocab)),
+            fields.LABEL: torch.from_numpy(labels),
+            fields.POSITION: torch.from_numpy(nodes.position),
+            fields.DEPTH: torch.from_numpy(nodes.depth),
+            fields.SPAN: torch.from_numpy(np.stack((nodes.begin, nodes.end), axis=1)),
+        }
+    )
+    if sibling:
+        graph.edata[fields.KIND] = torch.from_numpy(edges.kind)
+    graph.edata[fields.CHILD_INDEX] = torch.from_numpy(edges.child_index)
+    note_edge_ends(graph, *ends)
+    levels = nodes.ending, nodes.starting
+    note_levels(graph, *(levels[::-1] if direction == fields.TOP_DOWN else levels))
+    return graph
+
+
+def _flat_trees(trees: Trees, make_forest: Callable[[Trees], Forest], sibling: bool) -> list[_Flat]:
+    """The arrays of each tree; those that are missing are made at once."""
+    name = "sibling_graph" if sibling else "graph"
+    missing = [tree for tree in trees if name not in tree.derived]
+    if missing:
+        forest = make_forest(missing)
+        edges = edges_of(forest, sibling=sibling)
+        levels = levels_of(edges, len(forest.parent))
+        num_nodes = np.bincount(forest.tree, minlength=len(missing))
+        labels = _labels(missing, num_nodes, None)
+        nodes = np.stack((labels, forest.depth, *forest.span.T, forest.position, *levels))
+        of_edge = forest.tree[edges.source]
+        first = (np.cumsum(num_nodes) - num_nodes)[of_edge]
+        local = (edges.source - first, edges.target - first, edges.child_index, edges.kind)
+        parts = zip(
+            missing,
+            _split(nodes, num_nodes),
+            _split(np.stack(local), np.bincount(of_edge, minlength=len(missing))),
+            strict=True,
+        )
+        for tree, own_nodes, own_edges in parts:
+            tree.derived[name] = _Flat(own_nodes, own_edges)
+    return [tree.derived[name] for tree in trees]
+
+
+def _split(columns: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """Copies of the columns of each tree, so that none keeps the memory of all."""
+    return [part.copy() for part in np.split(columns, np.cumsum(sizes)[:-1], axis=1)]
+
+
+def _joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
+    return np.concatenate(parts, axis=1) if parts else np.zeros((num_rows, 0), np.int64)
+
+
+def _tokens(
+    trees: Trees, position: np.ndarray, num_nodes: np.ndarray, vocab: SymbolIndex | None
+) -> np.ndarray:
+    """Vocabulary index of the word at each node, -1 without one."""
+    if vocab is None:
+        return np.full(len(position), NOTHING)
+    numbers = _word_numbers(trees, vocab)
+    num_words = np.array([len(part) for part in numbers], np.int64)
+    first_word = np.repeat(np.cumsum(num_words) - num_words, num_nodes)
+    token = np.full(len(position), NOTHING)
+    with_word = np.flatnonzero(position >= 0)
+    place = position[with_word] + first_word[with_word]
+    token[with_word] = np.concatenate([np.zeros(0, np.int64), *numbers])[place]
+    return token
+
+
+def _word_numbers(trees: Trees, vocab: SymbolIndex) -> Sequence[np.ndarray]:
+    """The indices of the words of each tree; those in a Vocabulary, which never changes, once."""
+    name = "words"
+    missing = list(trees)
+    if isinstance(vocab, Vocabulary):
+        missing = [tree for tree in trees if tree.derived.get(name, (None,))[0] is not vocab]
+    words = [tree.words for tree in missing]
+    ends = np.cumsum([len(each) for each in words], dtype=np.int64)
+    found = token_indices(chain.from_iterable(words), vocab, int(ends[-1]) if missing else 0)
+    parts = np.split(found, ends[:-1])
+    if not isinstance(vocab, Vocabulary):
+        return parts
+    for tree, part in zip(missing, parts, strict=False):
+        tree.derived[name] = (vocab, part.copy())
+    return [tree.derived[name][1] for tree in trees]
+
+
+def _labels(trees: Trees, num_nodes: np.ndarray, label_index: SymbolIndex | None) -> np.ndarray:
+    """Class of each node, -1 at those that are not the tree's own."""
+    num_own = np.array([tree.num_nodes for tree in trees], np.int64)
+    own = label_indices(
+        chain.from_iterable(tree.labels for tree in trees), label_index, int(num_own.sum())
+    )
+    if np.array_equal(num_own, num_nodes):
+        return own
+    is_own = np.repeat(np.tile((True, False), len(trees)), _pairs(num_own, num_nodes - num_own))
+    label = np.full(len(is_own), NOTHING)
+    label[is_own] = own
+    return label
+
+
+def _pairs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The elements of both in turn."""
+    return np.stack((left, right), axis=1).ravel()
