@@ -166,7 +166,7 @@ def test_what_is_kept_with_a_tree_does_not_change(direction):
             graph = constituency_batch([kept, kept], direction, vocab, labels)
             assert_same_graph(graph, constituency_batch([tree(), tree()], direction, vocab, labels))
             for data in (graph.ndata, graph.edata):
-                for values in data.values():
-                    values += 1  # what was given away is not what is kept
+                for name in data:
+                    data[name].add_(1)  # what was given away is not what is kept
     second["a"] = 9
     assert 9 in constituency_graph(kept, direction, second).ndata["token"].tolist()
