@@ -17,6 +17,7 @@ SECTIONS = {
     "stars": "stars, wider and wider",
     "sizes": "larger and larger batches",
     "batching": "what comes before the step",
+    "profile": "where the time of a step goes",
     "threads": "two threads against one",
     "memory": "the largest memory of a step",
 }

@@ -16,9 +16,10 @@ from . import engines
 from .bench import TREE_CELLS, Bench
 from .data import Batch, chain, star
 from .machine import available_memory
-from .measuring import Contender
+from .measuring import Contender, Row
 from .memory import measure_memory
 from .options import cpu_count
+from .profile import profile_steps
 
 # Name in the results, class, options, and the direction of its graphs.
 CELLS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
@@ -226,6 +227,22 @@ def _look_up(model: Any, batch: Batch) -> torch.Tensor:
     return model.table(words)
 
 
+def run_profile(bench: Bench) -> None:
+    """Where the time of a step goes, of our engine and of its limit."""
+    model = bench.model(bench.cell("NaryTreeLSTM"))
+    for size in bench.options.batch_sizes:
+        batch = bench.corpus.batches(size)[0]
+        for make in (engines.Words, engines.FlatWords):
+            bench.say(f"profile, batch {size}, {make.name}")
+            contender = make(model)
+            for kind, seconds in profile_steps(contender, contender.prepare(batch)).items():
+                case = {"cell": "NaryTreeLSTM", "batch": size, "what": "step", "kind": kind}
+                row = Row("profile", case, make.name, [seconds], trees=len(batch.trees))
+                row.nodes = batch.graph.num_nodes()
+                bench.results.rows.append(row)
+        bench.save()
+
+
 def run_memory(bench: Bench) -> None:
     """The largest memory of a step, each contender in a process of its own."""
     size, chosen = max(bench.options.batch_sizes), bench.options.memory_of
@@ -246,6 +263,7 @@ RUN: dict[str, Callable[[Bench], None]] = {
     "stars": run_stars,
     "sizes": run_sizes,
     "batching": run_batching,
+    "profile": run_profile,
     "threads": run_threads,
     "memory": run_memory,
 }

@@ -173,6 +173,25 @@ def batching(rows: Sequence[Row]) -> str:
     return grid("time of a batch, share of a step", names, list(columns), text)
 
 
+def profile(rows: Sequence[Row]) -> str:
+    """Milliseconds in each kind of operations, and their share of the step."""
+    columns = {
+        f"{name}, batch {size}": (name, size)
+        for size in unique(row.case["batch"] for row in rows)
+        for name in unique(row.contender for row in rows)
+    }
+
+    def text(kind: str, column: str) -> str:
+        name, size = columns[column]
+        own = [row for row in rows if (row.contender, row.case["batch"]) == (name, size)]
+        here = [row for row in own if kind in ("all", row.case["kind"])]
+        seconds, step = (sum(row.median for row in part) for part in (here, own))
+        return f"{1e3 * seconds:,.2f} ms, {seconds / step:.0%}"
+
+    kinds = [*unique(row.case["kind"] for row in rows), "all"]
+    return grid("time of a step, its share", kinds, list(columns), text)
+
+
 def threads(rows: Sequence[Row]) -> str:
     """How many times as fast two threads are as one."""
     names = unique(row.contender.rpartition(", ")[0] for row in rows)
@@ -210,6 +229,7 @@ TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "stars": stars,
     "sizes": sizes,
     "batching": batching,
+    "profile": profile,
     "threads": threads,
     "memory": memory,
 }
