@@ -8,7 +8,9 @@ from typing import NamedTuple
 import torch
 
 from graphsent._dgl import dgl
+from graphsent.cells.feats import to_device
 from graphsent.graphs import BOTTOM_UP, constituency_batch, dependency_batch
+from graphsent.propagation.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -34,13 +36,29 @@ class TreeBatch(NamedTuple):
         The graph stays where it is: only its structure and small integers are read, and the DGL
         wheels that most people have know no other device than the CPU.
         """
-        return TreeBatch(self.graph, self.labels.to(device), self.roots.to(device))
+        device = torch.device(device)
+        return TreeBatch(self.graph, to_device(self.labels, device), to_device(self.roots, device))
 
 
 def tree_graph(
-    trees: Sequence[Tree] | Sequence[DependencyTree], vocab: Vocabulary, direction: str = BOTTOM_UP
+    trees: Sequence[Tree] | Sequence[DependencyTree],
+    vocab: Vocabulary,
+    direction: str = BOTTOM_UP,
+    *,
+    both_ways: bool = False,
 ) -> dgl.DGLGraph:
-    """One batched graph of trees of either kind."""
+    """One batched graph of trees of either kind, and with it its schedule.
+
+    Args:
+        trees: The trees, all of one kind.
+        vocab: Numbers the words.
+        direction: Of the edges.
+        both_ways: Whether there will be a pass against the edges too.
+    """
     of_words = bool(trees) and isinstance(trees[0], DependencyTree)
     build = dependency_batch if of_words else constituency_batch
-    return build(trees, direction, vocab)
+    graph = build(trees, direction, vocab)
+    schedule_of(graph)
+    if both_ways:
+        schedule_of(graph, turn_edges=True)
+    return graph

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from graphsent.cells.feats import IndexedFeat, to_device
 from graphsent.errors import ModelError
 
 __all__ = ["WordEmbedding"]
@@ -60,8 +61,43 @@ class WordEmbedding(nn.Embedding):
         Returns:
             (N, dim), zero where there is no word, on the device of the table.
         """
-        token = token.to(self.weight.device)
+        if token.is_cpu:
+            with_word = torch.nonzero(token >= 0).squeeze(1)
+            if len(with_word) == len(token):
+                return self._look_up(token)
+            vectors = self._look_up(token[with_word])
+            rows = vectors.new_zeros(len(token), self.embedding_dim)
+            return rows.index_copy(0, to_device(with_word, rows.device), vectors)
+        # The host does not wait to know where there are words.
+        return self._look_up(token.clamp(min=0)).masked_fill((token < 0).unsqueeze(1), 0)
+
+    def indexed(self, token: torch.Tensor) -> IndexedFeat:
+        """The vectors of the words at some nodes, equal words once where none has its own dropout.
+
+        Args:
+            token: (num_nodes,) int64 on the CPU, vocabulary indices; -1 for no word.
+
+        Returns:
+            The rows of :meth:`forward` by distinct word, or by occurrence.
+        """
         with_word = torch.nonzero(token >= 0).squeeze(1)
-        vectors = self.dropout(super().forward(token[with_word]))
-        rows = vectors.new_zeros(len(token), self.embedding_dim)
-        return rows.index_copy(0, with_word, vectors)
+        words = token[with_word]
+        number = torch.arange(len(words))
+        if not (self.training and self.dropout.p):
+            words, number = self._distinct(words)
+        index = torch.full_like(token, -1)
+        index[with_word] = number
+        return IndexedFeat(self._look_up(words), index)
+
+    def _look_up(self, words: torch.Tensor) -> torch.Tensor:
+        return self.dropout(super().forward(to_device(words, self.weight.device)))
+
+    def _distinct(self, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Each word once, in the order of their last occurrences, and the place of each in that."""
+        occurrence = torch.arange(len(words))
+        last = torch.empty(self.num_embeddings, dtype=torch.int64)  # is read where it is written
+        last[words] = occurrence
+        last = last[words]
+        chosen = last == occurrence
+        place = torch.cumsum(chosen, 0) - 1
+        return words[chosen], place[last]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphsent.errors import ModelError
 from graphsent.models import NBoW
@@ -22,6 +24,30 @@ def test_nodes_without_a_word_are_zero():
     )
     assert table(TOKEN[:0]).shape == (0, 3)
     assert table(torch.tensor([-1])).tolist() == [[0, 0, 0]]
+
+
+@given(st.lists(st.integers(-1, 5), max_size=12))
+def test_indexed_rows_are_the_same(tokens):
+    token = torch.tensor(tokens, dtype=torch.int64)
+    table = WordEmbedding(6, 3)
+    feat = table.indexed(token)
+    assert torch.equal(feat.dense(), table(token))
+    assert len(feat.rows) == len({word for word in tokens if word >= 0})
+
+    table = WordEmbedding(6, 3, dropout=0.5)
+    torch.manual_seed(0)
+    feat = table.indexed(token)
+    torch.manual_seed(0)
+    assert torch.equal(feat.dense(), table(token))
+    assert len(feat.rows) == sum(word >= 0 for word in tokens)
+
+
+def test_on_another_device_the_host_looks_at_no_value():
+    table = WordEmbedding(4, 3).to("meta")
+    assert table(TOKEN).device.type == table(TOKEN.to("meta")).device.type == "meta"
+    feat = table.indexed(TOKEN)
+    assert feat.rows.device.type == "meta"
+    assert feat.index.is_cpu
 
 
 def test_vectors_start_small():
