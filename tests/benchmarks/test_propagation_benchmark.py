@@ -18,16 +18,6 @@ TINY += ["--rounds", "2", "--budget", "0.01", "--kinds", "step"]
 TINY += ["--depths", "1,4", "--widths", "1,5", "--node-counts", "40"]
 BLOCK = "<!-- benchmark: {} -->\nold\n<!-- end of benchmark -->\n"
 MEASURED = "contenders,table,cells,chains,stars,sizes,batching,profile,threads".split(",")
-    "contenders",
-    "table",
-    "cells",
-    "chains",
-    "stars",
-    "sizes",
-    "batching",
-    "profile",
-    "threads",
-)
 DOCUMENT = "".join(["before\n", *map(BLOCK.format, MEASURED), "between\n", BLOCK.format("memory")])
 PACKAGES = {"dynet": "dynet, autobatch", "treelstm": "pytorch-tree-lstm"}
 
