@@ -72,6 +72,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
     """
 
     name = "bitreelstm"
+    both_ways = True
     training_defaults: Mapping[str, Any] = {"optimizer": "adam", "lr": 0.001, "weight_decay": 0.0}
 
     def __init__(

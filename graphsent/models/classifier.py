@@ -50,6 +50,7 @@ class TreeClassifier(Model):
     """
 
     label_names: tuple[str, ...]
+    both_ways: bool = False  # whether there is a pass from parents to children too
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class TreeClassifier(Model):
         return as_trees(inputs)
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
-        graph = tree_graph(trees, self.vocab)
+        graph = tree_graph(trees, self.vocab, both_ways=self.both_ways)
         return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
 
     def forward(self, batch: TreeBatch) -> torch.Tensor:
