@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,10 +19,17 @@ NUM_CLASSES = 5
 
 
 class Batch(NamedTuple):
-    """Trees, and their graph."""
+    """Trees, and their graph.
+
+    Attributes:
+        trees: the trees.
+        graph: their graph.
+        new_graph: makes the graph once more.
+    """
 
     trees: tuple[Tree, ...]
     graph: dgl.DGLGraph
+    new_graph: Callable[[], dgl.DGLGraph]
 
 
 class Corpus:
@@ -45,7 +53,8 @@ class Corpus:
 
     def batch(self, trees: Sequence[Tree], direction: str = "bottom_up") -> Batch:
         """A batch of some trees."""
-        return Batch(tuple(trees), constituency_batch(trees, direction, self.vocab))
+        new_graph = partial(constituency_batch, tuple(trees), direction, self.vocab)
+        return Batch(tuple(trees), new_graph(), new_graph)
 
     def batches(self, size: int, direction: str = "bottom_up") -> list[Batch]:
         """What is run in one round: several batches if they are small, fewer trees if tiny."""

@@ -71,7 +71,7 @@ class Example(GraphContender):
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
         functions, labels = self.model.cell, graph.ndata["label"]
-        sums = functions.leaf_sums(self.model.features(graph))
+        sums = functions.leaf_sums(self.model.table(graph.ndata["token"]))
         for data in (graph.ndata, graph.edata):
             for field in list(data):
                 del data[field]

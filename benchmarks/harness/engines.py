@@ -11,7 +11,8 @@
 * ``limit, engine``: the same with our engine: a graph with the same words, leaves and inner nodes,
   and all inner nodes in one level.
 
-The schedule of a graph is found in every forward pass anew.
+All get a new graph for every step, made before its time is taken. So the schedule is a part of our
+steps, though in training it can be made while batches are loaded; the limits need none.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.cells import SlottedCell
-from graphsent.cells.feats import IndexedFeat
 from graphsent.propagation import prop_nodes_topo
 from graphsent.trees import Tree
 
@@ -45,10 +45,6 @@ class TorchContender(Contender):
 
     def __init__(self, model: Model, table: str = "frozen") -> None:
         self.model = model.copy(table)
-
-    def prepare(self, batch: Batch) -> Any:
-        """The graph."""
-        return batch.graph
 
     def states(self, prepared: Any) -> tuple[Tensor, Tensor]:
         """The states of all nodes, and the labels in the same order."""
@@ -73,9 +69,13 @@ class TorchContender(Contender):
 class GraphContender(TorchContender):
     """A contender that runs over DGL graphs."""
 
-    def fresh(self, graph: dgl.DGLGraph) -> dgl.DGLGraph:
-        """A graph object whose schedule is not known."""
-        return graph.local_var()
+    def prepare(self, batch: Batch) -> Batch:
+        """The batch."""
+        return batch
+
+    def fresh(self, batch: Batch) -> dgl.DGLGraph:
+        """A graph of which neither DGL nor we know anything but what its trees tell."""
+        return batch.new_graph()
 
 
 class Functions(GraphContender):
@@ -87,7 +87,7 @@ class Functions(GraphContender):
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
         cell, labels = self.model.cell, graph.ndata["label"]
-        inputs = cell.node_inputs(graph, self.model.features(graph))
+        inputs = cell.node_inputs(graph, self.model.table(graph.ndata["token"]))
         for field in list(graph.ndata):
             del graph.ndata[field]  # DGL would gather them at every level
         graph.ndata.update(inputs)
@@ -111,7 +111,7 @@ class DglEngine(GraphContender):
 
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
-        feat = self.model.features(graph)
+        feat = self.model.table(graph.ndata["token"])
         return self.model.cell(graph, feat, engine="dgl"), graph.ndata["label"]
 
 
@@ -122,7 +122,7 @@ class Levels(GraphContender):
 
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
-        feat = self.model.features(graph)
+        feat = self.model.table(graph.ndata["token"])
         return self.model.cell(graph, feat, engine="levels"), graph.ndata["label"]
 
 
@@ -134,16 +134,8 @@ class Words(GraphContender):
 
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
-        words, index = distinct(graph.ndata["token"])
-        feat = IndexedFeat(self.model.table(words), index)
+        feat = self.model.table.indexed(graph.ndata["token"])
         return self.model.cell(graph, feat, engine="levels"), graph.ndata["label"]
-
-
-def distinct(token: Tensor) -> tuple[Tensor, Tensor]:
-    """The words of a batch, and the place of each node's word among them, -1 without one."""
-    words, index = np.unique(token.numpy(), return_inverse=True)
-    missing = int(len(words) > 0 and words[0] < 0)
-    return torch.from_numpy(words[missing:]), torch.from_numpy(index - missing)
 
 
 class FlatWords(Words):
@@ -165,6 +157,10 @@ class FlatWords(Words):
         flat.edata["child_index"] = torch.arange(len(parents)) - first[parents]
         return flat
 
+    def fresh(self, graph: dgl.DGLGraph) -> dgl.DGLGraph:
+        """The same: a limit needs no schedule."""
+        return graph
+
 
 class Limit(TorchContender):
     """All inner nodes at once, with any leaves for children; inner nodes of one in-degree."""
@@ -173,11 +169,15 @@ class Limit(TorchContender):
     comparable = False
     trains_table = "rows"
 
+    def prepare(self, batch: Batch) -> dgl.DGLGraph:
+        """The graph."""
+        return batch.graph
+
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
         cell, token = self.model.cell, graph.ndata["token"]
-        words, index = distinct(token[token >= 0])
-        leaves = cell.start(cell.project(self.model.table(words)).index_select(0, index))
+        rows, index = self.model.table.indexed(token[token >= 0])
+        leaves = cell.start(cell.project(rows).index_select(0, index))
         num_inner = len(token) - len(index)
         degree = graph.num_edges() // max(num_inner, 1)
         if degree * num_inner != graph.num_edges():
@@ -253,8 +253,7 @@ class OneByOne(TorchContender):
     def _tree(self, tree: PlainTree) -> list[Tensor]:
         cell = self.model.cell
         token = torch.tensor(tree.token)
-        feat = self.model.table(token.clamp(min=0)) * (token >= 0).unsqueeze(1)
-        inputs = cell.project(feat).unsqueeze(1).unbind()
+        inputs = cell.project(self.model.table(token)).unsqueeze(1).unbind()
         num_slots = cell.num_slots if isinstance(cell, SlottedCell) else None
         states: list[Any] = [None] * len(tree.token)
         for node in reversed(range(len(states))):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphsent._dgl import dgl
+from graphsent.models.embedding import WordEmbedding
 
 from .data import NUM_CLASSES
 
@@ -27,7 +27,7 @@ class Model(nn.Module):
 
     def __init__(self, cell: nn.Module, num_words: int) -> None:
         super().__init__()
-        self.table = nn.Embedding(num_words, cell.in_feats)
+        self.table = WordEmbedding(num_words, cell.in_feats)
         nn.init.uniform_(self.table.weight, -0.5, 0.5)
         self.cell = cell
         self.output = nn.Linear(cell.out_feats, NUM_CLASSES)
@@ -59,13 +59,6 @@ class Model(nn.Module):
         model.table.load_state_dict(self.table.state_dict())
         model.output.load_state_dict(self.output.state_dict())
         return model
-
-    def features(self, graph: dgl.DGLGraph) -> Tensor:
-        """Word vectors at the leaves, zeros elsewhere, (num_nodes, in_feats)."""
-        token = graph.ndata["token"]
-        leaves = torch.nonzero(token >= 0).squeeze(1)
-        rows = torch.zeros(len(token), self.table.embedding_dim)
-        return rows.index_copy(0, leaves, self.table(token[leaves]))
 
     def loss(self, h: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy of all nodes with a label, summed."""

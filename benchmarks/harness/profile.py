@@ -7,6 +7,7 @@ left of a step without the profiler is Python's, between operations.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from torch.profiler import ProfilerActivity, profile
 
@@ -75,12 +76,13 @@ STEPS = 5
 
 def profile_steps(contender: Contender, prepared: object) -> dict[str, float]:
     """Seconds of a step in each kind of operations; the sum is that of a step."""
-    _run(contender, prepared)
+    warm, timed, profiled = ([contender.fresh(prepared) for _ in range(STEPS)] for _ in range(3))
+    _run(contender, warm)
     start = time.perf_counter()
-    _run(contender, prepared)
+    _run(contender, timed)
     step = (time.perf_counter() - start) / STEPS
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        _run(contender, prepared)
+        _run(contender, profiled)
     seconds = dict.fromkeys((*KINDS, POINTWISE, ENGINE), 0.0)
     for event in profiler.key_averages():
         seconds[_kind(event.key)] += event.self_cpu_time_total / 1e6 / STEPS
@@ -88,9 +90,9 @@ def profile_steps(contender: Contender, prepared: object) -> dict[str, float]:
     return seconds
 
 
-def _run(contender: Contender, prepared: object) -> None:
-    for _ in range(STEPS):
-        contender.step(contender.fresh(prepared))
+def _run(contender: Contender, inputs: Sequence[object]) -> None:
+    for each in inputs:
+        contender.step(each)
 
 
 def _kind(key: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from graphsent._dgl import dgl
-from graphsent.graphs import constituency_batch, constituency_graph
+from graphsent.graphs import constituency_graph
 from graphsent.propagation.schedule import schedule_of
 
 from . import engines
@@ -189,7 +189,7 @@ class Part(Contender):
 
     def fresh(self, batch: Batch) -> Batch:
         """With a graph whose schedule is not known."""
-        return batch._replace(graph=batch.graph.local_var())
+        return batch._replace(graph=batch.new_graph())
 
     def step(self, batch: Batch) -> None:
         """Runs it."""
@@ -213,18 +213,13 @@ def run_batching(bench: Bench) -> None:
             for batch in batches
         }
         parts = [
-            Part("trees to a graph", lambda b: constituency_batch(b.trees, vocab=vocab)),
+            Part("trees to a graph", lambda b: b.new_graph()),
             Part("dgl.batch", lambda b, graphs=singles: dgl.batch(graphs[b.trees])),
             Part("schedule", lambda b: schedule_of(b.graph)),
-            Part("distinct words", lambda b: _look_up(model, b)),
+            Part("look-up", lambda b: model.table.indexed(b.graph.ndata["token"])),
         ]
         case = {"cell": "NaryTreeLSTM", "batch": size}
         bench.compare(case, [engines.Words(model), *parts], batches, ["step"])
-
-
-def _look_up(model: Any, batch: Batch) -> torch.Tensor:
-    words, _ = engines.distinct(batch.graph.ndata["token"])
-    return model.table(words)
 
 
 def run_profile(bench: Bench) -> None:

@@ -53,5 +53,6 @@ class PytorchTreeLSTM(TorchContender):
     def states(self, prepared: Any) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
         graph, *orders = prepared
-        h, _ = self.model.cell(self.model.features(graph), *orders)
+        feat = self.model.table(graph.ndata["token"])
+        h, _ = self.model.cell(feat, *orders)
         return h, graph.ndata["label"]
