@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from graphsent.errors import ModelError
 from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary
 
-__all__ = ["is_binary", "nodes_of_same_span", "to_binary"]
+__all__ = ["is_binary", "nodes_of_same_span", "to_binary", "without_chains"]
 
 # Labels of the nodes that binarizing adds start with it: no class, and no label of a treebank.
 _MARKER = "\0"
@@ -22,7 +24,8 @@ def is_binary(tree: Tree) -> bool:
 def to_binary(tree: Tree | DependencyTree) -> Tree:
     """The tree itself if it is binary; otherwise without unary chains, and binarized to the left.
 
-    Chains keep their topmost label; nodes that binarizing adds have none (Tai et al. 2015).
+    Chains keep their topmost label; nodes that binarizing adds have none (Tai et al. 2015). The
+    result is kept with the tree.
 
     Raises:
         ModelError: It is a dependency tree.
@@ -32,7 +35,32 @@ def to_binary(tree: Tree | DependencyTree) -> Tree:
             "this model reads binary constituency trees, got a dependency tree; "
             "a child-sum model reads dependency trees"
         )
-    return tree if is_binary(tree) else binarize(collapse_unary(tree), "left", marker=_MARKER)
+    return _kept(tree, "binary", _binarized)
+
+
+def without_chains(tree: Tree | DependencyTree) -> Tree | DependencyTree:
+    """A constituency tree without unary chains, kept with the tree; a dependency tree as it is."""
+    if isinstance(tree, DependencyTree):
+        return tree
+    return _kept(tree, "without chains", _collapsed)
+
+
+def _binarized(tree: Tree) -> Tree:
+    if is_binary(tree):
+        return tree
+    return binarize(collapse_unary(tree), "left", marker=_MARKER)
+
+
+def _collapsed(tree: Tree) -> Tree:
+    return collapse_unary(tree) if (tree.num_children == 1).any() else tree
+
+
+def _kept(tree: Tree, name: str, make: Callable[[Tree], Tree]) -> Tree:
+    if name not in tree.derived:
+        made = make(tree)
+        # A tree that refers to itself would stay in memory for long.
+        tree.derived[name] = None if made is tree else made
+    return tree.derived[name] or tree
 
 
 def nodes_of_same_span(tree: Tree, shaped: Tree) -> np.ndarray:

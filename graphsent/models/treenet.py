@@ -13,7 +13,8 @@ from graphsent.cells import TreeNet
 from graphsent.graphs import LABEL, SIBLING, TOKEN, root_nodes
 from graphsent.models.batch import tree_graph
 from graphsent.models.classifier import TreeClassifier
-from graphsent.trees import DependencyTree, Tree, collapse_unary
+from graphsent.models.shape import without_chains
+from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["SiblingBatch", "TreeNetClassifier"]
@@ -94,9 +95,7 @@ class TreeNetClassifier(TreeClassifier):
 
     def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
         """A constituency tree without unary chains; a dependency tree as it is."""
-        if isinstance(tree, DependencyTree) or not (tree.num_children == 1).any():
-            return tree
-        return collapse_unary(tree)
+        return without_chains(tree)
 
     def node_states(self, batch: SiblingBatch) -> torch.Tensor:
         """The cell's h of each node of the trees, (num_units, hidden)."""

@@ -9,7 +9,7 @@ from strategies import binary_trees, trees
 
 from graphsent.errors import ModelError
 from graphsent.models import TreeLSTMClassifier
-from graphsent.models.shape import is_binary, nodes_of_same_span, to_binary
+from graphsent.models.shape import is_binary, nodes_of_same_span, to_binary, without_chains
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -63,3 +63,11 @@ def test_marked_labels_of_others_do_no_harm():
 def test_dependency_trees_have_no_binary_form():
     with pytest.raises(ModelError, match="binary constituency trees, got a dependency tree"):
         to_binary(DependencyTree(["a"], [-1]))
+
+
+@given(trees())
+def test_shapes_are_kept_with_the_tree(tree):
+    for shape in (to_binary, without_chains):
+        assert shape(tree) is shape(tree)
+    if not (tree.num_children == 1).any():
+        assert without_chains(tree) is tree
