@@ -98,24 +98,32 @@ class LevelRun:
         return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        """Whatever is less work: projecting all rows, or those of all nodes."""
         leaf_index, inner_index = self._split(feat.index[self.on_host.nodes])
-        with_inner = self.cell.inner_input and bool((inner_index >= 0).any())
-        used = torch.cat((leaf_index, inner_index)) if with_inner else leaf_index
-        rows, used = IndexedFeat(feat.rows, used).with_zeros()
-        leaf_index, inner_index = used[: self.num_leaves], used[self.num_leaves :]
-        shared = self._shares_leaves() and len(rows) <= self.num_leaves
-        if len(rows) > len(used):
-            rows, leaf_index = take(rows, used), torch.arange(self.num_leaves)
-            inner_index = torch.arange(self.num_leaves, len(used))
-        if not with_inner:
-            x, inner = self._of_leaves(rows), self._of_no_input()
-        else:
-            x = self.cell.project(rows)
-            inner = take(x, inner_index)
-        if shared:
-            return _Projected(x, leaf_index, inner)
-        return _Projected(take(x, leaf_index), None, inner)
+        if not self.cell.inner_input or not (inner_index >= 0).any():
+            return _Projected(*self._project_leaves(feat.rows, leaf_index), self._of_no_input())
+        first = int(inner_index.min())
+        if int(leaf_index.max()) < first:  # no row is for nodes of both kinds
+            leaves = self._project_leaves(feat.rows[:first], leaf_index)
+            inner = IndexedFeat(feat.rows[first:], inner_index - first)
+            return _Projected(*leaves, self._project_nodes(inner))
+        x = self._project_nodes(IndexedFeat(feat.rows, torch.cat((leaf_index, inner_index))))
+        leaves, inner = self._split(x)
+        return _Projected(leaves, None, inner)
+
+    def _project_leaves(self, rows: Tensor, index: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The first fields of :class:`_Projected`."""
+        rows, index = IndexedFeat(rows, index).with_zeros()
+        if len(rows) > len(index):
+            return self._of_leaves(take(rows, index)), None
+        x = self._of_leaves(rows)
+        return (x, index) if self._shares_leaves() else (take(x, index), None)
+
+    def _project_nodes(self, feat: IndexedFeat) -> Tensor:
+        """What ``project`` gives for some nodes: of all rows, or of the nodes if they are fewer."""
+        rows, index = feat.with_zeros()
+        if len(rows) > len(index):
+            return self.cell.project(take(rows, index))
+        return take(self.cell.project(rows), index)
 
     def _of_leaves(self, rows: Tensor) -> Tensor:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""

@@ -54,9 +54,11 @@ class IndexedFeat(NamedTuple):
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:
-    """``rows[index]``; ``rows`` itself if the index, on the CPU, names each row once, in order."""
-    if len(index) == len(rows) and torch.equal(index, torch.arange(len(index))):
-        return rows
+    """``rows[index]``, a view if the index, on the CPU, names rows one after the other."""
+    first = int(index[0]) if len(index) else 0
+    last = first + len(index)
+    if torch.equal(index, torch.arange(first, last)):
+        return rows if len(index) == len(rows) else rows[first:last]
     return rows.index_select(0, to_device(index, rows.device))
 
 

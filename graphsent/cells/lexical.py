@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
+from graphsent.cells.by_levels import LevelRun
+from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused
 from graphsent.cells.gates import glorot_
 from graphsent.cells.recursion import State
@@ -83,6 +85,17 @@ class HeadLexicalizer(SlottedCell):
     def fused_rule(self) -> Fused:
         """The same as ``combine``."""
         return Fused(Mixture(self.hidden_feats), (self.W,), bias=self.W)
+
+    def by_levels(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> IndexedFeat:
+        """The head words of all nodes, where leaves share rows as far as they share words."""
+        self.check_structure(graph)
+        levels = LevelRun(self, graph, feat, {}, None)
+        (words,) = levels.states()
+        first, position = levels.num_leaves, levels.on_host.position
+        if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:
+            return IndexedFeat(words, position)
+        index = torch.where(position < first, feat.index, position + len(feat.rows) - first)
+        return IndexedFeat(torch.cat((feat.rows, words[first:])), index)
 
     def edge_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
         """The share of each child in its parent's head word: z of left, 1 - z of right children.

@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused
+from graphsent.cells.fusion import Fused, is_own
 from graphsent.cells.gates import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation import resolve_engine
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 
 
@@ -156,16 +157,19 @@ class LexicalizedTreeLSTM(SlottedCell):
     ) -> Tensor | IndexedFeat:
         """The input x of every node: head words, or words at leaves and zeros elsewhere."""
         if self.lexicalizer is not None:
+            if resolve_engine(engine) == "levels" and is_own(self.lexicalizer, HeadLexicalizer):
+                return self.lexicalizer.by_levels(graph, feat)
             return self.lexicalizer(graph, feat, engine=engine)
         inner = graph.in_degrees() != 0
         if isinstance(feat, IndexedFeat):
             return IndexedFeat(feat.rows, feat.index.masked_fill(inner, -1))
         return feat.masked_fill(inner.unsqueeze(1).to(feat.device), 0)
 
-    def head_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
+    def head_weights(self, graph: dgl.DGLGraph, words: Tensor | IndexedFeat) -> Tensor:
         """The share of each child in its parent's head word, from the head words."""
         if self.lexicalizer is None:
             raise CellError("head weights need lexicalized=True: without it there are no heads")
+        words = words.dense() if isinstance(words, IndexedFeat) else words
         return self.lexicalizer.edge_weights(graph, words)
 
     def project(self, feat: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ def test_bidirectional_tree_lstm_of_two_leaves():
     assert_close(c, expected_c)
     assert h[1:, 1].mean().item() == pytest.approx(0.055215, abs=1e-6)
     assert_close(weights, [[0.524979], [1 - 0.524979]])
-    assert_close(cell.bottom_up.words(graph, feat)[0], [0.049958])
+    assert_close(cell.bottom_up.lexicalizer(graph, feat)[0], [0.049958])
     swapped = cell(graph, feat[[0, 2, 1]])
     assert (swapped[0] - h[0]).abs().min() > 1e-3
 
