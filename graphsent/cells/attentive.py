@@ -12,12 +12,14 @@ from graphsent.cells.attention import ChildAttention
 from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
+from graphsent.cells.fusion import Fused, is_own
 from graphsent.cells.gates import lstm_state
 from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
+from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
 
 _QUERY = "query"
 
@@ -102,6 +104,13 @@ class AttentiveCell(TreeCell):
             weights = self.attention.edge_weights(graph, state[0], queries)
             results = (*results, weights)
         return results if len(results) > 1 else results[0]
+
+    def fused_inputs(self, x: Tensor, query: Tensor | None = None) -> Tensor:
+        """The inputs of the cell and the query side by side."""
+        query = self.attention.query() if query is None else query
+        if x.dim() < query.dim():
+            x = x.expand(len(query), -1)
+        return torch.cat((x, query.expand(*x.shape[:-1], -1)), -1)
 
     def start(self, x: Tensor, query: Tensor | None = None) -> State:
         """State of a leaf: there is nothing to attend to."""
@@ -204,6 +213,14 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
             forgotten = (gates * c).sum(1)
         return lstm_state(update + self.U(pooled), forgotten, self.gate_output)
 
+    def fused_rule(self) -> Fused | None:
+        """The same as ``combine``, where each child's memory has a gate of its own."""
+        if self.memory != "per_child" or not is_own(self.attention, ChildAttention):
+            return None
+        rule = AttentiveLSTM(self.hidden_feats, gate_output=self.gate_output)
+        edge_maps = (self.attention.W_c, self.U_f)
+        return Fused(rule, (self.U,), edge_maps=edge_maps, vectors=(self.attention.w,))
+
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
         options = "" if self.memory == "per_child" else f", memory={self.memory!r}"
@@ -273,3 +290,11 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
         (h,) = children
         weights = self.attention(h, query).unsqueeze(-1)  # (nodes, children, 1)
         return self.update(h, (weights * h).sum(1), x)
+
+    def fused_rule(self) -> Fused | None:
+        """The same as ``combine``, with a reset gate for each child."""
+        if self.reset != "per_child" or not is_own(self.attention, ChildAttention):
+            return None
+        maps, edge_maps = (self.U_z, self.U), (self.attention.W_c, self.U_r)
+        rule = AttentiveGRU(self.hidden_feats)
+        return Fused(rule, maps, edge_maps=edge_maps, vectors=(self.attention.w,))

@@ -167,11 +167,13 @@ class LevelRun:
         if bias is not None and not self.cell.inner_input:
             inputs, bias = bias, None
         with torch.autocast(inner.device.type, enabled=False):
-            if fused.edge_map is None:
+            if not fused.edge_maps:
                 ways = (self.schedule, self.slots)
                 return run_slots(fused.rule, *ways, start, inputs, weights, bias)
-            edge_weight = fused.edge_map.weight.to(dtype)
-            return run_edges(fused.rule, self.schedule, start, inputs, edge_weight, weights)
+            edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
+            vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
+            of_edges = (edge_weight, weights, vectors)
+            return run_edges(fused.rule, self.schedule, start, inputs, *of_edges)
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         num_inner = self.schedule.num_nodes - self.num_leaves
@@ -182,3 +184,7 @@ class LevelRun:
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Rows of the nodes without predecessors, and of the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
+
+
+def _joined(weights: Sequence[Tensor]) -> Tensor:
+    return weights[0] if len(weights) == 1 else torch.cat(weights)

@@ -19,13 +19,15 @@ class Fused(NamedTuple):
     Attributes:
         rule: how sums become states.
         maps: the linear maps of the rule's products, in their order.
-        edge_map: of an ``EdgeRule``, the map of each source's h.
+        edge_maps: of an ``EdgeRule``, the maps of each source's h, one after the other.
+        vectors: of an ``EdgeRule``, maps to a single number whose weights the rule reads itself.
         bias: the map whose bias is added to all sums; those of other maps are not read.
     """
 
     rule: SlotRule | EdgeRule
     maps: tuple[nn.Module, ...]
-    edge_map: nn.Module | None = None
+    edge_maps: tuple[nn.Module, ...] = ()
+    vectors: tuple[nn.Module, ...] = ()
     bias: nn.Module | None = None
 
 
@@ -36,7 +38,7 @@ def fused_rule_of(cell: nn.Module) -> Fused | None:
     fused = cell.fused_rule()
     if fused is None:
         return None
-    maps = (*fused.maps, fused.edge_map, fused.bias)
+    maps = (*fused.maps, *fused.edge_maps, *fused.vectors, fused.bias)
     return fused if all(is_plain(module) for module in maps if module is not None) else None
 
 

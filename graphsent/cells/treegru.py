@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
+from graphsent.cells.fusion import Fused
 from graphsent.cells.gates import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
+from graphsent.propagation.fused_gru import ChildSumGRU
 
 
 class PooledTreeGRU(TreeCell):
@@ -109,3 +111,9 @@ class ChildSumTreeGRU(PooledTreeGRU):
         """State from the children's h, (nodes, children, hidden_feats)."""
         (h,) = children
         return self.update(h, h.sum(1), x)
+
+    def fused_rule(self) -> Fused | None:
+        """The same as ``combine``, with a reset gate for each child."""
+        if self.reset != "per_child":
+            return None
+        return Fused(ChildSumGRU(self.hidden_feats), (self.U_z, self.U), edge_maps=(self.U_r,))

@@ -142,7 +142,7 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
     def fused_rule(self) -> Fused:
         """The same as ``combine``."""
         rule = ChildSumLSTM(self.hidden_feats, gate_output=self.gate_output)
-        return Fused(rule, (self.U,), edge_map=self.U_f)
+        return Fused(rule, (self.U,), edge_maps=(self.U_f,))
 
 
 class NaryTreeLSTM(SlottedCell):

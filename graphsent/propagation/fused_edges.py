@@ -58,11 +58,15 @@ class EdgeLevel(NamedTuple):
 
     Attributes:
         sums: (edges, gates * size).
+        gates: views of it, (edges, size).
         sources: parts of the states of their sources, (edges, size).
+        vectors: the rule's own, (size,), the same at all levels.
     """
 
     sums: Tensor
+    gates: tuple[Tensor, ...]
     sources: tuple[Tensor, ...]
+    vectors: tuple[Tensor, ...]
 
 
 class NodeLevel(NamedTuple):
@@ -116,7 +120,10 @@ class EdgeRule(Protocol):
     def pool_backward(
         self, edges: EdgeLevel, segments: Segments, dpooled: Sequence[Tensor], into: EdgeLevel
     ) -> None:
-        """Fills the gradients of sums and sources, without what comes through the sums."""
+        """Fills the gradients of sums and sources, without what comes through the sums.
+
+        To the gradients of the vectors it adds.
+        """
 
     def update(self, nodes: NodeLevel, states: Sequence[Tensor]) -> None:
         """Fills the parts of the states, (nodes, size), and kept rows; may overwrite the sums."""
@@ -140,6 +147,7 @@ def run_edges(
     inputs: Tensor,
     edge_weight: Tensor,
     weights: Sequence[Tensor],
+    vectors: Sequence[Tensor] = (),
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by position.
 
@@ -151,13 +159,14 @@ def run_edges(
             by position, or one row for all nodes.
         edge_weight: (blocks * size, size).
         weights: for each product (blocks * size, size).
+        vectors: parameters that the rule itself reads, (size,).
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
     if len(schedule.levels) <= 1:
         return tuple(start)
-    return _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights)
+    return _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights, *vectors)
 
 
 class _Edges(Function):
@@ -170,7 +179,12 @@ class _Edges(Function):
         edge_weight: Tensor,
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
-        start, weights = tensors[: rule.num_parts], tensors[rule.num_parts :]
+        middle = rule.num_parts + len(rule.products)
+        start, weights, vectors = (
+            tensors[: rule.num_parts],
+            tensors[rule.num_parts : middle],
+            tensors[middle:],
+        )
         buffers = _Buffers.new(rule, schedule, inputs)
         segments = _Segmentation(schedule)
         fill_sums(buffers.sums, inputs, rule.order, rule.size)
@@ -182,7 +196,10 @@ class _Edges(Function):
         sizes = level_sizes(schedule)
         rows = list(zip(*(state[:-1].split(sizes) for state in states), strict=True))[1:]
         index = schedule.source.split(edge_sizes(schedule))
-        levels = (buffers.edges_by_level(schedule), buffers.nodes_by_level(rule.size, schedule))
+        levels = (
+            buffers.edges_by_level(rule.size, schedule, vectors),
+            buffers.nodes_by_level(rule.size, schedule),
+        )
         for edges, nodes, source, new, segment in zip(
             *levels, index, rows, segments.by_level(), strict=True
         ):
@@ -194,7 +211,7 @@ class _Edges(Function):
             rule.update(nodes, new)
         ctx.rule, ctx.schedule, ctx.segments = rule, schedule, segments
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs, edge_weight, *weights, *buffers.tensors())
+        ctx.save_for_backward(inputs, edge_weight, *weights, *buffers.tensors(), *vectors)
         return tuple(state[:-1] for state in states)
 
     @staticmethod
@@ -204,7 +221,9 @@ class _Edges(Function):
         size, middle = rule.size, 2 + len(rule.products)
         saved = ctx.saved_tensors
         inputs, edge_weight, *weights = saved[:middle]
-        buffers = _Buffers.of(rule, saved[middle:])
+        last = middle + 3 + rule.num_pooled + rule.num_parts
+        buffers, vectors = _Buffers.of(rule, saved[middle:last]), saved[last:]
+        dvectors = [torch.zeros_like(vector) for vector in vectors]
         messages = [empty(schedule.num_edges + 1, size, like=inputs) for _ in gradients]
         into = _Buffers.new(rule, schedule, inputs)
         into = into._replace(sources=[message[:-1] for message in messages])
@@ -214,8 +233,8 @@ class _Edges(Function):
         edge_products = backward_weights([edge_weight], of_edges, size)
         products = backward_weights(weights, rule.products, size)
         levels = zip(
-            buffers.edges_by_level(schedule),
-            into.edges_by_level(schedule),
+            buffers.edges_by_level(size, schedule, vectors),
+            into.edges_by_level(size, schedule, dvectors),
             buffers.nodes_by_level(size, schedule),
             into.nodes_by_level(size, schedule),
             segments.by_level(),
@@ -237,7 +256,7 @@ class _Edges(Function):
         by_node = segments.sum(into.edge_sums) if inputs.dim() > 1 else into.edge_sums
         pairs = ((into.sums, rule.order), (by_node, rule.edge_order))
         dinputs = inputs_gradient(pairs, inputs, size)
-        return None, None, dinputs, dweights[0], *states.of(0), *dweights[1:]
+        return None, None, dinputs, dweights[0], *states.of(0), *dweights[1:], *dvectors
 
 
 class _Buffers(NamedTuple):
@@ -276,11 +295,14 @@ class _Buffers(NamedTuple):
         pooled = zip(*(part.split(sizes) for part in self.pooled), strict=True)
         return list(map(NodeLevel, *rows, pooled, self.kept.split(sizes)))
 
-    def edges_by_level(self, schedule: Schedule) -> list[EdgeLevel]:
+    def edges_by_level(
+        self, size: int, schedule: Schedule, vectors: Sequence[Tensor]
+    ) -> list[EdgeLevel]:
         """Views of the rows of the edges to each level but the first."""
         sizes = edge_sizes(schedule)
+        rows = (self.edge_sums.split(sizes), gates_by_level(self.edge_sums, size, sizes))
         sources = zip(*(part.split(sizes) for part in self.sources), strict=True)
-        return list(map(EdgeLevel, self.edge_sums.split(sizes), sources))
+        return list(map(EdgeLevel, *rows, sources, [tuple(vectors)] * len(sizes)))
 
 
 class _Segmentation:
