@@ -23,10 +23,16 @@ def machine() -> dict[str, Any]:
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": cpu_count(),
         "memory_gib": round(total_memory() / 2**30, 1),
+        "load_before": load(),
         "system": platform.system(),
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
     }
+
+
+def load() -> float | None:
+    """How many processes want a core, on average over a minute; None if the system cannot tell."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def version(package: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -131,7 +130,6 @@ def run_threads(bench: Bench) -> None:
     if cpu_count() < 2:
         bench.results.note("threads", "there is one core only")
         return
-    bench.results.note("threads", f"load average before: {os.getloadavg()[0]:.1f}")
     model = bench.model(bench.cell("NaryTreeLSTM"))
     for size in bench.options.batch_sizes:
         contenders = [

@@ -252,8 +252,9 @@ def caption(results: Results) -> str:
     threads = options["threads"]
     return (
         f"<sub>{machine['processor']}, {machine['instructions']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB; Python {machine['python']}, torch {packages['torch']}, DGL "
-        f"{packages['dgl']}; {results.options['corpus']}, {options['in_feats']} / "
+        f"{machine['memory_gib']} GiB, load {machine['load_before']} before; "
+        f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
+        f"{results.options['corpus']}, {options['in_feats']} / "
         f"{options['hidden_feats']}, float32, {threads} thread{'s' if threads > 1 else ''}, "
         f"{options['clock']} clock, up to {options['rounds']} rounds</sub>"
     )

@@ -103,12 +103,26 @@ def _mean_of_rows(rows: torch.Tensor, begin: torch.Tensor, end: torch.Tensor) ->
     index = torch.repeat_interleave(begin - first, length)
     index += torch.arange(len(index))
     wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
-    sums = _SumOfRows.apply(wide, index, first)
+    sums = sum_of_rows(wide, index, first)
     return (sums / length.clamp(min=1)[:, None]).to(rows.dtype)
 
 
+def sum_of_rows(rows: torch.Tensor, index: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
+    """Sums of rows that are listed one after the other.
+
+    Args:
+        rows: (num_rows, size), floating point, float32 or wider.
+        index: (num_terms,) int64, the rows of the first sum, of the second, and so on.
+        first: (num_sums,) int64, where the list of each sum begins; it may be empty.
+
+    Returns:
+        (num_sums, size): sum i of ``rows[j]`` for ``j`` in ``index[first[i]:first[i + 1]]``.
+    """
+    return _SumOfRows.apply(rows, index, first)
+
+
 class _SumOfRows(torch.autograd.Function):
-    """``result[i]``: the sum of ``rows[j]`` for ``j`` in ``index[first[i]:first[i + 1]]``.
+    """See :func:`sum_of_rows`.
 
     The gradient is such a sum as well, over the results that a row went into. Torch's own gradient
     of ``embedding_bag`` takes several times as long, and has no gradient.
@@ -127,7 +141,8 @@ class _SumOfRows(torch.autograd.Function):
         index, first = ctx.saved_tensors
         by_row, order = torch.sort(index, stable=True)
         result = torch.searchsorted(first, order, right=True) - 1
-        first_of_row = torch.searchsorted(by_row, torch.arange(ctx.num_rows))
+        rows = torch.arange(ctx.num_rows, device=index.device)
+        first_of_row = torch.searchsorted(by_row, rows)
         return _SumOfRows.apply(gradient.contiguous(), result, first_of_row), None, None
 
 

@@ -20,7 +20,7 @@ from graphsent.models.inference import evaluating, map_batches
 from graphsent.models.inputs import as_trees
 from graphsent.models.losses import classification_loss
 from graphsent.models.max_norm import limit_row_norms
-from graphsent.models.padding import groups_by_length, padded
+from graphsent.models.padding import groups_by_length
 from graphsent.models.shape import to_binary
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -237,10 +237,9 @@ class APDCNN(TreeClassifier):
         batch = batch.of_units(is_root).to(self.output.weight.device)
         words = self.embedding(batch.tokens)
         guides = self._guides(batch, words)
-        x, lengths = padded(words, batch.ranges)
         result: list[list[np.ndarray]] = [[] for _ in trees]
         for stack in self.stacks:
-            weights, counts = stack.weights(x, lengths, guides)
+            weights, counts = stack.weights(stack.word_rows(words), batch.ranges, guides)
             for rows, row, count in zip(
                 result, weights.cpu().numpy(), counts.tolist(), strict=True
             ):
@@ -257,17 +256,18 @@ class APDCNN(TreeClassifier):
     def _convolved(self, batch: GuidedBatch, words: Tensor, guides: Tensor | None) -> Tensor:
         """The s of each unit and stack, (num_units, num_convolved)."""
         groups = groups_by_length(batch.ranges[:, 1] - batch.ranges[:, 0])
-        rows = []
-        for units in groups:
-            x, lengths = padded(words, batch.ranges[units])
+        order = torch.argsort(torch.cat(groups))
+        columns = []
+        for stack in self.stacks:
+            rows = stack.word_rows(words)
             vectors = [
-                stack.without_guide(x, lengths)
+                stack.without_guide(rows, batch.ranges[units])
                 if guides is None
-                else stack(x, lengths, guides[units])
-                for stack in self.stacks
+                else stack(rows, batch.ranges[units], guides[units])
+                for units in groups
             ]
-            rows.append(torch.cat(vectors, 1))
-        return torch.cat(rows)[torch.argsort(torch.cat(groups))]
+            columns.append(torch.cat(vectors)[order])
+        return torch.cat(columns, 1)
 
     def _logits_of_parts(self, convolved: Tensor, tree: Tensor) -> Tensor:
         """What each part of the weights gives, with half of the bias, so that both add up."""

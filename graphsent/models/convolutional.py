@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphsent.models.filters import Filter
-from graphsent.models.padding import groups_by_length, padded
+from graphsent.models.padding import groups_by_length
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.sentences import Sentence
 
@@ -18,19 +18,19 @@ __all__ = ["ConvolutionClassifier"]
 
 
 class ConvolutionClassifier(SentenceClassifier):
-    """Base of models of a sentence's words in order, computed from padded tensors.
+    """Base of models that run filters over the words of sentences.
 
     Results do not depend on padding or on the other sentences of a batch. Arguments are those of
     :class:`~graphsent.models.sentence.SentenceClassifier`.
     """
 
     @abstractmethod
-    def features(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
         """The vectors of sentences, (batch, num_features).
 
         Args:
-            x: Word vectors, (batch, embedding_dim, time), zeros beyond the lengths.
-            lengths: (batch,) int64, may be 0.
+            rows: What :meth:`word_rows` made of word vectors.
+            ranges: First and last + 1 word of each sentence, (batch, 2) int64.
         """
 
     @abstractmethod
@@ -45,13 +45,21 @@ class ConvolutionClassifier(SentenceClassifier):
         """
         return self.embedding(tokens)
 
+    def word_rows(self, vectors: Tensor) -> Tensor:
+        """What is computed once for each word, whatever phrases it is in; by default its vector.
+
+        Args:
+            vectors: (num_words, embedding_dim).
+        """
+        return vectors
+
     def node_states(self, batch: SequenceBatch) -> Tensor:
         """The vector of each sequence, (num_units, num_features)."""
-        words = self.word_vectors(batch.tokens)
+        rows = self.word_rows(self.word_vectors(batch.tokens))
         if not len(batch.ranges):
-            return words.new_zeros(0, self.output.in_features)
+            return rows.new_zeros(0, self.output.in_features)
         groups = groups_by_length(batch.ranges[:, 1] - batch.ranges[:, 0])
-        states = [self.features(*padded(words, batch.ranges[units])) for units in groups]
+        states = [self.features(rows, batch.ranges[units]) for units in groups]
         return torch.cat(states)[torch.argsort(torch.cat(groups))]
 
     def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter, row_filters
+from graphsent.models.padding import padded
 from graphsent.models.row_maps import PooledLayer, RowMaps
 from graphsent.vocabulary import Vocabulary
 
@@ -88,18 +89,13 @@ class DCNN(ConvolutionClassifier):
         )
         self.layers = layers
 
-    def features(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
         """The last layer as one vector, (batch, rows * maps * k_top)."""
-        return self.layers(x, lengths)[0].flatten(1)
+        return self.layers(*padded(rows, ranges))[0].flatten(1)
 
-    def trace(self, x: Tensor, lengths: Tensor) -> list[PooledLayer]:
-        """What each layer selected, see :func:`~graphsent.models.feature_graph`.
-
-        Args:
-            x: Word vectors, (batch, embedding_dim, time), zeros beyond the lengths.
-            lengths: (batch,) int64.
-        """
-        return self.layers.trace(x, lengths)
+    def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
+        """What each layer selected; arguments as in :meth:`features`."""
+        return self.layers.trace(*padded(rows, ranges))
 
     def first_filters(self) -> list[Filter]:
         """The feature detectors of the first layer: one for each map and row."""

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from graphsent.errors import ModelError
-from graphsent.layers import AttentionPooling, DynamicKMaxPooling, KMaxPooling, WideConv1d
+from graphsent.layers import (
+    AttentionPooling,
+    BiasActivation,
+    DynamicKMaxPooling,
+    KMaxPooling,
+    WideConv1d,
+)
 from graphsent.models.arguments import check_sizes
+from graphsent.models.padding import padded
+from graphsent.models.phrase_convolution import convolve_phrases, word_products
 from graphsent.models.row_maps import RowMaps, check_layers
 
 __all__ = ["FullMaps", "GuidedStack"]
@@ -35,8 +43,8 @@ class FullMaps(nn.Module):
         pool: Whether there is pooling between layers.
 
     Shapes:
-        - x: (batch, in_channels, time)
-        - result: (batch, hidden, steps)
+        - vectors: (num_words, in_channels)
+        - result: (num_phrases, hidden, steps)
     """
 
     def __init__(
@@ -45,21 +53,36 @@ class FullMaps(nn.Module):
         super().__init__()
         self.convolutions = nn.ModuleList()
         self.poolings = nn.ModuleList()
+        self.activations = nn.ModuleList()
         for layer, width in enumerate(widths, start=1):
-            self.convolutions.append(
-                WideConv1d(in_channels, hidden, width, bias=True, activation="tanh")
-            )
+            self.convolutions.append(WideConv1d(in_channels, hidden, width))
+            self.activations.append(BiasActivation(hidden))
             if pool and layer < len(widths):
                 self.poolings.append(DynamicKMaxPooling(k_top, layer, len(widths)))
             in_channels = hidden
 
-    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The last layer's maps and their lengths."""
-        num_words = lengths
-        for layer, convolution in enumerate(self.convolutions):
-            x, lengths = convolution(x, lengths)
-            if layer < len(self.poolings):
-                x, lengths = self.poolings[layer](x, lengths, num_words)
+    def word_rows(self, vectors: Tensor) -> Tensor:
+        """What each word adds to the first layer, (num_words, width * hidden)."""
+        products = word_products(self.convolutions[0], vectors)
+        return products.unflatten(0, (len(vectors), -1)).flatten(1)
+
+    def forward(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
+        """The last layer's maps and their lengths.
+
+        Args:
+            rows: What :meth:`word_rows` gave.
+            ranges: First and last + 1 word of each phrase, (num_phrases, 2) int64.
+        """
+        num_words = ranges[:, 1] - ranges[:, 0]
+        first = self.convolutions[0]
+        products = rows.reshape(-1, first.out_channels)
+        x, lengths = convolve_phrases(products, ranges, first.width)
+        x = self.activations[0](x, lengths)
+        for layer in range(1, len(self.convolutions)):
+            if self.poolings:
+                x, lengths = self.poolings[layer - 1](x, lengths, num_words)
+            x, lengths = self.convolutions[layer](x, lengths)
+            x = self.activations[layer](x, lengths)
         return x, lengths
 
 
@@ -85,9 +108,10 @@ class GuidedStack(nn.Module):
         ModelError: Sizes or choices are wrong, or do not fit together.
 
     Shapes:
-        - x: (batch, in_channels, time)
-        - guide: (batch, hidden)
-        - result: (batch, ``num_features``)
+        - rows: what :meth:`word_rows` makes of word vectors, (num_words, ...)
+        - ranges: first and last + 1 word of each phrase, (num_phrases, 2) int64
+        - guide: (num_phrases, hidden)
+        - result: (num_phrases, ``num_features``)
     """
 
     def __init__(
@@ -127,24 +151,29 @@ class GuidedStack(nn.Module):
         self.readout = readout
         self.num_features = hidden if readout == "sum" else hidden * k_top
 
-    def forward(self, x: Tensor, lengths: Tensor, guide: Tensor) -> Tensor:
-        """The vectors of sentences; see the class."""
-        x, lengths = self.positions(x, lengths)
+    def word_rows(self, vectors: Tensor) -> Tensor:
+        """What is computed once for each word, (num_words, ...), from (num_words, in_channels)."""
+        return self.layers.word_rows(vectors) if self.projection is None else vectors
+
+    def forward(self, rows: Tensor, ranges: Tensor, guide: Tensor) -> Tensor:
+        """The vectors of phrases; see the class."""
+        x, lengths = self.positions(rows, ranges)
         pooled, weights = self.attention(x, lengths, guide, return_weights=True)
         if self.readout == "sum":
             return pooled
         return self.top(x * weights[:, None], lengths)[0].flatten(1)
 
-    def without_guide(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """The ``k_top`` largest values of each channel, (batch, hidden * k_top)."""
-        return self.top(*self.positions(x, lengths))[0].flatten(1)
+    def without_guide(self, rows: Tensor, ranges: Tensor) -> Tensor:
+        """The ``k_top`` largest values of each channel, (num_phrases, hidden * k_top)."""
+        return self.top(*self.positions(rows, ranges))[0].flatten(1)
 
-    def weights(self, x: Tensor, lengths: Tensor, guide: Tensor) -> tuple[Tensor, Tensor]:
-        """The weight of each position, (batch, steps), and their number, (batch,) int64."""
-        x, lengths = self.positions(x, lengths)
+    def weights(self, rows: Tensor, ranges: Tensor, guide: Tensor) -> tuple[Tensor, Tensor]:
+        """The weight of each position, (num_phrases, steps), and how many there are of each."""
+        x, lengths = self.positions(rows, ranges)
         return self.attention(x, lengths, guide, return_weights=True)[1], lengths
 
-    def positions(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The last layer, (batch, hidden, steps), and its lengths."""
-        x, lengths = self.layers(x, lengths)
-        return (x, lengths) if self.projection is None else self.projection(x, lengths)
+    def positions(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
+        """The last layer, (num_phrases, hidden, steps), and its lengths."""
+        if self.projection is None:
+            return self.layers(rows, ranges)
+        return self.projection(*self.layers(*padded(rows, ranges)))

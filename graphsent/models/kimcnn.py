@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from graphsent.errors import ModelError
-from graphsent.layers import MaxPooling, NarrowConv1d
+from graphsent.layers import MaxPooling, WideConv1d
 from graphsent.models.arguments import check_sizes
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter
 from graphsent.models.max_norm import limit_row_norms
+from graphsent.models.phrase_convolution import convolve_phrases, word_products
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["KimCNN"]
@@ -33,10 +33,12 @@ class KimCNN(ConvolutionClassifier):
         c_j = \max_t \mathrm{relu}(w_j \cdot x_{t:t+h_j-1} + b_j), \qquad
         \hat p = \mathrm{softmax}(W c + b)
 
-    with dropout on c. As in the author's code there are zero words on both sides of a sentence, one
-    less than the largest height, so a sentence without words has the vector of these alone.
-    With two channels of word vectors, one tuned and one as it was at the start, each filter is
-    applied to both and the results are added, which is the filter applied to their sum.
+    with dropout on c, over all windows, those in the zero words before and after the sentence among
+    them. (The author's code has as many zero words as bring a sentence to the length of the
+    longest, and at least four on each side.) So a sentence without words has
+    :math:`c_j = \mathrm{relu}(b_j)`. With two channels of word vectors, one tuned and one as it was
+    at the start, each filter is applied to both and the results are added, which is the filter
+    applied to their sum.
 
     Args:
         vocab: The words the model knows.
@@ -100,11 +102,10 @@ class KimCNN(ConvolutionClassifier):
         if variant not in _VARIANTS:
             raise ModelError(f"unknown variant {variant!r}: expected one of {', '.join(_VARIANTS)}")
         self.max_norm = max_norm
-        self.margin = max(heights) - 1
         self.convolutions = nn.ModuleList(
-            NarrowConv1d(embedding_dim, maps, height, bias=True, activation="relu")
-            for height in heights
+            WideConv1d(embedding_dim, maps, height) for height in heights
         )
+        self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
         self.pooling = MaxPooling()
         self.embedding.weight.requires_grad_(variant != "static")
         fixed = self.embedding.weight.detach().clone() if variant == "multichannel" else None
@@ -123,11 +124,20 @@ class KimCNN(ConvolutionClassifier):
             return vectors
         return vectors + self.embedding.dropout(self.fixed_vectors[tokens])
 
-    def features(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def word_rows(self, vectors: Tensor) -> Tensor:
+        """What each word adds to each window that it is in, (num_words, places * maps)."""
+        products = [word_products(layer, vectors) for layer in self.convolutions]
+        return torch.cat([each.unflatten(0, (len(vectors), -1)).flatten(1) for each in products], 1)
+
+    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
         """The largest value of each filter, (batch, maps * number of heights)."""
-        x = functional.pad(x, (self.margin, self.margin))
-        lengths = lengths + 2 * self.margin
-        return torch.cat([self.pooling(*layer(x, lengths)) for layer in self.convolutions], 1)
+        sizes = [layer.width * layer.out_channels for layer in self.convolutions]
+        largest = []
+        for layer, part in zip(self.convolutions, rows.split(sizes, 1), strict=True):
+            products = part.reshape(-1, layer.out_channels)
+            largest.append(self.pooling(*convolve_phrases(products, ranges, layer.width)))
+        # A window of zero words has the sum 0.
+        return torch.relu(torch.cat(largest, 1).clamp(min=0) + self.bias)
 
     def after_step(self) -> None:
         """Bounds the norm of the output weights."""

@@ -11,6 +11,7 @@ from graphsent.layers import MaxPooling, NarrowConv1d
 from graphsent.models.arguments import check_sizes
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter, row_filters
+from graphsent.models.padding import padded
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["MaxTDNN"]
@@ -82,9 +83,9 @@ class MaxTDNN(ConvolutionClassifier):
         )
         self.pooling = MaxPooling()
 
-    def features(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
         """The largest value of each row, (batch, embedding_dim)."""
-        return self.pooling(*self.convolution(x, lengths))
+        return self.pooling(*self.convolution(*padded(rows, ranges)))
 
     def first_filters(self) -> list[Filter]:
         """The filter of each row."""

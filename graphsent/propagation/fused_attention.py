@@ -58,8 +58,8 @@ class AttentiveLSTM(ChildSumLSTM):
     r"""Rule of the attentive Tree-LSTM, for ``run_edges``.
 
     It is that of :class:`ChildSumLSTM` with :math:`\sum_k a_k h_k` in place of
-    :math:`\sum_k h_k`. The inputs are those of :class:`ChildSumLSTM` and the query. The weight of the edges gives what
-    is added to the query, and f; the vector is w of :func:`attention`.
+    :math:`\sum_k h_k`. The inputs are those of :class:`ChildSumLSTM` and the query. The weight of
+    the edges gives what is added to the query, and f; the vector is w of :func:`attention`.
 
     Args:
         size: of a state.
