@@ -109,6 +109,15 @@ def test_type_information_ships_with_the_package():
     assert (Path(graphsent.__file__).parent / "py.typed").is_file()
 
 
+def test_sources_of_the_kernels_ship_with_the_package(config):
+    patterns = config["options.package_data"]["graphsent.propagation"].split()
+    directory = REPOSITORY / "graphsent" / "propagation"
+    shipped = {path for pattern in patterns for path in directory.glob(pattern)}
+    sources = {path for path in directory.rglob("*") if path.suffix in {".c", ".h"}}
+    assert shipped == sources
+    assert directory / "kernels" / "kernels.c" in sources
+
+
 @pytest.fixture
 def checkout(tmp_path) -> Path:
     """A directory with what `make venv` reads, and one for interpreters made of shell script."""

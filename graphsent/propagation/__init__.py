@@ -5,8 +5,15 @@ level by level. The graph may be any directed acyclic graph, so a batch of trees
 one tree.
 """
 
+from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.engines import ENGINES, resolve_engine
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.topological import prop_nodes_topo
 
-__all__ = ["ENGINES", "PropagationError", "prop_nodes_topo", "resolve_engine"]
+__all__ = [
+    "ENGINES",
+    "PropagationError",
+    "kernels_in_use",
+    "prop_nodes_topo",
+    "resolve_engine",
+]

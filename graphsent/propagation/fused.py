@@ -176,7 +176,7 @@ def fill_sums(
         if biases is None:
             columns.copy_(rows)
         else:
-            torch.add(rows, biases[block.weight], out=columns)
+            torch.add(rows.expand_as(columns), biases[block.weight], out=columns)
         if block.scale != 1:
             columns.mul_(block.scale)
 

@@ -88,6 +88,7 @@ class NaryLSTM:
     num_kept = 1
     late = None
     direct = (1,)
+    compiled = True
 
     def __init__(
         self, size: int, count: int, *, gate_output: bool = True, shared_forget: bool = True

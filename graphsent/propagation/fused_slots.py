@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
+from graphsent.propagation.compiled_slots import run_compiled
 from graphsent.propagation.fused import (
     Block,
     Product,
@@ -145,6 +146,7 @@ def run_slots(
     inputs: Tensor,
     weights: Sequence[Tensor],
     bias: Tensor | None = None,
+    leaves: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by position.
 
@@ -152,16 +154,25 @@ def run_slots(
         rule: how a state follows from others.
         schedule: of the graph; on the device of the tensors.
         slots: which node is in which slot.
-        start: parts of the states of the first level, (num_sources, size).
+        start: parts of the states of the first level, (num_sources, size), or with ``leaves`` any
+            rows.
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
             by position, or one row for all nodes.
         weights: for each product (blocks * size, count * size), for the late one (blocks * size,
             size).
         bias: added to the sums of all nodes, its blocks those of the first weight's rows.
+        leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
+            nodes may share them.
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
+    if len(schedule.levels) > 1:
+        states = run_compiled(rule, schedule, slots, start, inputs, weights, bias, leaves)
+        if states is not None:
+            return states
+    if leaves is not None:
+        start = [part.index_select(0, leaves) for part in start]
     if len(schedule.levels) <= 1:
         return tuple(start)
     return _Slots.apply(rule, schedule, slots, inputs, bias, *start, *weights)

@@ -1,11 +1,16 @@
-"""Cells over schedules, run by the engines under test and by DGL."""
+"""Cells over schedules, run by the engines under test and by DGL.
+
+Rules that have compiled kernels run with them, where there is a compiler, and in torch.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
@@ -13,6 +18,7 @@ from torch import Tensor
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation.compiled import SWITCH
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
 from graphsent.propagation.fused_slots import Slots, make_slots, run_slots
@@ -46,6 +52,16 @@ def nary(cell: cells.NaryTreeLSTM, graph, schedule, start, inner) -> State:
 def child_sum(cell: cells.ChildSumTreeLSTM, graph, schedule, start, inner) -> State:
     rule = ChildSumLSTM(cell.hidden_feats, gate_output=cell.gate_output)
     return run_edges(rule, schedule, start, inner, cell.U_f.weight, [cell.U.weight])
+
+
+def in_torch(engine: Engine) -> Engine:
+    """An engine without compiled kernels."""
+
+    def run_in_torch(*arguments) -> State:
+        with mock.patch.dict(os.environ, {SWITCH: "0"}):
+            return engine(*arguments)
+
+    return run_in_torch
 
 
 def any_cell(cell: cells.TreeCell, graph, schedule, start, *inner) -> State:
@@ -134,7 +150,7 @@ def forest(
     return _graph(incoming, rng, max_degree, slot_name)
 
 
-CASES = [
+COMPILED = [
     Case("nary", cells.NaryTreeLSTM, nary, 2, slot_name=CHILD_INDEX),
     Case("nary mailbox order", cells.NaryTreeLSTM, nary, 2),
     Case("nary 5", cells.NaryTreeLSTM, nary, 5, {"num_children": 5}, CHILD_INDEX),
@@ -149,6 +165,11 @@ CASES = [
         {"leaf": "affine", "gate_output": False},
         CHILD_INDEX,
     ),
+]
+
+CASES = [
+    *COMPILED,
+    *(replace(c, name=f"{c.name} in torch", engine=in_torch(c.engine)) for c in COMPILED),
     Case("child-sum", cells.ChildSumTreeLSTM, child_sum, 4),
     Case("child-sum ungated", cells.ChildSumTreeLSTM, child_sum, 4, {"gate_output": False}),
     Case("any: nary", cells.NaryTreeLSTM, any_cell, 2, slot_name=CHILD_INDEX),

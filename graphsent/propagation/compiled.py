@@ -1,0 +1,100 @@
+"""The optional compiled kernels: built at their first use, if there is a compiler.
+
+``kernels/`` holds plain C, without headers of torch or Python. What a package brings along would
+have to run on every processor and would be missing in editable installations; a second of the
+compiler at the first use gives code for this processor, whatever way graphsent was installed.
+Without compiler, or without a place to keep what it makes, everything runs in torch, with the same
+results but for rounding.
+
+``GRAPHSENT_KERNELS=0`` in the environment turns the kernels off.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import os
+import subprocess
+import threading
+
+import torch
+from torch import Tensor
+
+from graphsent.propagation.compiled_library import build, options_of
+from graphsent.propagation.memory import empty
+
+SWITCH = "GRAPHSENT_KERNELS"
+"""Environment variable; ``0`` means that nothing is compiled or loaded."""
+
+_TYPES = {torch.float32: "float", torch.float64: "double"}
+_FUNCTIONS = ("slots", "leaves")
+_lock = threading.Lock()
+_log = logging.getLogger(__name__)
+
+
+class Arguments(ctypes.Structure):
+    """What a function of the kernels works on: numbers first, then pointers."""
+
+    def point(self, **tensors: Tensor | None) -> None:
+        """Sets pointers by name; the caller keeps the tensors, which are contiguous."""
+        for name, tensor in tensors.items():
+            setattr(self, name, None if tensor is None else tensor.data_ptr())
+
+    def run(self, name: str, like: Tensor, *, backward: bool) -> None:
+        """Calls the functions of this name, for numbers ``like`` these."""
+        library, reference = _load(_TYPES[like.dtype]), ctypes.byref(self)
+        size = getattr(library, f"{name}_workspace")(reference, int(backward))
+        workspace = empty(size, like=like)
+        self.workspace = workspace.data_ptr()
+        getattr(library, f"{name}_backward" if backward else f"{name}_forward")(reference)
+
+
+def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
+    """The fields of a structure, from names separated by blanks."""
+    return [
+        *((name, ctypes.c_int64) for name in numbers.split()),
+        *((name, ctypes.c_void_p) for name in pointers.split()),
+    ]
+
+
+def kernels_for(*tensors: Tensor | None) -> bool:
+    """Whether there are compiled kernels for numbers of this type, on this device.
+
+    Args:
+        *tensors: all of float32, or all of float64, and all on the CPU; None is left out.
+    """
+    if os.environ.get(SWITCH) == "0":
+        return False
+    kinds = {(part.dtype, part.device.type) for part in tensors if part is not None}
+    if len(kinds) != 1:
+        return False
+    ((dtype, device),) = kinds
+    if dtype not in _TYPES or device != "cpu":
+        return False
+    with _lock:
+        return _load(_TYPES[dtype]) is not None
+
+
+def kernels_in_use(dtype: torch.dtype = torch.float32) -> bool:
+    """Whether cells on the CPU run compiled kernels; builds them, if that was not done yet.
+
+    Why there are none is logged by ``graphsent.propagation.compiled`` at level INFO.
+
+    Args:
+        dtype: of the features; there are kernels for float32 and float64.
+    """
+    return kernels_for(torch.empty(0, dtype=dtype))
+
+
+@functools.cache
+def _load(real: str) -> ctypes.CDLL | None:
+    """The library for a type of C; None, for good, if it can be neither found nor built."""
+    try:
+        library = ctypes.CDLL(str(build(options_of(real))))
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        _log.info("no compiled kernels for numbers of type %s: %s", real, error)
+        return None
+    for name in _FUNCTIONS:
+        getattr(library, f"{name}_workspace").restype = ctypes.c_int64
+    return library

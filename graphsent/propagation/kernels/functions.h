@@ -1,0 +1,40 @@
+// The exponential function and what is made of it, to about two units in the last place.
+
+static inline vec choose(mask which, vec yes, vec no) {
+  return (vec)((which & (mask)yes) | (~which & (mask)no));
+}
+
+// exp(x) - 1 = 2^n (exp(r) - 1) + 2^n - 1 with x = n log 2 + r, |r| <= log(2) / 2. Numbers beyond
+// the range are cut; NaN stays.
+static inline vec exp_minus_1(vec x) {
+#if SINGLE
+  const real limit = 87, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
+  const real shift = 12582912 + 127;  // 1.5 * 2^23: the sum's last bits are n and the bias
+  enum { DIGITS = 23, TERMS = 7 };
+#else
+  const real limit = 708, log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
+  const real shift = 6755399441055744 + 1023;
+  enum { DIGITS = 52, TERMS = 13 };
+#endif
+  static const real inverse_factorials[] = {
+      1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,       1.0 / 5040,
+      1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+  x = choose(x > limit, all(limit), x);
+  x = choose(x < -limit, all(-limit), x);
+  vec shifted = x * (real)1.4426950408889634 + shift;
+  vec n = shifted - shift;
+  vec power = (vec)((mask)shifted << DIGITS);
+  vec r = x - n * log2_high - n * log2_low;
+  vec sum = all(inverse_factorials[TERMS - 1]);
+#pragma GCC unroll 16
+  for (int i = TERMS - 2; i > 0; i--) sum = sum * r + inverse_factorials[i];
+  sum = sum * (r * r) + r;
+  return power * sum + (power - 1);
+}
+
+static inline vec sigmoid(vec x) { return 1 / (exp_minus_1(-x) + 2); }
+
+static inline vec hyperbolic_tangent(vec x) {
+  vec e = exp_minus_1(2 * x);
+  return e / (e + 2);
+}

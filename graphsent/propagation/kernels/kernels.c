@@ -1,0 +1,19 @@
+// The compiled walks over the levels of a schedule; compiled.py builds and calls them.
+//
+// Plain C with the vector types of GCC and Clang. Built once for each type of numbers: SINGLE is 1
+// for float, 0 for double. VECTOR_BYTES and TILE_ROWS fit the processor.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "vectors.h"
+#include "functions.h"
+#include "products.h"
+#include "lstm.h"
+#include "walk.h"
+#include "slots.h"
+#include "leaves.h"

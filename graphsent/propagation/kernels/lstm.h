@@ -1,0 +1,91 @@
+// Tree-LSTMs: what is no product, of one node.
+//
+// Gates are side by side in the order i, o, u, f (one for each slot); without output gate i, u, f.
+// What is kept for the backward pass are the gates and tanh(c).
+
+// h and c, from the sums of i, o, u and what the forget gates have left of the memory.
+static inline void lstm_state(int has_output, int64_t size, const real *sums, vec memory,
+                              real *gates, real *kept, real *const *state, int64_t j, int n) {
+  const int64_t o = size + j, u = has_output * size + o;
+  vec i = sigmoid(load(sums + j, n)), update = hyperbolic_tangent(load(sums + u, n));
+  vec c = i * update + memory, tanh_c = hyperbolic_tangent(c), h = tanh_c;
+  store(gates + j, i, n);
+  store(gates + u, update, n);
+  if (has_output) {
+    vec output = sigmoid(load(sums + o, n));
+    store(gates + o, output, n);
+    h *= output;
+  }
+  store(kept + j, tanh_c, n);
+  store(state[0] + j, h, n);
+  store(state[1] + j, c, n);
+}
+
+// The gradients of the sums of i, o, u; returns that of the memory that was left.
+static inline vec lstm_gradient(int has_output, int64_t size, const real *gates, const real *kept,
+                                const real *const *dstate, real *dsums, int64_t j, int n) {
+  const int64_t o = size + j, u = has_output * size + o;
+  vec i = load(gates + j, n), update = load(gates + u, n), tanh_c = load(kept + j, n);
+  vec dtanh = load(dstate[0] + j, n);
+  if (has_output) {
+    vec output = load(gates + o, n);
+    store(dsums + o, dtanh * tanh_c * (output - output * output), n);
+    dtanh *= output;
+  }
+  vec dc = load(dstate[1] + j, n) + dtanh * (1 - tanh_c * tanh_c);
+  store(dsums + j, dc * update * (i - i * i), n);
+  store(dsums + u, dc * i * (1 - update * update), n);
+  return dc;
+}
+
+// A node with the memories of its children; `has_output` is a constant.
+static inline __attribute__((always_inline)) void nary_with(
+    int has_output, int64_t size, int64_t count, const real *sums, const real *const *memories,
+    real *gates, real *kept, real *const *state) {
+#define STEP(j, n)                                                      \
+  vec memory = all(0);                                                  \
+  for (int64_t k = 0; k < count; k++) {                                 \
+    const int64_t f = (2 + has_output + k) * size + (j);                \
+    vec gate = sigmoid(load(sums + f, n));                              \
+    store(gates + f, gate, n);                                          \
+    memory += gate * load(memories[k] + (j), n);                        \
+  }                                                                     \
+  lstm_state(has_output, size, sums, memory, gates, kept, state, j, n);
+  OVER_ROW(size, STEP)
+#undef STEP
+}
+
+static void nary(int has_output, int64_t size, int64_t count, const real *sums,
+                 const real *const *memories, real *gates, real *kept, real *const *state) {
+  if (has_output) {
+    nary_with(1, size, count, sums, memories, gates, kept, state);
+  } else {
+    nary_with(0, size, count, sums, memories, gates, kept, state);
+  }
+}
+
+// The gradients of all sums, and of the memories side by side.
+static inline __attribute__((always_inline)) void nary_gradient_with(
+    int has_output, int64_t size, int64_t count, const real *gates, const real *const *memories,
+    const real *kept, const real *const *dstate, real *dsums, real *dmemories) {
+#define STEP(j, n)                                                                    \
+  vec dc = lstm_gradient(has_output, size, gates, kept, dstate, dsums, j, n);         \
+  for (int64_t k = 0; k < count; k++) {                                               \
+    const int64_t f = (2 + has_output + k) * size + (j);                              \
+    vec gate = load(gates + f, n), through = dc * gate;                               \
+    store(dmemories + k * size + (j), through, n);                                    \
+    store(dsums + f, through * (1 - gate) * load(memories[k] + (j), n), n);           \
+  }
+  OVER_ROW(size, STEP)
+#undef STEP
+}
+
+static void nary_gradient(int has_output, int64_t size, int64_t count, const real *gates,
+                          const real *const *memories, const real *kept,
+                          const real *const *dstate, real *dsums, real *dmemories) {
+  if (has_output) {
+    nary_gradient_with(1, size, count, gates, memories, kept, dstate, dsums, dmemories);
+  } else {
+    nary_gradient_with(0, size, count, gates, memories, kept, dstate, dsums, dmemories);
+  }
+}

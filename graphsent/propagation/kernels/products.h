@@ -1,0 +1,173 @@
+// Products of matrices, on one weight that is packed before.
+//
+// A packed matrix has panels of PANEL columns one after the other, with their rows one below the
+// other: a tile of sums stays in registers while a panel streams by. The last panel is filled with
+// zeros. All rows are those of C: one number after the other.
+
+enum { PANEL = 2 * LANES, CACHE = (1 << 18) / sizeof(real) };
+
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static inline int64_t padded(int64_t columns) { return (columns + PANEL - 1) / PANEL * PANEL; }
+
+// Part `part` of `parts` of a range begins here.
+static inline int64_t share(int64_t first, int64_t last, int64_t part, int64_t parts) {
+  return first + (last - first) * part / parts;
+}
+
+// Packs some panels of a matrix, (depth, columns); `down` and `right` are its strides.
+static void pack(const real *matrix, int64_t down, int64_t right, int64_t depth, int64_t columns,
+                 real *packed, int64_t part, int64_t parts) {
+  const int64_t panels = padded(columns) / PANEL;
+  for (int64_t panel = share(0, panels, part, parts); panel < share(0, panels, part + 1, parts);
+       panel++) {
+    const real *from = matrix + panel * PANEL * right;
+    real *to = packed + panel * PANEL * depth;
+    const int width = smaller(columns - panel * PANEL, PANEL);
+    if (width < PANEL) memset(to, 0, PANEL * depth * sizeof(real));
+    if (width == PANEL && right == 1) {
+      for (int64_t k = 0; k < depth; k++) {
+        memcpy(to + k * PANEL, from + k * down, PANEL * sizeof(real));
+      }
+      continue;
+    }
+    for (int64_t k = 0; k < depth; k++) {
+      for (int j = 0; j < width; j++) to[k * PANEL + j] = from[k * down + j * right];
+    }
+  }
+}
+
+// What a tile works on: sums = rows @ panel, added to what was there or not. The rows are `across`
+// numbers from each other, the numbers of a row `along`.
+struct tile {
+  const real *rows;
+  int64_t across, along;
+  const real *panel;
+  int64_t depth;
+  real *sums;
+  int64_t stride;
+  int add;
+};
+
+// Where rows are few, each has SPLIT sums, of every SPLIT-th product: one would wait for itself.
+#define TILE(ROWS, SPLIT)                                                     \
+  static void tile##ROWS(const struct tile *t) {                              \
+    const real *restrict at = t->rows, *restrict panel = t->panel;            \
+    const int64_t across = t->across, along = t->along, stride = t->stride;   \
+    vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                \
+    UNROLL for (int s = 0; s < SPLIT; s++) {                                  \
+      UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0); \
+    }                                                                         \
+    int64_t k = 0;                                                            \
+    for (; k + SPLIT <= t->depth; k += SPLIT) {                               \
+      UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }           \
+    }                                                                         \
+    for (; k < t->depth; k++) { TILE_STEP(ROWS, 0) }                          \
+    UNROLL for (int i = 0; i < ROWS; i++) {                                   \
+      real *sums = t->sums + i * stride;                                      \
+      UNROLL for (int s = 1; s < SPLIT; s++) {                                \
+        left[0][i] += left[s][i];                                             \
+        right[0][i] += right[s][i];                                           \
+      }                                                                       \
+      if (t->add) {                                                           \
+        left[0][i] += load(sums, LANES);                                      \
+        right[0][i] += load(sums + LANES, LANES);                             \
+      }                                                                       \
+      store(sums, left[0][i], LANES);                                         \
+      store(sums + LANES, right[0][i], LANES);                                \
+    }                                                                         \
+  }
+
+#define TILE_STEP(ROWS, s)                                             \
+  vec a = load(panel, LANES), b = load(panel + LANES, LANES);          \
+  UNROLL for (int i = 0; i < ROWS; i++) {                              \
+    vec x = all(at[i * across]);                                       \
+    left[s][i] += x * a;                                               \
+    right[s][i] += x * b;                                              \
+  }                                                                    \
+  at += along;                                                         \
+  panel += PANEL;
+
+TILE(1, 4)
+TILE(2, 2)
+TILE(3, 2)
+TILE(4, 1)
+TILE(5, 1)
+TILE(6, 1)
+#if TILE_ROWS > 6
+TILE(7, 1)
+TILE(8, 1)
+TILE(9, 1)
+TILE(10, 1)
+TILE(11, 1)
+TILE(12, 1)
+#endif
+
+static void (*const tiles[])(const struct tile *) = {
+    NULL,  tile1, tile2, tile3, tile4,  tile5,  tile6,
+#if TILE_ROWS > 6
+    tile7, tile8, tile9, tile10, tile11, tile12,
+#endif
+};
+
+// sums = rows @ packed; a row of sums has padded(columns) numbers, one of the rows `stride`.
+static void multiply(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
+                     int64_t depth, int64_t columns, real *sums) {
+  const int64_t width = padded(columns), num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
+  for (int64_t j = 0; j < width; j += PANEL) {
+    for (int64_t tile = 0; tile < num_tiles; tile++) {  // of about the same height
+      const int64_t first = share(0, num_rows, tile, num_tiles);
+      const struct tile t = {rows + first * stride, stride, 1,    packed + j * depth, depth,
+                             sums + first * width + j, width, 0};
+      tiles[share(0, num_rows, tile + 1, num_tiles) - first](&t);
+    }
+  }
+}
+
+// Numbers that multiply_transposed needs.
+static int64_t scratch_for_transposed(int64_t columns) {
+  const int64_t block = CACHE / padded(columns) + 1;
+  return block * (padded(columns) + TILE_ROWS) + TILE_ROWS * PANEL;
+}
+
+// sums = rows.T @ others, (num_sums, columns), both of the same number of rows; some rows of sums.
+static void multiply_transposed(const real *rows, int64_t num_sums, const real *others,
+                                int64_t columns, int64_t num_rows, real *sums, real *scratch,
+                                int64_t part, int64_t parts) {
+  const int64_t width = padded(columns), block = CACHE / width + 1;
+  real *packed = scratch, *turned = packed + block * width, *corner = turned + block * TILE_ROWS;
+  const int64_t begin = share(0, num_sums, part, parts), end = share(0, num_sums, part + 1, parts);
+  const int64_t num_tiles = (end - begin + TILE_ROWS - 1) / TILE_ROWS;
+  if (!num_rows) memset(sums + begin * columns, 0, (end - begin) * columns * sizeof(real));
+  for (int64_t row = 0; row < num_rows; row += block) {
+    const int64_t depth = smaller(num_rows - row, block);
+    pack(others + row * columns, columns, 1, depth, columns, packed, 0, 1);
+    for (int64_t tile = 0; tile < num_tiles; tile++) {
+      const int64_t first = share(begin, end, tile, num_tiles);
+      const int height = share(begin, end, tile + 1, num_tiles) - first;
+      const real *from = rows + row * num_sums + first;
+      if (height == TILE_ROWS) {
+        for (int64_t k = 0; k < depth; k++) {
+          memcpy(turned + k * TILE_ROWS, from + k * num_sums, TILE_ROWS * sizeof(real));
+        }
+      } else {
+        for (int64_t k = 0; k < depth; k++) {
+          memcpy(turned + k * height, from + k * num_sums, height * sizeof(real));
+        }
+      }
+      for (int64_t j = 0; j < columns; j += PANEL) {
+        struct tile t = {turned, 1, height, packed + j * depth, depth,
+                         sums + first * columns + j, columns, row > 0};
+        if (j + PANEL > columns) t.sums = corner, t.stride = PANEL, t.add = 0;
+        tiles[height](&t);
+        if (t.sums != corner) continue;
+        for (int i = 0; i < height; i++) {
+          real *to = sums + (first + i) * columns + j;
+          for (int64_t n = 0; n < columns - j; n++) {
+            to[n] = corner[i * PANEL + n] + (row ? to[n] : 0);
+          }
+        }
+      }
+    }
+  }
+}

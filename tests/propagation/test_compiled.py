@@ -1,0 +1,192 @@
+"""How the kernels are built, kept and left out."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+
+import pytest
+import torch
+
+from graphsent import propagation
+from graphsent.propagation import compiled, compiled_library
+from graphsent.propagation.compiled import SWITCH, kernels_for, kernels_in_use
+from graphsent.propagation.compiled_library import build, cache_directory, options_of
+
+needs_compiler = pytest.mark.skipif(
+    not kernels_in_use(torch.float64), reason="there is no C compiler"
+)
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """Nothing is loaded or built."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled._load.cache_clear()
+    yield tmp_path / "cache" / "graphsent"
+    compiled._load.cache_clear()
+
+
+def compiler(tmp_path, monkeypatch, script: str) -> None:
+    """Puts a shell script in the place of all compilers."""
+    path = tmp_path / "compiler"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(compiled_library, "COMPILERS", (str(path),))
+
+
+@pytest.fixture
+def quick_compiler(tmp_path, monkeypatch):
+    """A compiler that gives what was built before."""
+    library = build(options_of("float"))
+    script = f"""for option; do test "$option" != -fopenmp || test -z "$NO_OPENMP" || exit 1; done
+while [ "$1" != -o ]; do shift; done
+echo >> {tmp_path}/calls; exec cp {library} "$2"
+"""
+    compiler(tmp_path, monkeypatch, script)
+    return tmp_path / "calls"
+
+
+def test_switch(monkeypatch):
+    monkeypatch.setenv(SWITCH, "0")
+    assert not kernels_in_use()
+
+
+def test_other_types_and_devices():
+    assert not kernels_in_use(torch.bfloat16)
+    assert not kernels_for(torch.empty(1, device="meta"))
+    assert not kernels_for(torch.empty(1), torch.empty(1, dtype=torch.float64))
+    assert not kernels_for(None)
+
+
+def test_public_name():
+    assert propagation.kernels_in_use is kernels_in_use
+
+
+@needs_compiler
+def test_built_once(quick_compiler, empty_cache):
+    for _ in range(2):
+        assert kernels_in_use()
+        compiled._load.cache_clear()
+    assert len(list(empty_cache.iterdir())) == 1
+    assert quick_compiler.read_text().count("\n") == 1
+
+
+@needs_compiler
+def test_one_library_for_each_processor_and_type(quick_compiler, empty_cache, monkeypatch):
+    assert build(options_of("float")) == build(options_of("float"))
+    build(options_of("double"))
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    build(options_of("float"))
+    assert len(list(empty_cache.iterdir())) == 3
+
+
+def test_no_compiler(empty_cache, monkeypatch, caplog):
+    monkeypatch.setattr(compiled_library, "COMPILERS", ("no-such-compiler",))
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "no C compiler" in caplog.text
+
+
+def test_compiler_that_fails(empty_cache, tmp_path, monkeypatch):
+    compiler(tmp_path, monkeypatch, "echo trouble >&2; exit 1")
+    assert not kernels_in_use()
+    assert list(empty_cache.iterdir()) == []
+
+
+def test_compiler_that_takes_too_long(empty_cache, tmp_path, monkeypatch, caplog):
+    compiler(tmp_path, monkeypatch, "exec sleep 60")
+    monkeypatch.setattr(compiled_library, "PATIENCE", 0.02)
+    monkeypatch.setattr(compiled_library, "LONGEST", 0.3)
+    assert not kernels_in_use()
+    assert "building compiled kernels" in caplog.text
+    assert list(empty_cache.iterdir()) == []
+
+
+def test_compiler_that_makes_no_library(empty_cache, tmp_path, monkeypatch):
+    compiler(tmp_path, monkeypatch, 'while [ "$1" != -o ]; do shift; done; echo text > "$2"')
+    assert not kernels_in_use()
+
+
+@needs_compiler
+def test_compiler_without_openmp(quick_compiler, empty_cache, monkeypatch):
+    monkeypatch.setenv("NO_OPENMP", "1")
+    assert kernels_in_use()
+
+
+def test_cache_that_cannot_be_written(empty_cache):
+    empty_cache.parent.mkdir()
+    empty_cache.write_text("a file where the directory should be")
+    assert not kernels_in_use()
+
+
+def test_cache_of_another_user(empty_cache, monkeypatch):
+    empty_cache.mkdir(parents=True)
+    owner = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    assert not kernels_in_use()
+
+
+def test_user_without_home(monkeypatch, tmp_path, empty_cache):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(compiled_library.Path, "home", fail)
+    assert not kernels_in_use()
+
+
+def test_system_without_compilers(empty_cache, monkeypatch):
+    monkeypatch.setattr(compiled_library.os, "name", "nt")
+    with pytest.raises(RuntimeError, match="on Unix only"):
+        build(options_of("float"))
+
+
+@needs_compiler
+@pytest.mark.parametrize("damage", [b"", b"no library", "cut", "changed"])
+def test_damaged_library_is_built_anew(quick_compiler, empty_cache, damage):
+    library = build(options_of("float"))
+    content = library.read_bytes()
+    middle = len(content) // 2
+    if damage == "cut":
+        damage = content[:middle]
+    elif damage == "changed":
+        damage = content[:middle] + bytes(64) + content[middle + 64 :]
+    library.write_bytes(damage)
+    assert kernels_in_use()
+    assert library.read_bytes() == content
+
+
+def at_the_same_time(function) -> list:
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(function())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+@needs_compiler
+def test_threads_that_ask_at_the_same_time(quick_compiler, empty_cache):
+    assert at_the_same_time(kernels_in_use) == [True] * 4
+    assert quick_compiler.read_text().count("\n") == 1
+
+
+@needs_compiler
+def test_several_that_build_at_the_same_time(quick_compiler, empty_cache):
+    """As processes do: they know nothing of each other."""
+    assert len(set(at_the_same_time(lambda: build(options_of("float"))))) == 1
+    assert len(list(empty_cache.iterdir())) == 1
+    assert kernels_in_use()
+
+
+def test_place_of_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache_directory() == tmp_path / ".cache" / "graphsent"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # of no account, by the specification
+    assert cache_directory() == tmp_path / ".cache" / "graphsent"
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "other"))
+    assert cache_directory() == tmp_path / "other" / "graphsent"
