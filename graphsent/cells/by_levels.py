@@ -77,11 +77,13 @@ class LevelRun:
         """The parts of the states of all nodes, (num_nodes, hidden_feats) by position."""
         x = self._project()
         start = self._start(x)
-        if len(self.schedule.levels) <= 1:
-            return start
-        if self.fused is not None and len({x.inner.dtype, *(part.dtype for part in start)}) == 1:
-            return self._run_fused(self.fused, start, x.inner)
-        return self._run_any(start, x.inner)
+        shared = None if x.shared is None else to_device(x.shared, x.leaves.device)
+        same_dtype = len({x.inner.dtype, *(part.dtype for part in start)}) == 1
+        if self.fused is not None and same_dtype and len(self.schedule.levels) > 1:
+            return self._run_fused(self.fused, start, shared, x.inner)
+        if shared is not None:
+            start = tuple(part.index_select(0, shared) for part in start)
+        return start if len(self.schedule.levels) <= 1 else self._run_any(start, x.inner)
 
     # Inputs
 
@@ -134,7 +136,9 @@ class LevelRun:
 
     def _of_no_input(self) -> Tensor:
         rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
-        return self.cell.project(rows.new_zeros(1, rows.shape[1])).squeeze(0)
+        if overridden(self.cell, "project_nothing", "project"):
+            return self.cell.project(rows.new_zeros(1, rows.shape[1])).squeeze(0)
+        return self.cell.project_nothing(rows)
 
     def _shares_leaves(self) -> bool:
         cell = self.cell
@@ -145,21 +149,16 @@ class LevelRun:
     # States
 
     def _start(self, x: _Projected) -> State:
-        """States of the nodes without predecessors."""
+        """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
-            start = self.cell.start(x.leaves, *self.leaf_extra)
-        else:
-            like = x.leaves.new_empty(1).expand(self.num_nodes, self.cell.hidden_feats)
-            initial = self.cell.check_initial_state(self.initial, like)
-            leaves = self.schedule.nodes[: self.num_leaves]
-            before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
-            start = self.cell.combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
-        if x.shared is None:
-            return start
-        index = to_device(x.shared, x.leaves.device)
-        return tuple(part.index_select(0, index) for part in start)
+            return self.cell.start(x.leaves, *self.leaf_extra)
+        like = x.leaves.new_empty(1).expand(self.num_nodes, self.cell.hidden_feats)
+        initial = self.cell.check_initial_state(self.initial, like)
+        leaves = self.schedule.nodes[: self.num_leaves]
+        before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
+        return self.cell.combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
 
-    def _run_fused(self, fused: Fused, start: State, inner: Tensor) -> State:
+    def _run_fused(self, fused: Fused, start: State, shared: Tensor | None, inner: Tensor) -> State:
         dtype = inner.dtype  # under autocast not that of the weights
         inputs = self.cell.fused_inputs(inner, *self.inner_extra)
         weights = [module.weight.to(dtype) for module in fused.maps]
@@ -169,7 +168,9 @@ class LevelRun:
         with torch.autocast(inner.device.type, enabled=False):
             if not fused.edge_maps:
                 ways = (self.schedule, self.slots)
-                return run_slots(fused.rule, *ways, start, inputs, weights, bias)
+                return run_slots(fused.rule, *ways, start, inputs, weights, bias, shared)
+            if shared is not None:
+                start = tuple(part.index_select(0, shared) for part in start)
             edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
             of_edges = (edge_weight, weights, vectors)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from torch import nn
+from torch import Tensor, nn
 
+from graphsent.cells.validation import autocast_enabled
 from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
 
@@ -40,6 +41,13 @@ def fused_rule_of(cell: nn.Module) -> Fused | None:
         return None
     maps = (*fused.maps, *fused.edge_maps, *fused.vectors, fused.bias)
     return fused if all(is_plain(module) for module in maps if module is not None) else None
+
+
+def map_nothing(linear: nn.Module, like: Tensor) -> Tensor:
+    """What a linear map gives for a row of zeros ``like`` these; its bias, if it is plain."""
+    if is_plain(linear) and linear.bias is not None and not autocast_enabled(like.device.type):
+        return linear.bias
+    return linear(like.new_zeros(1, like.shape[1])).squeeze(0)
 
 
 def is_plain(module: nn.Module) -> bool:

@@ -68,6 +68,10 @@ class Recursion(nn.Module):
         """The first columns of :meth:`project`, as many as :meth:`start` reads at least."""
         return self.project(feat)
 
+    def project_nothing(self, like: Tensor) -> Tensor:
+        """What :meth:`project` gives for zeros, without the dimension of nodes; ``like`` a feat."""
+        return self.project(like.new_zeros(1, self.in_feats)).squeeze(0)
+
     def start(self, *inputs: Tensor) -> State:
         """States of nodes without predecessors.
 

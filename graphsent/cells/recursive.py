@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.fusion import Fused
+from graphsent.cells.fusion import Fused, map_nothing
 from graphsent.cells.gates import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -68,6 +68,10 @@ class RecursiveCell(SlottedCell):
     def project(self, feat: Tensor) -> Tensor:
         """The input's part of the sum, (num_nodes, hidden_feats)."""
         return self.W(feat)
+
+    def project_nothing(self, like: Tensor) -> Tensor:
+        """The bias."""
+        return map_nothing(self.W, like)
 
     def start(self, x: Tensor) -> State:
         """State of a leaf."""

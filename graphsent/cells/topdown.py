@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.feats import to_device
-from graphsent.cells.fusion import Fused
+from graphsent.cells.fusion import Fused, map_nothing
 from graphsent.cells.gates import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -99,6 +99,10 @@ class TopDownTreeLSTM(SlottedCell):
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to i, f, g, o, side by side in (num_nodes, 4 * hidden_feats) or twice that."""
         return self.W(feat)
+
+    def project_nothing(self, like: Tensor) -> Tensor:
+        """The bias."""
+        return map_nothing(self.W, like)
 
     def start(self, x: Tensor, side: Tensor | None = None) -> State:
         """State of the root."""

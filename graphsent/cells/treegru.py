@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused
+from graphsent.cells.fusion import Fused, map_nothing
 from graphsent.cells.gates import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
@@ -42,6 +42,10 @@ class PooledTreeGRU(TreeCell):
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to r, z and the candidate, side by side in (num_nodes, 3 * hidden_feats)."""
         return self.W(feat)
+
+    def project_nothing(self, like: Tensor) -> Tensor:
+        """The bias."""
+        return map_nothing(self.W, like)
 
     def start(self, x: Tensor) -> State:
         """State of a leaf: there is nothing to keep or to reset."""

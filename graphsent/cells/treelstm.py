@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, is_plain
+from graphsent.cells.fusion import Fused, is_plain, map_nothing
 from graphsent.cells.gates import lstm_state, uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -56,6 +56,10 @@ class PooledTreeLSTM(TreeCell):
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
+
+    def project_nothing(self, like: Tensor) -> Tensor:
+        """The bias."""
+        return map_nothing(self.W, like)
 
     def project_leaves(self, feat: Tensor) -> Tensor:
         """Inputs to i, o, u: a leaf has nothing to forget."""
@@ -246,6 +250,10 @@ class NaryTreeLSTM(SlottedCell):
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to i, o, u, f (affine leaves: c, o), side by side in (num_nodes, ...)."""
         return self.W(feat)
+
+    def project_nothing(self, like: Tensor) -> Tensor:
+        """The bias."""
+        return map_nothing(self.W, like)
 
     def project_leaves(self, feat: Tensor) -> Tensor:
         """Inputs to i, o, u (affine leaves: c, o): a leaf has nothing to forget."""

@@ -36,7 +36,7 @@ def check_feat(
         )
     if parameter is None or feat.dtype == parameter.dtype:
         return
-    if not (feat.is_floating_point() and _autocast_enabled(feat.device.type)):
+    if not (feat.is_floating_point() and autocast_enabled(feat.device.type)):
         raise CellError(f"expected feat of the parameters' {parameter.dtype}, got {feat.dtype}")
 
 
@@ -98,7 +98,8 @@ def describe_node(graph: Graph, node: int) -> str:
     return f"node {node} (node {node - offset} of graph {member} in the batch)"
 
 
-def _autocast_enabled(device_type: str) -> bool:
+def autocast_enabled(device_type: str) -> bool:
+    """Whether autocast is on for devices of a type."""
     try:
         return torch.is_autocast_enabled(device_type)
     except TypeError:  # torch before 2.4 takes no argument
