@@ -63,8 +63,7 @@ class FullMaps(nn.Module):
 
     def word_rows(self, vectors: Tensor) -> Tensor:
         """What each word adds to the first layer, (num_words, width * hidden)."""
-        products = word_products(self.convolutions[0], vectors)
-        return products.unflatten(0, (len(vectors), -1)).flatten(1)
+        return word_products(self.convolutions[0], vectors)
 
     def forward(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
         """The last layer's maps and their lengths.
@@ -74,9 +73,7 @@ class FullMaps(nn.Module):
             ranges: First and last + 1 word of each phrase, (num_phrases, 2) int64.
         """
         num_words = ranges[:, 1] - ranges[:, 0]
-        first = self.convolutions[0]
-        products = rows.reshape(-1, first.out_channels)
-        x, lengths = convolve_phrases(products, ranges, first.width)
+        x, lengths = convolve_phrases(rows, ranges, self.convolutions[0].width)
         x = self.activations[0](x, lengths)
         for layer in range(1, len(self.convolutions)):
             if self.poolings:

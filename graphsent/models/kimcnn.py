@@ -126,15 +126,13 @@ class KimCNN(ConvolutionClassifier):
 
     def word_rows(self, vectors: Tensor) -> Tensor:
         """What each word adds to each window that it is in, (num_words, places * maps)."""
-        products = [word_products(layer, vectors) for layer in self.convolutions]
-        return torch.cat([each.unflatten(0, (len(vectors), -1)).flatten(1) for each in products], 1)
+        return torch.cat([word_products(layer, vectors) for layer in self.convolutions], 1)
 
     def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
         """The largest value of each filter, (batch, maps * number of heights)."""
         sizes = [layer.width * layer.out_channels for layer in self.convolutions]
         largest = []
-        for layer, part in zip(self.convolutions, rows.split(sizes, 1), strict=True):
-            products = part.reshape(-1, layer.out_channels)
+        for layer, products in zip(self.convolutions, rows.split(sizes, 1), strict=True):
             largest.append(self.pooling(*convolve_phrases(products, ranges, layer.width)))
         # A window of zero words has the sum 0.
         return torch.relu(torch.cat(largest, 1).clamp(min=0) + self.bias)

@@ -19,10 +19,9 @@ def word_products(convolution: WideConv1d, words: Tensor) -> Tensor:
         words: (num_words, in_channels).
 
     Returns:
-        (num_words * width, out_channels), row ``word * width + place``.
+        (num_words, width * out_channels), column ``place * out_channels + channel``.
     """
-    weight = convolution.weight.permute(1, 2, 0)  # (in_channels, width, out_channels)
-    return (words @ weight.flatten(1)).unflatten(1, weight.shape[1:]).flatten(0, 1)
+    return words @ convolution.weight.permute(1, 2, 0).flatten(1)
 
 
 def convolve_phrases(products: Tensor, ranges: Tensor, width: int) -> tuple[Tensor, Tensor]:
@@ -34,7 +33,7 @@ def convolve_phrases(products: Tensor, ranges: Tensor, width: int) -> tuple[Tens
     one for each node of a tree), and the padding never is.
 
     Args:
-        products: See :func:`word_products`.
+        products: What :func:`word_products` gave, (num_words, width * out_channels).
         ranges: first and last + 1 word of each phrase, (num_phrases, 2) int64.
         width: Of the filters.
 
@@ -53,5 +52,6 @@ def convolve_phrases(products: Tensor, ranges: Tensor, width: int) -> tuple[Tens
     inside = (words >= begin[:, None, None]) & (words < end[:, None, None])
     terms = (words * width + places)[inside]
     counts = inside.sum(2).flatten()
-    sums = sum_of_rows(products, terms, torch.cumsum(counts, 0) - counts)
+    of_places = products.reshape(len(products) * width, products.shape[1] // width)
+    sums = sum_of_rows(of_places, terms, torch.cumsum(counts, 0) - counts)
     return sums.unflatten(0, (len(ranges), num_steps)).transpose(1, 2), new_lengths
