@@ -169,12 +169,10 @@ class LevelRun:
             if not fused.edge_maps:
                 ways = (self.schedule, self.slots)
                 return run_slots(fused.rule, *ways, start, inputs, weights, bias, shared)
-            if shared is not None:
-                start = tuple(part.index_select(0, shared) for part in start)
             edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
             of_edges = (edge_weight, weights, vectors)
-            return run_edges(fused.rule, self.schedule, start, inputs, *of_edges)
+            return run_edges(fused.rule, self.schedule, start, inputs, *of_edges, shared)
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         num_inner = self.schedule.num_nodes - self.num_leaves

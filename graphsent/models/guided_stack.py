@@ -133,6 +133,8 @@ class GuidedStack(nn.Module):
             if value not in valid:
                 raise ModelError(f"unknown {name} {value!r}: expected one of {', '.join(valid)}")
         check_sizes(hidden=hidden, k_top=k_top)
+        if not temperature > 0:
+            raise ModelError(f"temperature: expected a positive number, got {temperature}")
         self.widths = tuple(widths)
         self.projection: WideConv1d | None = None
         if convolution == "full":

@@ -28,7 +28,7 @@ SWITCH = "GRAPHSENT_KERNELS"
 """Environment variable; ``0`` means that nothing is compiled or loaded."""
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
-_FUNCTIONS = ("slots", "leaves")
+_FUNCTIONS = ("slots", "edges", "leaves")
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import Arguments, fields, kernels_for
+from graphsent.propagation.compiled_walk import Plan, Walk, contiguous, has_walk, needs_gradients
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
@@ -20,18 +19,7 @@ if TYPE_CHECKING:
     from graphsent.propagation.fused_slots import SlotRule, Slots
 
 
-class _Walk(Arguments):
-    """``struct walk`` of ``kernels/walk.h``."""
-
-    _fields_ = fields(
-        "has_output size count num_gates input_stride num_levels num_sources num_nodes num_threads",
-        "level_ends source leaves place input_of inputs bias weight start_h start_c h c "
-        "gates kept gathered dresult_h dresult_c dh dc dstart_h dstart_c "
-        "dsums dinputs dbias dweight workspace",
-    )
-
-
-def run_compiled(
+def run_compiled_slots(
     rule: SlotRule,
     schedule: Schedule,
     slots: Slots,
@@ -43,81 +31,43 @@ def run_compiled(
 ) -> tuple[Tensor, ...] | None:
     """What ``run_slots`` gives; None where there is no compiled code for it."""
     tensors = (inputs, bias, *weights, *start)
-    if not getattr(rule, "compiled", False) or not kernels_for(*tensors):
+    if not has_walk(rule, *tensors):
         return None
-    plan = _Plan(rule, schedule, slots, leaves)
-    plan.check(*tensors)
-    keep = torch.is_grad_enabled() and any(
-        part is not None and part.requires_grad for part in tensors
-    )
-    return _CompiledSlots.apply(plan, keep, *tensors)
+    gates = [0] * len(rule.order)
+    for block in rule.order:
+        gates[block.weight] = block.inputs
+    plan = Plan(rule, schedule, slots.source, leaves, gates)
+    width, row = len(gates) * rule.size, slots.count * rule.size
+    source = (slots.source, (plan.num_inner * slots.count,))
+    plan.check(start, inputs, (bias, (width,)), (weights[0], (width, row)), source)
+    return _CompiledSlots.apply(plan, slots.count, needs_gradients(*tensors), *tensors)
 
 
-class _Plan:
-    """What does not change from one walk to the other."""
-
-    def __init__(self, rule: Any, schedule: Schedule, slots: Slots, leaves: Tensor | None) -> None:
-        self.rule, self.schedule, self.slots = rule, schedule, slots
-        self.leaves = None if leaves is None else leaves.contiguous()
-        self.num_inner = schedule.num_nodes - schedule.num_sources
-        levels, first = schedule.levels[1:], schedule.num_sources
-        self.ends = (ctypes.c_int64 * len(levels))(*(level.end - first for level in levels))
-        self.blocks = (ctypes.c_int64 * len(rule.order))()
-        for block in rule.order:
-            self.blocks[block.weight] = block.inputs
-
-    def check(self, inputs: Tensor, bias: Tensor | None, weight: Tensor, *start: Tensor) -> None:
-        """Raises a ValueError unless all shapes fit: compiled code would not notice."""
-        size, num_gates = self.rule.size, len(self.rule.order)
-        blocks = 1 + max(block.inputs for block in self.rule.order)
-        num_rows = self.schedule.num_sources if self.leaves is None else len(start[0])
-        shapes = [
-            (inputs, (self.num_inner, blocks * size)[2 - inputs.dim() :]),
-            (bias, (num_gates * size,)),
-            (weight, (num_gates * size, self.slots.count * size)),
-            (self.slots.source, (self.num_inner * self.slots.count,)),
-            (self.leaves, (self.schedule.num_sources,)),
-            *((part, (num_rows, size)) for part in start),
-        ]
-        for tensor, shape in shapes:
-            if tensor is not None and tuple(tensor.shape) != shape:
-                raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
-
-    def walk(self, inputs: Tensor) -> _Walk:
-        """The arguments that are known, for inputs of this shape."""
-        rule, schedule = self.rule, self.schedule
-        walk = _Walk(rule.gates.gate_output, rule.size, self.slots.count, len(rule.order))
-        walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
-        walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
-        walk.num_nodes, walk.num_threads = schedule.num_nodes, torch.get_num_threads()
-        walk.level_ends = ctypes.addressof(self.ends)
-        walk.input_of = ctypes.addressof(self.blocks)
-        walk.point(source=self.slots.source, leaves=self.leaves)
-        return walk
+def _walk(plan: Plan, count: int, inputs: Tensor) -> Walk:
+    rule = plan.rule
+    numbers = {"has_output": rule.gates.gate_output, "num_gates": len(rule.order)}
+    return plan.walk(inputs, count=count, **numbers)
 
 
 class _CompiledSlots(Function):
     @staticmethod
     def forward(
         ctx: FunctionCtx,
-        plan: _Plan,
+        plan: Plan,
+        count: int,
         keep: bool,
-        inputs: Tensor,
-        bias: Tensor | None,
-        weight: Tensor,
-        *start: Tensor,
+        *tensors: Tensor | None,
     ) -> tuple[Tensor, ...]:
+        inputs, bias, weight, *start = contiguous(tensors)
         size, num_nodes = plan.rule.size, plan.schedule.num_nodes
-        inputs, weight, *start = (part.contiguous() for part in (inputs, weight, *start))
-        bias = None if bias is None else bias.contiguous()
         h, c = (empty(num_nodes, size, like=weight) for _ in range(2))
-        widths = (len(plan.rule.order) * size, size, plan.slots.count * size)
+        widths = (len(plan.rule.order) * size, size, count * size)
         kept = [empty(plan.num_inner, width, like=weight) if keep else None for width in widths]
-        walk = plan.walk(inputs)
+        walk = _walk(plan, count, inputs)
         walk.point(inputs=inputs, bias=bias, weight=weight, start_h=start[0], start_c=start[1])
         walk.point(h=h, c=c, gates=kept[0], kept=kept[1], gathered=kept[2])
         walk.run("slots", weight, backward=False)
-        ctx.plan = plan
+        ctx.plan, ctx.count = plan, count
         ctx.set_materialize_grads(False)
         if keep:
             ctx.save_for_backward(inputs, bias, weight, *start, h, c, *kept)
@@ -127,13 +77,9 @@ class _CompiledSlots(Function):
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         inputs, bias, weight, *start, h, c, gates, kept, gathered = ctx.saved_tensors
-        walk = ctx.plan.walk(inputs)
-        given = [None if part is None else part.contiguous() for part in gradients]
-        dh, dc, dsums = (
-            empty(*h.shape, like=h),
-            empty(*c.shape, like=c),
-            empty(*gates.shape, like=h),
-        )
+        walk = _walk(ctx.plan, ctx.count, inputs)
+        given = contiguous(gradients)
+        dh, dc, dsums = (empty(*part.shape, like=part) for part in (h, c, gates))
         dstart = [torch.zeros_like(part) for part in start]
         dinputs, dbias = torch.zeros_like(inputs), weight.new_zeros(len(weight))
         dweight = empty(*weight.shape, like=weight)
@@ -143,4 +89,4 @@ class _CompiledSlots(Function):
         walk.point(dstart_h=dstart[0], dstart_c=dstart[1], dsums=dsums)
         walk.point(dinputs=dinputs, dbias=dbias, dweight=dweight)
         walk.run("slots", weight, backward=True)
-        return None, None, dinputs, None if bias is None else dbias, dweight, *dstart
+        return None, None, None, dinputs, None if bias is None else dbias, dweight, *dstart

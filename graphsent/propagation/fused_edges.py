@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
+from graphsent.propagation.compiled_edges import run_compiled_edges
 from graphsent.propagation.fused import (
     Block,
     Product,
@@ -148,22 +149,33 @@ def run_edges(
     edge_weight: Tensor,
     weights: Sequence[Tensor],
     vectors: Sequence[Tensor] = (),
+    leaves: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by position.
 
     Args:
         rule: how a state follows from others.
         schedule: of the graph; on the device of the tensors.
-        start: parts of the states of the first level, (num_sources, size).
+        start: parts of the states of the first level, (num_sources, size), or with ``leaves`` any
+            rows.
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
             by position, or one row for all nodes.
         edge_weight: (blocks * size, size).
         weights: for each product (blocks * size, size).
         vectors: parameters that the rule itself reads, (size,).
+        leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
+            nodes may share them.
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
+    if len(schedule.levels) > 1:
+        maps = (edge_weight, weights, vectors)
+        states = run_compiled_edges(rule, schedule, start, inputs, *maps, leaves)
+        if states is not None:
+            return states
+    if leaves is not None:
+        start = [part.index_select(0, leaves) for part in start]
     if len(schedule.levels) <= 1:
         return tuple(start)
     return _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights, *vectors)

@@ -145,6 +145,7 @@ class ChildSumLSTM:
     num_pooled = 2
     num_kept = 1
     direct = (1,)
+    compiled = True
 
     def __init__(self, size: int, *, gate_output: bool = True) -> None:
         self.size = size

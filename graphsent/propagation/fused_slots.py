@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled_slots import run_compiled
+from graphsent.propagation.compiled_slots import run_compiled_slots
 from graphsent.propagation.fused import (
     Block,
     Product,
@@ -168,7 +168,7 @@ def run_slots(
         The parts of the states, (num_nodes, size).
     """
     if len(schedule.levels) > 1:
-        states = run_compiled(rule, schedule, slots, start, inputs, weights, bias, leaves)
+        states = run_compiled_slots(rule, schedule, slots, start, inputs, weights, bias, leaves)
         if states is not None:
             return states
     if leaves is not None:

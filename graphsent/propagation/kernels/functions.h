@@ -4,9 +4,9 @@ static inline vec choose(mask which, vec yes, vec no) {
   return (vec)((which & (mask)yes) | (~which & (mask)no));
 }
 
-// exp(x) - 1 = 2^n (exp(r) - 1) + 2^n - 1 with x = n log 2 + r, |r| <= log(2) / 2. Numbers beyond
-// the range are cut; NaN stays.
-static inline vec exp_minus_1(vec x) {
+// exp(x) = 2^n (1 + s) with s = exp(r) - 1, x = n log 2 + r, |r| <= log(2) / 2; returns s. Numbers
+// beyond the range are cut; NaN stays.
+static inline vec exp_parts(vec x, vec *power) {
 #if SINGLE
   const real limit = 87, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
   const real shift = 12582912 + 127;  // 1.5 * 2^23: the sum's last bits are n and the bias
@@ -23,12 +23,21 @@ static inline vec exp_minus_1(vec x) {
   x = choose(x < -limit, all(-limit), x);
   vec shifted = x * (real)1.4426950408889634 + shift;
   vec n = shifted - shift;
-  vec power = (vec)((mask)shifted << DIGITS);
+  *power = (vec)((mask)shifted << DIGITS);
   vec r = x - n * log2_high - n * log2_low;
   vec sum = all(inverse_factorials[TERMS - 1]);
 #pragma GCC unroll 16
   for (int i = TERMS - 2; i > 0; i--) sum = sum * r + inverse_factorials[i];
-  sum = sum * (r * r) + r;
+  return sum * (r * r) + r;
+}
+
+static inline vec exponential(vec x) {
+  vec power, sum = exp_parts(x, &power);
+  return power * sum + power;
+}
+
+static inline vec exp_minus_1(vec x) {
+  vec power, sum = exp_parts(x, &power);
   return power * sum + (power - 1);
 }
 
@@ -37,4 +46,17 @@ static inline vec sigmoid(vec x) { return 1 / (exp_minus_1(-x) + 2); }
 static inline vec hyperbolic_tangent(vec x) {
   vec e = exp_minus_1(2 * x);
   return e / (e + 2);
+}
+
+// The functions of the sums of two rows.
+static inline void sigmoid_row(int64_t size, const real *a, const real *b, real *to) {
+#define STEP(j, n) store(to + (j), sigmoid(load(a + (j), n) + load(b + (j), n)), n);
+  OVER_ROW(size, STEP)
+#undef STEP
+}
+
+static inline void tanh_row(int64_t size, const real *a, const real *b, real *to) {
+#define STEP(j, n) store(to + (j), hyperbolic_tangent(load(a + (j), n) + load(b + (j), n)), n);
+  OVER_ROW(size, STEP)
+#undef STEP
 }

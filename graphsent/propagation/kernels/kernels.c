@@ -14,6 +14,8 @@
 #include "functions.h"
 #include "products.h"
 #include "lstm.h"
+#include "gru.h"
 #include "walk.h"
 #include "slots.h"
+#include "edges.h"
 #include "leaves.h"

@@ -89,3 +89,20 @@ static void nary_gradient(int has_output, int64_t size, int64_t count, const rea
     nary_gradient_with(0, size, count, gates, memories, kept, dstate, dsums, dmemories);
   }
 }
+
+// A node of which all memory is left.
+static void lstm_of_memory(int has_output, int64_t size, const real *sums, const real *memory,
+                           real *gates, real *kept, real *const *state) {
+#define STEP(j, n) \
+  lstm_state(has_output, size, sums, load(memory + (j), n), gates, kept, state, j, n);
+  OVER_ROW(size, STEP)
+#undef STEP
+}
+
+static void lstm_memory_gradient(int has_output, int64_t size, const real *gates, const real *kept,
+                                 const real *const *dstate, real *dsums, real *dmemory) {
+#define STEP(j, n) \
+  store(dmemory + (j), lstm_gradient(has_output, size, gates, kept, dstate, dsums, j, n), n);
+  OVER_ROW(size, STEP)
+#undef STEP
+}

@@ -39,31 +39,15 @@ static struct slots divide_slots(const struct walk *w, int backward, int64_t thr
   return s;
 }
 
-// Where a part of the state of the node at a position is.
-static inline int64_t place_of(const struct walk *w, int64_t position) {
-  return (w->place ? w->place[position] : position) * w->size;
-}
-
-static inline int64_t place_of_leaf(const struct walk *w, int64_t position) {
-  return (w->leaves ? w->leaves[position] : position) * w->size;
-}
-
-static inline const real *state_at(const struct slots *s, int part, int64_t position) {
-  const struct walk *w = s->w;
-  if (position == w->num_nodes) return s->zeros;
-  if (position < w->num_sources) return w->start[part] + place_of_leaf(w, position);
-  return w->states[part] + place_of(w, position);
-}
-
-static inline real *gradient_at(const struct walk *w, int part, int64_t position) {
-  if (position < w->num_sources) return w->dstart[part] + place_of_leaf(w, position);
-  return w->dstates[part] + place_of(w, position);
+static inline const real *state_in(const struct slots *s, int part, int64_t slot) {
+  const int64_t position = s->w->source[slot];
+  return position == s->w->num_nodes ? s->zeros : state_at(s->w, part, position);
 }
 
 static inline void memories_of(const struct slots *s, int64_t row, const real **memories) {
   const int64_t count = s->w->count;
   for (int64_t k = 0; k < count; k++) {
-    memories[k] = state_at(s, 1, s->w->source[row * count + k]);
+    memories[k] = state_in(s, 1, row * count + k);
   }
 }
 
@@ -82,8 +66,7 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   const int64_t size = w->size;
   real *rows = w->gathered ? w->gathered + first * s->slots : s->scratch;
   for (int64_t slot = first * w->count; slot < last * w->count; slot++) {
-    memcpy(rows + slot * size - first * s->slots, state_at(s, 0, w->source[slot]),
-           size * sizeof(real));
+    memcpy(rows + slot * size - first * s->slots, state_in(s, 0, slot), size * sizeof(real));
   }
   real *sums = s->scratch + s->sums, *unused = s->scratch + s->others;
   multiply(rows, s->slots, last - first, s->packed, s->slots, s->gates, sums);
@@ -95,7 +78,7 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
     }
     const real *memories[w->count];
     memories_of(s, row, memories);
-    const int64_t place = place_of(w, w->num_sources + row);
+    const int64_t place = (w->num_sources + row) * size;
     real *const state[] = {w->states[0] + place, w->states[1] + place};
     nary(w->has_output, size, w->count, sums, memories, w->gates ? w->gates + row * s->gates : unused,
          w->kept ? w->kept + row * size : unused + s->gates, state);
@@ -109,12 +92,7 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
     memset(s.zeros, 0, w->size * sizeof(real));
     fill_base(&s);
   }
-  for (int64_t p = share(0, w->num_sources, thread, threads);
-       p < share(0, w->num_sources, thread + 1, threads); p++) {
-    for (int part = 0; part < 2; part++) {
-      memcpy(w->states[part] + place_of(w, p), state_at(&s, part, p), w->size * sizeof(real));
-    }
-  }
+  copy_leaves(w, 2, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; level++) {
     const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
     BARRIER
@@ -163,30 +141,13 @@ static void send_gradients(const struct slots *s, const real *scratch, int64_t f
   }
 }
 
-// Some columns of the gradients of the states, as far as they do not come from other states.
-static void begin_gradients(const struct walk *w, int64_t from, int64_t to) {
-  for (int part = 0; part < 2; part++) {
-    const real *given = w->dresults[part];
-    for (int64_t p = 0; p < w->num_nodes; p++) {
-      real *gradient = gradient_at(w, part, p);
-      if (p < w->num_sources) {
-        if (given) add(gradient, given + place_of(w, p), from, to);
-      } else if (given) {
-        memcpy(gradient + from, given + place_of(w, p) + from, (to - from) * sizeof(real));
-      } else {
-        memset(gradient + from, 0, (to - from) * sizeof(real));
-      }
-    }
-  }
-}
-
 static void slots_backward_by(const struct walk *w, int64_t thread, int64_t threads) {
   const struct slots s = divide_slots(w, 1, thread);
   const int64_t from = share(0, w->size, thread, threads);
   const int64_t to = share(0, w->size, thread + 1, threads);
   pack(w->weight, s.slots, 1, s.gates, s.slots, s.packed, thread, threads);
   if (thread == 0) memset(s.zeros, 0, w->size * sizeof(real));
-  begin_gradients(w, from, to);
+  begin_gradients(w, 2, from, to);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t end = w->level_ends[level];
     for (int64_t begin = level ? w->level_ends[level - 1] : 0; begin < end;) {

@@ -43,7 +43,25 @@ static inline void store(real *to, vec x, int n) {
   if (at < size && size < LANES) { STEP(0, (int)size) }                        \
   if (at < size && size > LANES) { STEP(size - LANES, LANES) }
 
+// The same without overlap, for some numbers of a row: a step may read what it writes.
+#define OVER_NUMBERS(first, last, STEP)                        \
+  int64_t at = first;                                          \
+  for (; at + LANES <= last; at += LANES) { STEP(at, LANES) }  \
+  if (at < last) { STEP(at, (int)(last - at)) }
+
 // Adds some numbers of a row to another.
-static inline void add(real *restrict to, const real *restrict from, int64_t first, int64_t last) {
-  for (int64_t j = first; j < last; j++) to[j] += from[j];
+static inline void add(real *to, const real *from, int64_t first, int64_t last) {
+#define STEP(j, n) store(to + (j), load(to + (j), n) + load(from + (j), n), n);
+  OVER_NUMBERS(first, last, STEP)
+#undef STEP
+}
+
+static inline real dot(int64_t size, const real *a, const real *b) {
+  vec sums = all(0);
+#define STEP(j, n) sums += load(a + (j), n) * load(b + (j), n);
+  OVER_NUMBERS(0, size, STEP)
+#undef STEP
+  real sum = 0;
+  for (int i = 0; i < LANES; i++) sum += sums[i];
+  return sum;
 }

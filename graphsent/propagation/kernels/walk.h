@@ -1,24 +1,69 @@
-// What a walk over the levels of a schedule works on; compiled_slots.py has the same structure.
+// What the walks over the levels of a schedule work on; compiled_walk.py has the same structure.
 
 struct walk {
   // Sizes: of a state, slots a node, gates a node; 0 as stride of inputs: one row for all nodes.
-  int64_t has_output, size, count, num_gates, input_stride;
+  int64_t has_output, attentive, recurrent, size, count, num_gates, input_stride;
   int64_t num_levels, num_sources, num_nodes, num_threads;
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
   const int64_t *level_ends;  // (num_levels) row behind the last one of each level
-  const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes
+  const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
+                              // (edges) position of the node that each edge comes from
+  const int64_t *first_edge;  // (inner + 1) the edges to a row are first_edge[row] and what follows
   const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
-  const int64_t *place;       // (num_nodes) their rows in states; their own where NULL
-  const int64_t *input_of;    // (num_gates) which block of the inputs enters each gate
+  const int64_t *input_of;    // (gates) which block of the inputs enters each gate
   const real *inputs, *bias, *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
-  const real *start[2];                // (any, size)
-  real *states[2];                     // (num_nodes, size)
-  real *gates, *kept, *gathered;       // of inner nodes; NULL if no backward pass follows
+  const real *node_weights[2], *vector;  // of cells with gates at edges
+  const real *start[2];                  // (any, size)
+  real *states[2];                       // (num_nodes, size)
+  real *gates, *kept, *gathered;         // of inner nodes; of slots, NULL if no gradients are wanted
+  real *edge_gates, *attention, *pooled[2];
   // Gradients: of the results, or NULL; of the states, to be filled; and the wanted ones.
   const real *dresults[2];
   real *dstates[2], *dstart[2], *dsums, *dinputs, *dbias, *dweight;
+  real *dedge_sums, *dscores, *messages[2];
   real *workspace;
 };
+
+static inline int64_t place_of_leaf(const struct walk *w, int64_t position) {
+  return (w->leaves ? w->leaves[position] : position) * w->size;
+}
+
+// A part of the state of the node at a position.
+static inline const real *state_at(const struct walk *w, int part, int64_t position) {
+  if (position < w->num_sources) return w->start[part] + place_of_leaf(w, position);
+  return w->states[part] + position * w->size;
+}
+
+static inline real *gradient_at(const struct walk *w, int part, int64_t position) {
+  if (position < w->num_sources) return w->dstart[part] + place_of_leaf(w, position);
+  return w->dstates[part] + position * w->size;
+}
+
+static void copy_leaves(const struct walk *w, int parts, int64_t thread, int64_t threads) {
+  const int64_t last = share(0, w->num_sources, thread + 1, threads);
+  for (int64_t p = share(0, w->num_sources, thread, threads); p < last; p++) {
+    for (int part = 0; part < parts; part++) {
+      memcpy(w->states[part] + p * w->size, state_at(w, part, p), w->size * sizeof(real));
+    }
+  }
+}
+
+// Some columns of the gradients of the states, as far as they do not come from other states.
+static void begin_gradients(const struct walk *w, int parts, int64_t from, int64_t to) {
+  for (int part = 0; part < parts; part++) {
+    const real *given = w->dresults[part];
+    for (int64_t p = 0; p < w->num_nodes; p++) {
+      real *gradient = gradient_at(w, part, p);
+      if (p < w->num_sources) {
+        if (given) add(gradient, given + p * w->size, from, to);
+      } else if (given) {
+        memcpy(gradient + from, given + p * w->size + from, (to - from) * sizeof(real));
+      } else {
+        memset(gradient + from, 0, (to - from) * sizeof(real));
+      }
+    }
+  }
+}
 
 // The code of one thread in a team; the barriers in it hold for the team.
 #ifdef _OPENMP

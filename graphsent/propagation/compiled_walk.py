@@ -1,0 +1,107 @@
+"""What the compiled walks over the levels of a schedule have in common."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphsent.propagation.compiled import Arguments, fields, kernels_for
+from graphsent.propagation.schedule import Schedule
+
+
+class Walk(Arguments):
+    """``struct walk`` of ``kernels/walk.h``."""
+
+    _fields_ = fields(
+        "has_output attentive recurrent size count num_gates input_stride "
+        "num_levels num_sources num_nodes num_threads",
+        "level_ends source first_edge leaves input_of inputs bias weight "
+        "node_weight_0 node_weight_1 vector start_h start_c h c gates kept gathered "
+        "edge_gates attention pooled_0 pooled_1 dresult_h dresult_c dh dc dstart_h dstart_c "
+        "dsums dinputs dbias dweight dedge_sums dscores message_h message_c workspace",
+    )
+
+
+class Plan:
+    """What does not change from the forward pass to the backward pass.
+
+    Args:
+        rule: it has a compiled walk.
+        schedule: on the CPU, of two levels at least.
+        source: positions that the walk reads.
+        leaves: (num_sources,) rows of the first level's states, if they are shared.
+        input_of: the block of the inputs of each gate.
+    """
+
+    def __init__(
+        self,
+        rule: Any,
+        schedule: Schedule,
+        source: Tensor,
+        leaves: Tensor | None,
+        input_of: Sequence[int],
+    ) -> None:
+        self.rule, self.schedule = rule, schedule
+        self.source = source.contiguous()
+        self.leaves = None if leaves is None else leaves.contiguous()
+        self.num_inner = schedule.num_nodes - schedule.num_sources
+        levels, first = schedule.levels[1:], schedule.num_sources
+        self.ends = (ctypes.c_int64 * len(levels))(*(level.end - first for level in levels))
+        self.num_blocks = 1 + max(input_of)
+        self.input_of = (ctypes.c_int64 * len(input_of))(*input_of)
+
+    def check(self, start: Sequence[Tensor], inputs: Tensor, *others: tuple[Any, ...]) -> None:
+        """Raises a ValueError unless all shapes fit: compiled code would not notice.
+
+        Args:
+            start: parts of the states of the first level.
+            inputs: one row, or one for each inner node.
+            *others: tensors or None, and their shapes.
+        """
+        size, num_sources = self.rule.size, self.schedule.num_sources
+        num_rows = num_sources if self.leaves is None else len(start[0])
+        shapes = [
+            *others,
+            (inputs, (self.num_inner, self.num_blocks * size)[2 - inputs.dim() :]),
+            (self.leaves, (num_sources,)),
+            *((part, (num_rows, size)) for part in start),
+        ]
+        for tensor, shape in shapes:
+            if tensor is not None and tuple(tensor.shape) != shape:
+                raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
+
+    def walk(self, inputs: Tensor, **numbers: int) -> Walk:
+        """The arguments that are known, for inputs of this shape."""
+        schedule = self.schedule
+        walk = Walk(size=self.rule.size, **numbers)
+        walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
+        walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
+        walk.num_nodes, walk.num_threads = schedule.num_nodes, torch.get_num_threads()
+        walk.level_ends = ctypes.addressof(self.ends)
+        walk.input_of = ctypes.addressof(self.input_of)
+        walk.point(source=self.source, leaves=self.leaves)
+        return walk
+
+
+def has_walk(rule: Any, *tensors: Tensor | None) -> bool:
+    """Whether a compiled walk does what a rule does, for these tensors.
+
+    Rules state it with an attribute ``compiled`` of their own class: it says nothing of subclasses.
+    """
+    return vars(type(rule)).get("compiled", False) and kernels_for(*tensors)
+
+
+def needs_gradients(*tensors: Tensor | None) -> bool:
+    """Whether a backward pass may follow."""
+    return torch.is_grad_enabled() and any(
+        part is not None and part.requires_grad for part in tensors
+    )
+
+
+def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The tensors in the order that the kernels expect."""
+    return [None if part is None else part.contiguous() for part in tensors]
