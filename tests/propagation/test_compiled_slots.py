@@ -6,6 +6,7 @@ import random
 
 import pytest
 import torch
+from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads
 from fused_cases import dag, forest
 
 from graphsent.propagation.compiled import SWITCH, kernels_in_use
@@ -15,10 +16,8 @@ from graphsent.propagation.schedule import schedule_of
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
-TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-12}
 
-
-class Problem:
+class Problem(Compared):
     """A rule, a schedule and tensors that need gradients."""
 
     def __init__(
@@ -33,12 +32,7 @@ class Problem:
         shared_leaves: bool = False,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        generator = torch.Generator().manual_seed(0)
-
-        def draw(*shape: int) -> torch.Tensor:
-            numbers = torch.randn(*shape, generator=generator, dtype=torch.float64)
-            return numbers.to(dtype).requires_grad_()
-
+        draw = Draw(dtype)
         self.rule = NaryLSTM(size, count, gate_output=gate_output, shared_forget=shared_forget)
         self.schedule = schedule_of(graph)
         self.slots = make_slots(self.schedule, count, graph.edata["child_index"])
@@ -47,7 +41,7 @@ class Problem:
         self.leaves = None
         if shared_leaves:
             num_rows = max(first // 2, 1)
-            self.leaves = torch.randint(num_rows, (first,), generator=generator)
+            self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
         blocks = num_gates if not shared_forget else num_gates - count + 1
         self.start = [draw(num_rows, size) for _ in range(2)]
         self.inputs = draw(blocks * size) if one_row else draw(num_inner, blocks * size)
@@ -65,23 +59,6 @@ class Problem:
             *(self.rule, self.schedule, self.slots, self.start, self.inputs, self.weights),
             *(self.bias, self.leaves),
         )
-
-    def outcome(self, parts=(0, 1)) -> list[torch.Tensor]:
-        """States, and gradients of a loss of some of their parts."""
-        states = self.run()
-        loss = sum((states[part] * states[part].detach().cos()).sum() for part in parts)
-        return [*states, *torch.autograd.grad(loss, self.tensors)]
-
-
-def check(problem: Problem, monkeypatch, **options) -> None:
-    compiled = problem.outcome(**options)
-    with monkeypatch.context() as context:
-        context.setenv(SWITCH, "0")
-        plain = problem.outcome(**options)
-    tolerance = TOLERANCES[problem.inputs.dtype]
-    for got, expected in zip(compiled, plain, strict=True):
-        largest = max(float(expected.detach().abs().max()), 1e-30)
-        assert float((got - expected).detach().abs().max()) <= tolerance * largest
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
@@ -141,17 +118,7 @@ def test_threads(num_threads):
     """As many threads give the same numbers each time, other ones the same but for rounding."""
     graph = dag(random.Random(3), 300, 2, "child_index")
     problem = Problem(graph, 20, shared_leaves=True)
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
-        alone = problem.outcome()
-        torch.set_num_threads(num_threads)
-        several, again = problem.outcome(), problem.outcome()
-    finally:
-        torch.set_num_threads(before)
-    assert all(map(torch.equal, several, again))
-    for got, expected in zip(several, alone, strict=True):
-        torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
+    check_threads(problem, num_threads)
 
 
 def test_second_forward_pass_before_the_first_backward_pass():

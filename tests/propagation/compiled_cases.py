@@ -1,0 +1,70 @@
+"""Compiled walks beside those in torch: values and gradients of the same problem."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from graphsent.propagation.compiled import SWITCH
+
+TOLERANCES = {torch.float32: 5e-5, torch.float64: 1e-10}
+"""Of the largest number; random acyclic graphs make the rounding of float32 grow."""
+
+
+class Draw:
+    """Random tensors that need gradients, the same for all dtypes."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self.generator = torch.Generator().manual_seed(0)
+
+    def __call__(self, *shape: int) -> Tensor:
+        numbers = torch.randn(*shape, generator=self.generator, dtype=torch.float64)
+        return numbers.to(self.dtype).requires_grad_()
+
+
+class Compared:
+    """What is run both ways. A subclass has ``inputs``, ``tensors`` and ``run``."""
+
+    inputs: Tensor
+    tensors: list[Tensor]
+
+    def run(self) -> tuple[Tensor, ...]:
+        """The states."""
+        raise NotImplementedError
+
+    def outcome(self, parts: tuple[int, ...] | None = None) -> list[Tensor]:
+        """States, and gradients of a loss of some of their parts."""
+        states = self.run()
+        chosen = states if parts is None else [states[part] for part in parts]
+        loss = sum((state * state.detach().cos()).sum() for state in chosen)
+        return [*states, *torch.autograd.grad(loss, self.tensors)]
+
+
+def check(problem: Compared, monkeypatch, **options) -> None:
+    """Compares the compiled walk with the one in torch."""
+    compiled = problem.outcome(**options)
+    with monkeypatch.context() as context:
+        context.setenv(SWITCH, "0")
+        plain = problem.outcome(**options)
+    assert "Compiled" in type(compiled[0].grad_fn).__name__
+    assert "Compiled" not in type(plain[0].grad_fn).__name__
+    tolerance = TOLERANCES[problem.inputs.dtype]
+    for got, expected in zip(compiled, plain, strict=True):
+        largest = max(float(expected.detach().abs().max()), 1e-30)
+        assert float((got - expected).detach().abs().max()) <= tolerance * largest
+
+
+def check_threads(problem: Compared, num_threads: int) -> None:
+    """Compares several threads with one, and with themselves."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = problem.outcome()
+        torch.set_num_threads(num_threads)
+        several, again = problem.outcome(), problem.outcome()
+    finally:
+        torch.set_num_threads(before)
+    assert all(map(torch.equal, several, again))
+    for got, expected in zip(several, alone, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
