@@ -69,7 +69,7 @@ class _EdgePlan(Plan):
             numbers["has_output"] = self.rule.gates.gate_output
         walk = self.walk(inputs, num_gates=len(self.rule.order), **numbers)
         last = 1 + len(self.rule.products)
-        names = ("weight", "node_weight_0", "node_weight_1")
+        names = ("weight", "more_weight_0", "more_weight_1")
         walk.point(first_edge=self.first_edge, inputs=inputs)
         walk.point(**dict(zip(names, tensors[:last], strict=False)))
         walk.point(vector=tensors[last] if self.attentive else None)
@@ -84,7 +84,7 @@ class _EdgePlan(Plan):
             "c": (num_nodes, 1),
             "gates": (self.num_inner, len(rule.order)),
             "edge_gates": (num_edges, len(rule.edge_order)),
-            "gathered": (num_edges, 1),
+            "gathered_h": (num_edges, 1),
             "pooled_0": (self.num_inner, 1),
             "pooled_1": (self.num_inner, 1),
         }
@@ -131,7 +131,7 @@ class _CompiledEdges(Function):
             "dscores": buffers.get("attention"),
         }
         for name in ("h", "c")[: rule.num_parts]:
-            into[f"d{name}"], into[f"message_{name}"] = buffers[name], buffers["gathered"]
+            into[f"d{name}"], into[f"message_{name}"] = buffers[name], buffers["gathered_h"]
         into = {k: empty(*v.shape, like=v) for k, v in into.items() if v is not None}
         dstart = [torch.zeros_like(part) for part in start]
         walk = plan.edge_walk(inputs, maps, start)
@@ -148,7 +148,7 @@ class _CompiledEdges(Function):
 
 def _map_gradients(rule: EdgeRule, buffers: dict[str, Tensor], into: dict[str, Tensor]) -> list:
     """Gradients of the weights and of the vector, one product each."""
-    results = [into["dedge_sums"].t() @ buffers["gathered"]]
+    results = [into["dedge_sums"].t() @ buffers["gathered_h"]]
     for product in rule.products:
         columns = product.of(into["dsums"], rule.size)
         results.append(columns.t() @ buffers[f"pooled_{product.rows}"])

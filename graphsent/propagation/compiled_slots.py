@@ -33,60 +33,93 @@ def run_compiled_slots(
     tensors = (inputs, bias, *weights, *start)
     if not has_walk(rule, *tensors):
         return None
-    gates = [0] * len(rule.order)
-    for block in rule.order:
-        gates[block.weight] = block.inputs
-    plan = Plan(rule, schedule, slots.source, leaves, gates)
-    width, row = len(gates) * rule.size, slots.count * rule.size
-    source = (slots.source, (plan.num_inner * slots.count,))
-    plan.check(start, inputs, (bias, (width,)), (weights[0], (width, row)), source)
-    return _CompiledSlots.apply(plan, slots.count, needs_gradients(*tensors), *tensors)
+    plan = _SlotPlan(rule, schedule, slots, leaves)
+    plan.check(start, inputs, *zip((bias, *weights, slots.source), plan.shapes(), strict=True))
+    return _CompiledSlots.apply(plan, needs_gradients(*tensors), *tensors)
 
 
-def _walk(plan: Plan, count: int, inputs: Tensor) -> Walk:
-    rule = plan.rule
-    numbers = {"has_output": rule.gates.gate_output, "num_gates": len(rule.order)}
-    return plan.walk(inputs, count=count, **numbers)
+class _SlotPlan(Plan):
+    """A plan with slots; gates in the order of the first weight's rows."""
+
+    def __init__(
+        self, rule: SlotRule, schedule: Schedule, slots: Slots, leaves: Tensor | None
+    ) -> None:
+        gates = [0] * len(rule.order)
+        for block in rule.order:
+            gates[block.weight] = block.inputs
+        super().__init__(rule, schedule, slots.source, leaves, gates)
+        self.count = slots.count
+        self.num_gates = len(gates)
+        self.num_early = len(rule.products[1].gates) if rule.late else 0
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of the bias, the weights, and the positions in slots."""
+        size, row = self.rule.size, self.count * self.rule.size
+        shapes = [(self.num_gates * size,), (self.num_gates * size, row)]
+        if self.num_early:
+            shapes += [(self.num_early * size, row), (size, size)]
+        return [*shapes, (self.num_inner * self.count,)]
+
+    def slot_walk(self, inputs: Tensor, maps: Sequence[Tensor], start: Sequence[Tensor]) -> Walk:
+        """The arguments that both passes have; ``maps`` are the weights."""
+        numbers = {"count": self.count, "num_gates": self.num_gates}
+        if self.num_early:
+            numbers["forgets"] = self.num_early - 1
+        else:
+            numbers["has_output"] = self.rule.gates.gate_output
+        walk = self.walk(inputs, **numbers)
+        walk.point(inputs=inputs, start_h=start[0], start_c=start[1])
+        names = ("weight", "more_weight_0", "more_weight_1")
+        walk.point(**dict(zip(names, maps, strict=False)))
+        return walk
+
+    def kept(self, like: Tensor) -> dict[str, Tensor]:
+        """What the walk keeps for the backward pass, by the names of its arguments."""
+        widths = {"gates": self.num_gates, "kept": 1, "gathered_h": self.count}
+        if self.num_early:
+            widths["gathered_c"] = self.count
+        size = self.rule.size
+        return {k: empty(self.num_inner, n * size, like=like) for k, n in widths.items()}
 
 
 class _CompiledSlots(Function):
     @staticmethod
     def forward(
-        ctx: FunctionCtx,
-        plan: Plan,
-        count: int,
-        keep: bool,
-        *tensors: Tensor | None,
+        ctx: FunctionCtx, plan: _SlotPlan, keep: bool, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
-        inputs, bias, weight, *start = contiguous(tensors)
-        size, num_nodes = plan.rule.size, plan.schedule.num_nodes
-        h, c = (empty(num_nodes, size, like=weight) for _ in range(2))
-        widths = (len(plan.rule.order) * size, size, count * size)
-        kept = [empty(plan.num_inner, width, like=weight) if keep else None for width in widths]
-        walk = _walk(plan, count, inputs)
-        walk.point(inputs=inputs, bias=bias, weight=weight, start_h=start[0], start_c=start[1])
-        walk.point(h=h, c=c, gates=kept[0], kept=kept[1], gathered=kept[2])
-        walk.run("slots", weight, backward=False)
-        ctx.plan, ctx.count = plan, count
+        inputs, bias, *maps, start_h, start_c = contiguous(tensors)
+        walk = plan.slot_walk(inputs, maps, (start_h, start_c))
+        h, c = (empty(plan.schedule.num_nodes, plan.rule.size, like=inputs) for _ in range(2))
+        kept = plan.kept(inputs) if keep else {}
+        walk.point(bias=bias, h=h, c=c, **kept)
+        walk.run("slots", inputs, backward=False)
+        ctx.plan, ctx.names = plan, tuple(kept)
         ctx.set_materialize_grads(False)
         if keep:
-            ctx.save_for_backward(inputs, bias, weight, *start, h, c, *kept)
+            ctx.save_for_backward(inputs, bias, *maps, start_h, start_c, h, c, *kept.values())
         return h, c
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        inputs, bias, weight, *start, h, c, gates, kept, gathered = ctx.saved_tensors
-        walk = _walk(ctx.plan, ctx.count, inputs)
+        plan, names = ctx.plan, ctx.names
+        inputs, bias, *others = ctx.saved_tensors
+        kept = dict(zip(names, others[-len(names) :], strict=True))
+        *maps, start_h, start_c, h, c = others[: -len(names)]
+        walk = plan.slot_walk(inputs, maps, (start_h, start_c))
         given = contiguous(gradients)
-        dh, dc, dsums = (empty(*part.shape, like=part) for part in (h, c, gates))
-        dstart = [torch.zeros_like(part) for part in start]
-        dinputs, dbias = torch.zeros_like(inputs), weight.new_zeros(len(weight))
-        dweight = empty(*weight.shape, like=weight)
-        walk.point(weight=weight, start_h=start[0], start_c=start[1], h=h, c=c)
-        walk.point(gates=gates, kept=kept, gathered=gathered)
+        dh, dc, dsums = (empty(*part.shape, like=part) for part in (h, c, kept["gates"]))
+        dstart = [torch.zeros_like(part) for part in (start_h, start_c)]
+        dinputs, dbias = torch.zeros_like(inputs), inputs.new_zeros(dsums.shape[1])
+        dweight = empty(*maps[0].shape, like=h)
+        walk.point(h=h, c=c, **kept)
         walk.point(dresult_h=given[0], dresult_c=given[1], dh=dh, dc=dc)
         walk.point(dstart_h=dstart[0], dstart_c=dstart[1], dsums=dsums)
         walk.point(dinputs=dinputs, dbias=dbias, dweight=dweight)
-        walk.run("slots", weight, backward=True)
-        return None, None, None, dinputs, None if bias is None else dbias, dweight, *dstart
+        walk.run("slots", inputs, backward=True)
+        dmaps = [dweight]
+        if plan.num_early:
+            size = plan.rule.size
+            dmaps.append(dsums[:, : plan.num_early * size].t() @ kept["gathered_c"])
+            dmaps.append(dsums[:, -size:].t() @ c[plan.schedule.num_sources :])
+        return None, None, dinputs, None if bias is None else dbias, *dmaps, *dstart

@@ -53,9 +53,9 @@ static void gates_of_edges(const struct edges *e, int64_t first, int64_t last, i
   const struct walk *w = e->w;
   const int64_t size = w->size;
   for (int64_t edge = first; edge < last; edge++) {
-    memcpy(w->gathered + edge * size, state_at(w, 0, w->source[edge]), size * sizeof(real));
+    memcpy(w->gathered[0] + edge * size, state_at(w, 0, w->source[edge]), size * sizeof(real));
   }
-  multiply(w->gathered + first * size, size, last - first, e->packed_edge, size, e->at_edge, e->sums);
+  multiply(w->gathered[0] + first * size, size, last - first, e->packed_edge, size, e->at_edge, e->sums);
   const real *sums = e->sums;
   for (int64_t edge = first; edge < last; edge++, sums += padded(e->at_edge)) {
     while (edge >= w->first_edge[row + 1]) row++;
@@ -86,7 +86,7 @@ static void pool(const struct edges *e, int64_t row) {
   memset(gated, 0, size * sizeof(real));
   for (int64_t edge = begin; edge < end; edge++) {
     const real a = w->attentive ? w->attention[edge] : 1;
-    const real *h = w->gathered + edge * size, *value = value_at(w, edge);
+    const real *h = w->gathered[0] + edge * size, *value = value_at(w, edge);
     const real *gate = w->edge_gates + edge * e->at_edge + w->attentive * size;
 #define STEP(j, n)                                                                     \
   store(attended + (j), load(attended + (j), n) + a * load(h + (j), n), n);            \
@@ -132,7 +132,7 @@ static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threa
   const struct edges e = divide_edges(w, 0, thread);
   pack(w->weight, 1, w->size, w->size, e.at_edge, e.packed_edge, thread, threads);
   for (int64_t p = 0; p < e.products; p++) {
-    pack(w->node_weights[p], 1, w->size, w->size, e.columns, e.packed_node[p], thread, threads);
+    pack(w->more_weights[p], 1, w->size, w->size, e.columns, e.packed_node[p], thread, threads);
   }
   copy_leaves(w, 2 - w->recurrent, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; begin = w->level_ends[level++]) {
@@ -158,7 +158,7 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
     real *dsum = w->dedge_sums + gate_at;
     const real *gate = w->edge_gates + gate_at, *value = value_at(w, edge);
     if (w->attentive) {
-      w->dscores[edge] = a * dot(size, dattended, w->gathered + edge * size);
+      w->dscores[edge] = a * dot(size, dattended, w->gathered[0] + edge * size);
       mean += w->dscores[edge];
     }
 #define STEP(j, n)                                                                      \
@@ -244,7 +244,7 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   const int64_t to = share(0, w->size, thread + 1, threads);
   pack(w->weight, w->size, 1, e.at_edge, w->size, e.packed_edge, thread, threads);
   for (int64_t p = 0; p < e.products; p++) {
-    pack(w->node_weights[p], w->size, 1, e.columns, w->size, e.packed_node[p], thread, threads);
+    pack(w->more_weights[p], w->size, 1, e.columns, w->size, e.packed_node[p], thread, threads);
   }
   begin_gradients(w, 2 - w->recurrent, from, to);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {

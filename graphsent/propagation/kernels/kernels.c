@@ -15,6 +15,7 @@
 #include "products.h"
 #include "lstm.h"
 #include "gru.h"
+#include "peephole.h"
 #include "walk.h"
 #include "slots.h"
 #include "edges.h"

@@ -1,8 +1,10 @@
 // What the walks over the levels of a schedule work on; compiled_walk.py has the same structure.
 
 struct walk {
+  // What the cell is like; `forgets` are the forget gates of one with peepholes, 0 without.
+  int64_t has_output, attentive, recurrent, forgets;
   // Sizes: of a state, slots a node, gates a node; 0 as stride of inputs: one row for all nodes.
-  int64_t has_output, attentive, recurrent, size, count, num_gates, input_stride;
+  int64_t size, count, num_gates, input_stride;
   int64_t num_levels, num_sources, num_nodes, num_threads;
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
   const int64_t *level_ends;  // (num_levels) row behind the last one of each level
@@ -12,10 +14,12 @@ struct walk {
   const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
   const int64_t *input_of;    // (gates) which block of the inputs enters each gate
   const real *inputs, *bias, *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
-  const real *node_weights[2], *vector;  // of cells with gates at edges
+  const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
   const real *start[2];                  // (any, size)
   real *states[2];                       // (num_nodes, size)
-  real *gates, *kept, *gathered;         // of inner nodes; of slots, NULL if no gradients are wanted
+  real *gates, *kept;                    // of inner nodes
+  real *gathered[2];                     // parts of the states in slots, or at edges
+  // In the walk over slots these are NULL if no gradients are wanted.
   real *edge_gates, *attention, *pooled[2];
   // Gradients: of the results, or NULL; of the states, to be filled; and the wanted ones.
   const real *dresults[2];
