@@ -13,6 +13,7 @@ from typing import Any
 
 from graphsent._files import atomic_path
 from graphsent.cli.formatting import figures
+from graphsent.propagation import ENGINES
 from graphsent.tasks import SPLITS
 from graphsent.training import RunDirectory, evaluate, load_model
 
@@ -26,6 +27,9 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--data-dir", type=str, help="Data directory (default: the one of the training)."
     )
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="auto", help="How cells propagate (default: auto)."
+    )
     parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")
 
 
@@ -33,6 +37,7 @@ def run(arguments: Any) -> None:
     """Prints the figures."""
     config = RunDirectory(arguments.run).open()
     model = load_model(arguments.run)
+    model.engine = arguments.engine
     task, data = config.load_data(arguments.data_dir, splits=(arguments.split,))
     print(f"data: {data.source.summary()}")
     values = evaluate(model, task, data.splits[arguments.split])

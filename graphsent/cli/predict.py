@@ -26,6 +26,7 @@ from graphsent.cli.trees_in import trees_from
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError
 from graphsent.models import RelatednessModel
+from graphsent.propagation import ENGINES
 from graphsent.training import load_model
 from graphsent.trees import DependencyTree, to_conllu
 
@@ -48,11 +49,15 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--batch-size", type=int, default=64, help="Inputs computed at once (default: 64)."
     )
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="auto", help="How cells propagate (default: auto)."
+    )
 
 
 def run(arguments: Any) -> None:
     """Writes a line for each tree or pair."""
     model = load_model(arguments.run)
+    model.engine = arguments.engine
     lines = _scores if isinstance(model, RelatednessModel) else _classes
     for line in lines(model, arguments):
         print(line)

@@ -14,6 +14,7 @@ from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_rates
 from graphsent.models.classifier import TreeClassifier
+from graphsent.models.filters import Filter
 from graphsent.models.guided_batch import GuidedBatch, guided_batch
 from graphsent.models.guided_stack import GuidedStack
 from graphsent.models.inference import evaluating, map_batches
@@ -205,6 +206,18 @@ class APDCNN(TreeClassifier):
         """Bounds the norm of the output weights."""
         limit_row_norms(self.output.weight, self.max_norm)
 
+    def word_vectors(self, tokens: Tensor) -> Tensor:
+        """What stands for words, (num_words, embedding_dim), by vocabulary indices."""
+        return self.embedding(tokens)
+
+    def first_filters(self) -> list[Filter]:
+        """The filters over word vectors of all stacks; none with ``branches="tree"``."""
+        return [
+            each._replace(name=f"stack {number}, {each.name}")
+            for number, stack in enumerate(self.stacks, start=1)
+            for each in stack.first_filters()
+        ]
+
     def position_weights(
         self, trees: Iterable[Any], batch_size: int = 64
     ) -> list[list[np.ndarray]]:
@@ -250,7 +263,8 @@ class APDCNN(TreeClassifier):
         """The Tree-LSTM's h of each unit, (num_units, hidden)."""
         if self.tree is None:
             return None
-        h = self.tree(batch.graph, IndexedFeat(words, batch.word_of_node))
+        feat = IndexedFeat(words, batch.word_of_node)
+        h = self.tree(batch.graph, feat, engine=self.engine)
         return h[batch.nodes]
 
     def _convolved(self, batch: GuidedBatch, words: Tensor, guides: Tensor | None) -> Tensor:

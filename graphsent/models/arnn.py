@@ -89,7 +89,11 @@ class ARNNEncoder(nn.Module):
             self.sequence = SequenceEncoder(in_feats, hidden, cell=cell)
 
     def forward(
-        self, graph: dgl.DGLGraph, words: torch.Tensor, query: torch.Tensor | None = None
+        self,
+        graph: dgl.DGLGraph,
+        words: torch.Tensor,
+        query: torch.Tensor | None = None,
+        engine: str = "auto",
     ) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden).
 
@@ -98,13 +102,17 @@ class ARNNEncoder(nn.Module):
             words: (num_nodes, in_feats).
             query: With dynamic attention the vector of each sentence, (batch_size, hidden); by
                 default :meth:`queries`.
+            engine: One of :data:`graphsent.propagation.ENGINES`.
         """
-        return self.cell(graph, words, **self._attention_vectors(graph, words, query))
+        vectors = self._attention_vectors(graph, words, query)
+        return self.cell(graph, words, engine=engine, **vectors)
 
-    def attention_weights(self, graph: dgl.DGLGraph, words: torch.Tensor) -> torch.Tensor:
+    def attention_weights(
+        self, graph: dgl.DGLGraph, words: torch.Tensor, engine: str = "auto"
+    ) -> torch.Tensor:
         """The weight of each child among its parent's children, by edge, (num_edges,)."""
         vectors = self._attention_vectors(graph, words, None)
-        _, weights = self.cell(graph, words, return_attention=True, **vectors)
+        _, weights = self.cell(graph, words, return_attention=True, engine=engine, **vectors)
         return weights
 
     def queries(self, graph: dgl.DGLGraph, words: torch.Tensor) -> torch.Tensor:
@@ -196,7 +204,8 @@ class ARNNClassifier(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden)."""
-        return self.encoder(batch.graph, self.embedding(batch.graph.ndata[TOKEN]))
+        words = self.embedding(batch.graph.ndata[TOKEN])
+        return self.encoder(batch.graph, words, engine=self.engine)
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
         """The attention weights: how much each node counts among its parent's children.
@@ -217,7 +226,7 @@ class ARNNClassifier(TreeClassifier):
 
     def _attention_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:
         words = self.embedding(graph.ndata[TOKEN])
-        return self.encoder.attention_weights(graph, words)
+        return self.encoder.attention_weights(graph, words, self.engine)
 
 
 def _options_of(cls: type[nn.Module], **options: Any) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class ARNNRelatedness(RelatednessModel):
                 "with attend_by='other' a sentence has no vector of its own: it depends on the "
                 "other sentence of a pair"
             )
-        return self.encoder(graph, self.embedding(graph.ndata[TOKEN]))[roots]
+        words = self.embedding(graph.ndata[TOKEN])
+        return self.encoder(graph, words, engine=self.engine)[roots]
 
     def pair_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
         """The h of each root, (2 * num_pairs, hidden): all first sentences, then all second."""
@@ -113,4 +114,4 @@ class ARNNRelatedness(RelatednessModel):
             return self.sentence_states(graph, roots)
         words = self.embedding(graph.ndata[TOKEN])
         first, second = self.encoder.queries(graph, words).chunk(2)
-        return self.encoder(graph, words, torch.cat([second, first]))[roots]
+        return self.encoder(graph, words, torch.cat([second, first]), self.engine)[roots]

@@ -12,9 +12,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from graphsent.cells import TreeCell
 from graphsent.errors import ModelError
 from graphsent.models.losses import classification_loss
 from graphsent.models.storage import SavedModel, read_model, write_model
+from graphsent.propagation import resolve_engine
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Model"]
@@ -49,6 +51,7 @@ class Model(nn.Module, ABC):
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
     vocab: Vocabulary
     _arguments: dict[str, Any]
+    _engine: str = "auto"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
         """Keeps the arguments of the call for :attr:`config`."""
@@ -70,6 +73,26 @@ class Model(nn.Module, ABC):
     def config(self) -> dict[str, Any]:
         """The constructor's arguments except ``vocab``."""
         return {name: value for name, value in self._arguments.items() if name != "vocab"}
+
+    @property
+    def engine(self) -> str:
+        """How the cells of the model propagate, one of :data:`graphsent.propagation.ENGINES`.
+
+        It is ``"auto"`` unless set. All engines give the same numbers but for rounding, so it is
+        not saved with the model.
+
+        Raises:
+            PropagationError: When set, if there is no such engine.
+            ModelError: When set to a certain engine, if the model has no cells.
+        """
+        return self._engine
+
+    @engine.setter
+    def engine(self, engine: str) -> None:
+        resolve_engine(engine)
+        if engine != "auto" and not any(isinstance(part, TreeCell) for part in self.modules()):
+            raise ModelError(f"{self.name} has no cells that run over graphs: no engine to choose")
+        self._engine = engine
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> NamedTuple:

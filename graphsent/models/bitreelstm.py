@@ -162,10 +162,10 @@ class BiTreeLSTMClassifier(TreeClassifier):
         """The states of both directions, or of one, side by side."""
         words = self.embedding(graph.ndata[TOKEN])
         if self.directions != "down":
-            return self.cell(graph, words)
+            return self.cell(graph, words, engine=self.engine)
         if self.lexicalizer is not None:
-            words = self.lexicalizer(graph, words)
-        return self.cell(reverse(graph), words)
+            words = self.lexicalizer(graph, words, engine=self.engine)
+        return self.cell(reverse(graph), words, engine=self.engine)
 
     def _head_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:
         lexicalizer = {
@@ -173,7 +173,8 @@ class BiTreeLSTMClassifier(TreeClassifier):
             "up": lambda: self.cell.lexicalizer,
             "down": lambda: self.lexicalizer,
         }[self.directions]()
-        heads = lexicalizer(graph, self.embedding(graph.ndata[TOKEN]))
+        words = self.embedding(graph.ndata[TOKEN])
+        heads = lexicalizer(graph, words, engine=self.engine)
         return lexicalizer.edge_weights(graph, heads).mean(1)
 
 

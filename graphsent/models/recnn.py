@@ -71,4 +71,5 @@ class RecNN(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden)."""
-        return self.cell(batch.graph, self.embedding(batch.graph.ndata[TOKEN]))
+        words = self.embedding(batch.graph.ndata[TOKEN])
+        return self.cell(batch.graph, words, engine=self.engine)

@@ -79,7 +79,8 @@ class TreeLSTMClassifier(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The cell's h of each node, (num_nodes, hidden)."""
-        return self.cell(batch.graph, self.embedding(batch.graph.ndata[TOKEN]))
+        words = self.embedding(batch.graph.ndata[TOKEN])
+        return self.cell(batch.graph, words, engine=self.engine)
 
 
 def _make_cell(name: str, leaf: str, in_feats: int, hidden: int) -> nn.Module:

@@ -100,7 +100,7 @@ class TreeNetClassifier(TreeClassifier):
     def node_states(self, batch: SiblingBatch) -> torch.Tensor:
         """The cell's h of each node of the trees, (num_units, hidden)."""
         words = self.embedding(batch.graph.ndata[TOKEN])
-        return self.cell(batch.graph, words)[batch.nodes.to(words.device)]
+        return self.cell(batch.graph, words, engine=self.engine)[batch.nodes.to(words.device)]
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> SiblingBatch:
         graph = tree_graph(trees, self.vocab, SIBLING)

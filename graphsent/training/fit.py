@@ -59,7 +59,7 @@ def fit(
     train = data.splits["train"]
     if options.loss_nodes == "all":  # of phrases by themselves each would be a root
         train = model.training_examples(train)
-    batches = TreeDataModule(model, train, data.splits["dev"], options.batch_size, options.seed)
+    batches = TreeDataModule(model, train, data.splits["dev"], options)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
     with _quiet_lightning(), _signals_handed_on(keeper):
         trainer = Trainer(

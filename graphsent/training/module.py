@@ -10,9 +10,9 @@ from torch.optim import Optimizer
 
 from graphsent.models import Model
 from graphsent.tasks import Task
-from graphsent.training.data import epoch_seed
+from graphsent.training.batching import epoch_seed
 from graphsent.training.errors import TrainingError
-from graphsent.training.optimizers import build_optimizers, clip_gradients
+from graphsent.training.optimizers import build_optimizers, clip_gradients, take_step
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["TrainingModule"]
@@ -56,8 +56,7 @@ class TrainingModule(LightningModule):
         self.manual_backward(loss)
         if self.options.max_grad_norm:
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
-        for optimizer in optimizers:
-            optimizer.step()
+        take_step(optimizers)
         self.model.after_step()
         self._total_loss += loss.detach()
         self.log(

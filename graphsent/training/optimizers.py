@@ -7,24 +7,37 @@ from functools import partial
 
 import torch
 from torch import nn
-from torch.optim import SGD, Adadelta, Adagrad, Adam, Optimizer
+from torch.optim import SGD, Adadelta, Adagrad, Adam, Optimizer, SparseAdam
 
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["build_optimizers", "clip_gradients"]
+__all__ = ["build_optimizers", "clip_gradients", "take_step", "takes_rows"]
 
 _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adagrad": Adagrad,
     "adadelta": partial(Adadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
     "adam": Adam,
 }
+_OF_VECTORS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "lazy_adam": SparseAdam}
+
+
+def takes_rows(options: TrainingOptions) -> bool:
+    """Whether the optimizer of the word vectors is best given the rows of a batch alone.
+
+    With SGD and AdaGrad a vector without gradient stays as it is, so nothing changes but the time.
+    With Adadelta and Adam it moves on: those need the gradient of the whole table.
+    """
+    if options.embedding_optimizer == "same":
+        return options.optimizer == "adagrad"
+    return True
 
 
 def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimizer]:
     """The optimizers of a model.
 
     Word vectors are the parameters of its ``nn.Embedding`` modules. They are under no weight decay,
-    and with ``embedding_lr=0`` they are frozen and have no optimizer.
+    and with ``embedding_lr=0`` they are frozen and have no optimizer. With ``"lazy_adam"`` their
+    gradients have to be sparse, see :func:`takes_rows`.
     """
     tables = list(_word_tables(model))
     rest = _others(model, tables)
@@ -37,7 +50,16 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     if options.embedding_optimizer == "same":
         groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
         return [make(groups, lr=options.lr)]
-    return [make(groups, lr=options.lr), SGD(tables, lr=options.embedding_lr)]
+    of_vectors = _OF_VECTORS[options.embedding_optimizer](tables, lr=options.embedding_lr)
+    return [make(groups, lr=options.lr), of_vectors]
+
+
+def take_step(optimizers: Iterable[Optimizer]) -> None:
+    """A step of every optimizer."""
+    # AdaGrad makes sparse tensors of indices that are sound. Left open, torch warns.
+    with torch.sparse.check_sparse_tensor_invariants(enable=False):
+        for optimizer in optimizers:
+            optimizer.step()
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from graphsent.propagation import ENGINES
+from graphsent.training.batching import BATCHINGS
 from graphsent.training.errors import TrainingError
 
 __all__ = ["TrainingOptions"]
@@ -34,8 +36,9 @@ class TrainingOptions:
     lr: float = _option(0.05, "Learning rate of that optimizer.")
     embedding_optimizer: str = _option(
         "sgd",
-        "Optimizer of the word vectors: plain SGD, or the same as for the rest.",
-        ("sgd", "same"),
+        "Optimizer of the word vectors: plain SGD; the same as for the rest; or Adam for those of "
+        "a batch alone, where all others, unlike with Adam, stay as they are.",
+        ("sgd", "same", "lazy_adam"),
     )
     embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 keeps them fixed.")
     weight_decay: float = _option(
@@ -44,6 +47,11 @@ class TrainingOptions:
     max_grad_norm: float = _option(
         0.0, "Longer gradients of all parameters together are cut to this norm; 0 never cuts."
     )
+    batching: str = _option(
+        "shuffled",
+        "What goes into a batch: any sentences, or some of about the same size or depth.",
+        BATCHINGS,
+    )
     loss_nodes: str = _option(
         "all", "Whether all labelled phrases or only sentences enter the loss.", ("all", "root")
     )
@@ -51,6 +59,7 @@ class TrainingOptions:
         0, "Stop after so many epochs without a better dev figure; 0 never stops early."
     )
     seed: int = _option(0, "Seed of everything random.")
+    engine: str = _option("auto", "How cells propagate over graphs: see docs/engine.md.", ENGINES)
     device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, ...")
     num_threads: int = _option(0, "Threads of torch on the CPU; 0 leaves torch's own choice.")
 

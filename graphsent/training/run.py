@@ -139,6 +139,7 @@ def _run(
         if test:
             start = time.perf_counter()
             model = load_pretrained(run.model).to(options.device)
+            model.engine = options.engine
             results["test"] = evaluate(model, setting.task, setting.data.splits["test"])
             results["test_seconds"] = round(time.perf_counter() - start, 2)
     finally:

@@ -29,6 +29,7 @@ from graphsent.tasks import (
 )
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
+from graphsent.training.optimizers import takes_rows
 
 __all__ = ["Setting", "count_parameters", "model_options", "prepare"]
 
@@ -156,14 +157,14 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
         "vocab": vocab,
         "num_classes": len(task.label_names),
         "label_names": task.label_names,
-        # Of the optimizers, SGD takes sparse gradients and does the same with them.
-        "sparse_embedding": config.training.embedding_optimizer == "sgd",
+        "sparse_embedding": takes_rows(config.training),
     }
     cls = model_class(config.model)
     taken = inspect.signature(cls).parameters
     model = cls(**{name: given[name] for name in given if name in taken}, **options)
     if vectors is not None:
         model.init_embeddings(vectors.matrix)
+    model.engine = config.training.engine
     return model
 
 

@@ -100,6 +100,16 @@ def test_evaluate_gives_the_figures_of_the_run(trained, tmp_path, capsys):
     assert f"dev: root accuracy {percent}" in capsys.readouterr().out
 
 
+def test_any_engine_gives_the_figures(trained, tmp_path, capsys):
+    for engine in ("dgl", "levels"):
+        assert main(["evaluate", str(trained), f"--engine={engine}"]) == 0
+    first, second = [line for line in capsys.readouterr().out.splitlines() if "test:" in line]
+    assert first == second
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", str(trained), "--engine=fast"])
+    assert "invalid choice: 'fast'" in capsys.readouterr().err
+
+
 def test_evaluate_on_other_data(trained, tmp_path, capsys):
     corpus = tmp_path / "sentiment"
     corpus.mkdir()

@@ -24,6 +24,8 @@ from graphsent.models import (
     load_pretrained,
     model_class,
 )
+from graphsent.propagation import PropagationError
+from graphsent.propagation.reference import prop_nodes_topo_of_dgl
 
 
 class Row(NamedTuple):
@@ -122,6 +124,51 @@ def test_a_result_does_not_depend_on_companions(row):
     if row.kind != "pairs":
         shuffled = np.concatenate([prediction.probabilities for prediction in shuffled])
     np.testing.assert_allclose(together, shuffled, rtol=0, atol=1e-6)
+
+
+def runs_over_graphs(row: Row) -> bool:
+    return row.cls not in (SequenceClassifier, SequenceRelatedness)
+
+
+@every_model
+def test_engines_agree(row):
+    model = build(row).double().eval()
+    batch = model.collate(examples(row, 6))
+    if not runs_over_graphs(row):
+        model.engine = "auto"
+        with pytest.raises(ModelError, match=f"{row.cls.name} has no cells that run over graphs"):
+            model.engine = "dgl"
+        return
+    results = []
+    for engine in ("dgl", "levels"):
+        model.engine = engine
+        assert copy.deepcopy(model).engine == engine
+        model.zero_grad()
+        outputs = model(batch)
+        model.loss(outputs, batch).backward()
+        gradients = [part.grad for part in model.parameters() if part.grad is not None]
+        results.append([outputs.detach(), *gradients])
+    torch.testing.assert_close(*results, rtol=1e-10, atol=1e-10)
+
+
+def test_the_chosen_engine_is_the_one_that_runs(monkeypatch):
+    model = build(ROWS[0])
+    batch = model.collate(examples(ROWS[0], 2))
+    runs = []
+
+    def counting(*args, **kwargs):
+        runs.append(model.engine)
+        return prop_nodes_topo_of_dgl(*args, **kwargs)
+
+    monkeypatch.setattr("graphsent.cells.base.prop_nodes_topo_of_dgl", counting)
+    for model.engine in ("auto", "levels", "dgl"):
+        model(batch)
+    assert set(runs) == {"dgl"}
+
+
+def test_unknown_engines():
+    with pytest.raises(PropagationError, match="unknown engine 'fast': expected one of 'auto'"):
+        build(ROWS[0]).engine = "fast"
 
 
 @every_model

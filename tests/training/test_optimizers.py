@@ -6,7 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from graphsent.training.optimizers import build_optimizers, clip_gradients
+from graphsent.training.optimizers import (
+    build_optimizers,
+    clip_gradients,
+    take_step,
+    takes_rows,
+)
 from graphsent.training.options import TrainingOptions
 
 
@@ -55,6 +60,63 @@ def test_one_optimizer_for_all_with_the_learning_rate_of_the_vectors(name):
     assert (rest["lr"], rest["weight_decay"]) == (0.5, 0.125)
     assert (tables["lr"], tables["weight_decay"]) == (0.25, 0.0)
     assert [len(group["params"]) for group in (rest, tables)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "embedding_optimizer", "rows"),
+    [
+        ("adam", "sgd", True),
+        ("adagrad", "same", True),
+        ("adam", "lazy_adam", True),
+        ("adam", "same", False),
+        ("adadelta", "same", False),
+    ],
+)
+def test_which_optimizers_take_rows(optimizer, embedding_optimizer, rows):
+    options = TrainingOptions(optimizer=optimizer, embedding_optimizer=embedding_optimizer)
+    assert takes_rows(options) is rows
+
+
+def trained_table(options: TrainingOptions, *, sparse: bool) -> torch.Tensor:
+    """Vectors after steps on some words, some of them twice in a step, one never."""
+    torch.manual_seed(0)
+    model = make_model(sparse).double()
+    optimizers = build_optimizers(model, options)
+    for words in ([1, 3, 3], [1, 2], [4, 4, 1], [3, 2]):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        (model["output"](model["embedding"](torch.tensor(words))) ** 2).sum().backward()
+        take_step(optimizers)
+    return model["embedding"].weight.detach()
+
+
+@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
+def test_steps_on_rows_are_those_on_the_whole_table(embedding_optimizer):
+    options = TrainingOptions(embedding_optimizer=embedding_optimizer, embedding_lr=0.25)
+    whole = trained_table(options, sparse=False)
+    torch.testing.assert_close(trained_table(options, sparse=True), whole, rtol=1e-12, atol=1e-12)
+
+
+def test_lazy_adam_is_adam_for_words_in_every_step():
+    torch.manual_seed(0)
+    models = [make_model(sparse) for sparse in (True, False)]
+    models[1].load_state_dict(models[0].state_dict())
+    for model, name in zip(models, ("lazy_adam", "same"), strict=True):
+        options = TrainingOptions(optimizer="adam", embedding_optimizer=name, embedding_lr=0.1)
+        optimizers = build_optimizers(model, options)
+        for words in ([1, 2], [1], [1]):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            (model["embedding"](torch.tensor(words)) ** 2).sum().backward()
+            take_step(optimizers)
+            if words == [1, 2]:
+                after_first = model["embedding"].weight.detach()[2].clone()
+        if name == "lazy_adam":  # unlike with Adam, whose moments go on moving it
+            assert torch.equal(model["embedding"].weight[2], after_first)
+        else:
+            assert not torch.equal(model["embedding"].weight[2], after_first)
+    lazy, plain = (model["embedding"].weight.detach() for model in models)
+    torch.testing.assert_close(lazy[1], plain[1])
 
 
 @pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])

@@ -51,6 +51,8 @@ def assert_same(first: dict[str, Any], second: dict[str, Any], paths: list[Any])
         ("validation_step", 3, 2, {}),
         ("training_step", 12, 3, {}),
         ("training_step", 6, 1, ADAM),
+        ("training_step", 6, 1, {"embedding_optimizer": "lazy_adam", "batching": "depth"}),
+        ("training_step", 6, 1, {"embedding_optimizer": "same", "batching": "size"}),
     ],
 )
 def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept, options):

@@ -120,17 +120,25 @@ def test_vectors_set_the_dimension_and_are_described(configure, tmp_path):
         {"optimizer": "adadelta", "lr": 1.0},
         {"lr": 0.01},
         {"embedding_optimizer": "same"},
+        {"embedding_optimizer": "lazy_adam"},
+        {"batching": "size"},
         {"embedding_lr": 0.01},
         {"weight_decay": 0.1},
         {"max_grad_norm": 0.1},
         {"loss_nodes": "root"},
     ],
-    ids=lambda change: next(iter(change)),
+    ids=str,
 )
 def test_every_option_changes_what_is_learnt(quietly_trained, change):
     plain = quietly_trained("plain", epochs=1)
     changed = quietly_trained("changed", epochs=1, **change)
     assert changed["history"][0]["loss"] != plain["history"][0]["loss"]
+
+
+def test_engines_learn_the_same(quietly_trained):
+    runs = [quietly_trained(engine, epochs=2, engine=engine) for engine in ("dgl", "levels")]
+    losses = [[entry["loss"] for entry in run["history"]] for run in runs]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_patience_ends_a_run_without_progress(quietly_trained):
