@@ -80,8 +80,8 @@ def draw_tree(
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
     """
-    file_format = None if path is None else _file_format(path)
-    canvas = _import_canvas()
+    file_format = None if path is None else file_format_of(path)
+    canvas = import_canvas()
     digraph = to_networkx(tree, words=words, vocab=vocab, index=index)
     if labels is not None:
         _set_labels(digraph, _own_part(labels, tree, index, "nodes"))
@@ -102,14 +102,24 @@ def draw_tree(
     return figure
 
 
-def _file_format(path: str | os.PathLike[str]) -> str:
+def file_format_of(path: str | os.PathLike[str]) -> str:
+    """``"png"`` or ``"svg"``, from the name of a picture.
+
+    Raises:
+        DataError: It has another suffix.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise DataError(f"cannot write {os.fspath(path)!r}: expected a name in .png or .svg")
     return suffix[1:]
 
 
-def _import_canvas() -> Any:
+def import_canvas() -> Any:
+    """The module that needs matplotlib.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
     try:
         from graphsent.graphs import canvas
     except ImportError as error:

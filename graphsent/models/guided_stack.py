@@ -15,6 +15,7 @@ from graphsent.layers import (
     WideConv1d,
 )
 from graphsent.models.arguments import check_sizes
+from graphsent.models.filters import Filter, row_filters
 from graphsent.models.padding import padded
 from graphsent.models.phrase_convolution import convolve_phrases, word_products
 from graphsent.models.row_maps import RowMaps, check_layers
@@ -153,6 +154,16 @@ class GuidedStack(nn.Module):
     def word_rows(self, vectors: Tensor) -> Tensor:
         """What is computed once for each word, (num_words, ...), from (num_words, in_channels)."""
         return self.layers.word_rows(vectors) if self.projection is None else vectors
+
+    def first_filters(self) -> list[Filter]:
+        """The filters over word vectors."""
+        weight = self.layers.convolutions[0].weight.detach()
+        if isinstance(self.layers, RowMaps):
+            return row_filters(weight, self.layers.num_rows)
+        return [
+            Filter(f"map {number}", each, slice(None))
+            for number, each in enumerate(weight, start=1)
+        ]
 
     def forward(self, rows: Tensor, ranges: Tensor, guide: Tensor) -> Tensor:
         """The vectors of phrases; see the class."""

@@ -1,0 +1,31 @@
+"""Looking inside: what filters respond to, what pooling selected, where attention lies.
+
+As Kalchbrenner et al. 2014 do in sections 3.6 and 4.4 (the induced feature graph; visualising
+feature detectors), and for the attention of AP-DCNN.
+"""
+
+from __future__ import annotations
+
+from graphsent.models.inside.attention import SentenceAttention, attention_table, sentence_attention
+from graphsent.models.inside.draw_attention import draw_attention
+from graphsent.models.inside.draw_feature_graph import draw_feature_graph
+from graphsent.models.inside.draw_ngrams import draw_ngrams
+from graphsent.models.inside.feature_graph import FeatureGraph, feature_graph
+from graphsent.models.inside.ngrams import FilterNgrams, Ngram, filter_ngrams, ngram_table
+from graphsent.models.inside.table import Table
+
+__all__ = [
+    "FeatureGraph",
+    "FilterNgrams",
+    "Ngram",
+    "SentenceAttention",
+    "Table",
+    "attention_table",
+    "draw_attention",
+    "draw_feature_graph",
+    "draw_ngrams",
+    "feature_graph",
+    "filter_ngrams",
+    "ngram_table",
+    "sentence_attention",
+]

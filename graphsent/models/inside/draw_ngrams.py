@@ -1,0 +1,97 @@
+"""Pictures of the n-grams that excite filters."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from graphsent.errors import DataError
+from graphsent.graphs.scene import GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
+from graphsent.models.inside.ngrams import FilterNgrams
+from graphsent.models.inside.pictures import BOX_HEIGHT, Parts, finish, shade, word_box
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_ngrams"]
+
+_LINE = BOX_HEIGHT + 4
+_BOX_GAP = 3.0
+_SCORE_WIDTH = 40.0
+_PANEL_GAP = 28.0
+_PANELS_PER_COLUMN = 4  # for each column that there is: pictures are wider than high
+
+
+def draw_ngrams(
+    found: Sequence[FilterNgrams],
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+    path: str | os.PathLike[str] | None = None,
+    dpi: float = 150,
+) -> Figure:
+    """Draws the n-grams that excite each filter most, words coloured by what they add.
+
+    As the last figure of Kalchbrenner et al. 2014. Blue words raise a filter's response, red ones
+    lower it; the strongest colour is the greatest share within the filter. Numbers are responses.
+
+    Args:
+        found: What :func:`~graphsent.models.filter_ngrams` gave.
+        title: A line above the picture.
+        ax: Axes to draw into, scaled to fit, instead of a new figure.
+        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
+        dpi: Dots per inch of the new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        DataError: There is nothing to draw, or ``path`` has another suffix.
+        ImportError: matplotlib is not installed.
+    """
+    if not found:
+        raise DataError("there are no filters to draw")
+    return finish(lambda text_width: _compose(found, text_width), title, ax, path, dpi)
+
+
+def _compose(found: Sequence[FilterNgrams], text_width: TextWidth) -> Parts:
+    num_columns = math.ceil(math.sqrt(len(found) / _PANELS_PER_COLUMN))
+    per_column = math.ceil(len(found) / num_columns)
+    boxes: list[Box] = []
+    captions: list[Caption] = []
+    left = 0.0
+    for begin in range(0, len(found), per_column):
+        top, right = 0.0, left
+        for each in found[begin : begin + per_column]:
+            own_boxes, own_captions = _panel(each, left, top, text_width)
+            boxes += own_boxes
+            captions += own_captions
+            right = max([right, *(box.x + box.width / 2 for box in own_boxes)])
+            top -= _LINE * (1.6 + max(1, len(each.ngrams)))
+        left = max(right, left + 2 * _SCORE_WIDTH) + _PANEL_GAP
+    return boxes, [], captions
+
+
+def _panel(
+    each: FilterNgrams, left: float, top: float, text_width: TextWidth
+) -> tuple[list[Box], list[Caption]]:
+    """The name of a filter and its n-grams below."""
+    captions = [Caption(left, top, each.filter, LABEL_SIZE, INK, align="left", bold=True)]
+    boxes = []
+    shares = [abs(share) for ngram in each.ngrams for share in ngram.shares]
+    greatest = max(shares, default=0.0) or 1.0
+    if not each.ngrams:
+        text = "no sentence is as long"
+        captions.append(Caption(left, top - _LINE, text, LABEL_SIZE, GREY, align="left"))
+    for line, ngram in enumerate(each.ngrams, start=1):
+        x, y = left + _SCORE_WIDTH, top - line * _LINE
+        score = f"{ngram.score:.2f}"
+        captions.append(Caption(x - 6, y, score, LABEL_SIZE, INK, align="right"))
+        for word, share in zip(ngram.words, ngram.shares, strict=True):
+            box = word_box(word, text_width, LABEL_SIZE, shade(share / greatest))
+            boxes.append(box._replace(x=x + box.width / 2, y=y))
+            x += box.width + _BOX_GAP
+    return boxes, captions

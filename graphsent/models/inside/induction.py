@@ -1,0 +1,165 @@
+"""Nodes and edges of a feature graph, layer by layer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphsent.models.dcnn import DCNN
+from graphsent.models.row_maps import PooledLayer
+
+__all__ = ["Edges", "Nodes", "induce"]
+
+
+class Nodes(NamedTuple):
+    """Nodes, see :class:`~graphsent.models.inside.FeatureGraph`."""
+
+    layer: np.ndarray
+    map: np.ndarray
+    row: np.ndarray
+    position: np.ndarray
+    value: np.ndarray
+
+
+class Edges(NamedTuple):
+    """Edges, see :class:`~graphsent.models.inside.FeatureGraph`."""
+
+    source: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+    coefficient: np.ndarray
+
+
+class _Inputs(NamedTuple):
+    """What a layer's filters read.
+
+    Attributes:
+        values: (rows, maps, steps).
+        nodes: (rows, maps, steps) int64, the node of each value; a word is the node of all of its
+            vector's elements.
+        num_rows: How many rows there are without those of zeros that were added.
+        are_words: Whether these are the word vectors.
+    """
+
+    values: np.ndarray
+    nodes: np.ndarray
+    num_rows: int
+    are_words: bool
+
+
+def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
+    """What pooling selects over one sentence, and what each filter reads of it.
+
+    Args:
+        model: The model, in evaluation mode.
+        tokens: (num_words,) int64, vocabulary indices.
+
+    Returns:
+        The predicted class; words, all selected values and the root; and all edges.
+    """
+    num_words = len(tokens)
+    vectors = model.word_vectors(tokens)
+    ranges = torch.tensor([[0, num_words]], device=tokens.device)
+    layers = model.trace(model.word_rows(vectors), ranges)
+    logits = model.output(layers[-1].values.flatten(1))[0]
+    label = int(logits.argmax())
+
+    word = np.arange(num_words)
+    nothing = np.full(num_words, -1)
+    nodes = [Nodes(np.zeros_like(word), nothing, nothing, word, np.full(num_words, np.nan))]
+    edges, inputs, first = [], _word_inputs(model, vectors), num_words
+    for number, layer in enumerate(layers):
+        num_maps = model.config["maps"][number]
+        of_layer = _nodes(layer, number, num_maps)
+        weight = _array(model.layers.convolutions[number].weight)
+        edges.append(_edges(of_layer, first, weight, inputs, model.config["fold"]))
+        shape = (layer.values.shape[1] // num_maps, num_maps, int(layer.lengths[0]))
+        ids = first + np.arange(len(of_layer.value))
+        inputs = _Inputs(of_layer.value.reshape(shape), ids.reshape(shape), shape[0], False)
+        nodes.append(of_layer)
+        first += len(ids)
+    score = np.array([float(logits[label])])
+    nodes.append(Nodes(np.array([len(layers) + 1]), *np.full((3, 1), -1), score))
+    edges.append(_root_edges(_array(model.output.weight[label]), inputs, first))
+    return label, *(
+        kind(*map(np.concatenate, zip(*parts, strict=True)))
+        for kind, parts in ((Nodes, nodes), (Edges, edges))
+    )
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().double().cpu().numpy()
+
+
+def _word_inputs(model: DCNN, vectors: Tensor) -> _Inputs:
+    rows = _array(vectors).T
+    values = np.pad(rows, ((0, model.layers.added_rows), (0, 0)))[:, None]
+    nodes = np.broadcast_to(np.arange(rows.shape[1]), values.shape)
+    return _Inputs(values, nodes, len(rows), True)
+
+
+def _nodes(layer: PooledLayer, number: int, num_maps: int) -> Nodes:
+    """The selected values of a layer, by row, map and step."""
+    length = int(layer.lengths[0])
+    positions = layer.positions[0, :, :length].cpu().numpy()
+    channel = np.repeat(np.arange(len(positions)), length)
+    row, of_map = np.divmod(channel, num_maps)
+    values = _array(layer.values[0, :, :length])
+    return Nodes(
+        np.full(len(channel), number + 1), of_map, row, positions.flatten(), values.flatten()
+    )
+
+
+def _edges(nodes: Nodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: bool) -> Edges:
+    """From what filters read to the nodes of a layer, which are numbered from ``first``.
+
+    Args:
+        nodes: The selected values.
+        first: Number of the first one.
+        weight: (rows * maps, maps of the inputs, width), of the convolution.
+        inputs: What it reads.
+        fold: Whether two rows of it are one row of the nodes.
+    """
+    rows = nodes.row[:, None] * (1 + fold) + np.arange(1 + fold)  # (nodes, rows added up)
+    num_rows, num_maps, num_steps = inputs.values.shape
+    filters = weight.reshape(num_rows, -1, *weight.shape[1:])
+    coefficients = filters[rows, nodes.map[:, None]]  # (nodes, rows added up, maps, width)
+    coefficients[rows >= inputs.num_rows] = 0
+    width = weight.shape[2]
+    steps = nodes.position[:, None] - (width - 1) + np.arange(width)
+    inside = ((steps >= 0) & (steps < num_steps))[:, None, None]
+    inside = inside & (rows < inputs.num_rows)[:, :, None, None]
+    steps = steps.clip(0, max(0, num_steps - 1))[:, None, None]
+    place = rows[:, :, None, None], np.arange(num_maps)[:, None], steps
+    inside = np.broadcast_to(inside, coefficients.shape)
+    if not inside.any():
+        return _no_edges()
+    source, weights = inputs.nodes[place], coefficients * inputs.values[place]
+    if inputs.are_words:  # a word is read by both rows through one edge
+        pairs = np.moveaxis(coefficients, 1, -1)[:, None]
+        source, weights = source[:, :1], weights.sum(1, keepdims=True)
+        inside = inside.any(1, keepdims=True)
+    else:
+        pairs = coefficients[..., None]
+    target = np.broadcast_to(first + np.arange(len(rows))[:, None, None, None], inside.shape)
+    return Edges(source[inside], target[inside], weights[inside], _pairs(pairs[inside]))
+
+
+def _root_edges(weight: np.ndarray, inputs: _Inputs, root: int) -> Edges:
+    """From the values of the last layer to the root."""
+    source, values = inputs.nodes.flatten(), inputs.values.flatten()
+    num_rows, num_maps, num_steps = inputs.values.shape
+    of_value = weight.reshape(num_rows * num_maps, -1)[:, :num_steps].flatten()
+    return Edges(source, np.full(len(source), root), of_value * values, _pairs(of_value[:, None]))
+
+
+def _pairs(coefficients: np.ndarray) -> np.ndarray:
+    return np.pad(coefficients, ((0, 0), (0, 2 - coefficients.shape[1])))
+
+
+def _no_edges() -> Edges:
+    none = np.zeros(0, np.int64)
+    return Edges(none, none, np.zeros(0), np.zeros((0, 2)))
