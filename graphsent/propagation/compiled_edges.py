@@ -10,7 +10,17 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled_walk import Plan, Walk, contiguous, has_walk, needs_gradients
+from graphsent.propagation.compiled_walk import (
+    RESULTS,
+    START,
+    STATES,
+    Plan,
+    Walk,
+    contiguous,
+    has_walk,
+    named,
+    needs_gradients,
+)
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
@@ -60,20 +70,18 @@ class _EdgePlan(Plan):
         inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1)
         self.first_edge = torch.searchsorted(schedule.target, inner)
         self.attentive = len(rule.edge_order) > 1
-        self.recurrent = rule.num_parts == 1
 
     def edge_walk(self, inputs: Tensor, tensors: Sequence[Tensor], start: Sequence[Tensor]) -> Walk:
         """The arguments that both passes have; ``tensors`` are the weights and vectors."""
-        numbers = {"attentive": self.attentive, "recurrent": self.recurrent}
-        if not self.recurrent:
+        numbers = {"attentive": self.attentive, "num_gates": len(self.rule.order)}
+        if self.rule.num_parts > 1:
             numbers["has_output"] = self.rule.gates.gate_output
-        walk = self.walk(inputs, num_gates=len(self.rule.order), **numbers)
+        walk = self.walk(inputs, **numbers)
         last = 1 + len(self.rule.products)
         names = ("weight", "more_weight_0", "more_weight_1")
         walk.point(first_edge=self.first_edge, inputs=inputs)
-        walk.point(**dict(zip(names, tensors[:last], strict=False)))
+        walk.point(**named(names, tensors[:last]), **named(START, start))
         walk.point(vector=tensors[last] if self.attentive else None)
-        walk.point(**dict(zip(("start_h", "start_c"), start, strict=False)))
         return walk
 
     def buffers(self, like: Tensor) -> dict[str, Tensor]:
@@ -88,7 +96,7 @@ class _EdgePlan(Plan):
             "pooled_0": (self.num_inner, 1),
             "pooled_1": (self.num_inner, 1),
         }
-        if self.recurrent:
+        if rule.num_parts == 1:
             del rows["c"]
         else:
             rows["kept"] = (self.num_inner, 1)
@@ -113,7 +121,7 @@ class _CompiledEdges(Function):
         ctx.set_materialize_grads(False)
         if keep:
             ctx.save_for_backward(inputs, *others, *buffers.values())
-        return tuple(buffers[name] for name in ("h", "c")[: plan.rule.num_parts])
+        return tuple(buffers[name] for name in STATES[: plan.rule.num_parts])
 
     @staticmethod
     @first_order
@@ -130,7 +138,7 @@ class _CompiledEdges(Function):
             "dedge_sums": buffers["edge_gates"],
             "dscores": buffers.get("attention"),
         }
-        for name in ("h", "c")[: rule.num_parts]:
+        for name in STATES[: rule.num_parts]:
             into[f"d{name}"], into[f"message_{name}"] = buffers[name], buffers["gathered_h"]
         into = {k: empty(*v.shape, like=v) for k, v in into.items() if v is not None}
         dstart = [torch.zeros_like(part) for part in start]
@@ -138,8 +146,7 @@ class _CompiledEdges(Function):
         walk.input_stride = dinputs.shape[1]
         given = contiguous(gradients)
         walk.point(**buffers, **into, dinputs=dinputs)
-        walk.point(**dict(zip(("dstart_h", "dstart_c"), dstart, strict=False)))
-        walk.point(**dict(zip(("dresult_h", "dresult_c"), given, strict=False)))
+        walk.point(**named(("dstart_h", "dstart_c"), dstart), **named(RESULTS, given))
         walk.run("edges", inputs, backward=True)
         if inputs.dim() == 1:
             dinputs = dinputs.sum(0)

@@ -10,7 +10,17 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled_walk import Plan, Walk, contiguous, has_walk, needs_gradients
+from graphsent.propagation.compiled_walk import (
+    RESULTS,
+    START,
+    STATES,
+    Plan,
+    Walk,
+    contiguous,
+    has_walk,
+    named,
+    needs_gradients,
+)
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
@@ -65,17 +75,18 @@ class _SlotPlan(Plan):
         numbers = {"count": self.count, "num_gates": self.num_gates}
         if self.num_early:
             numbers["forgets"] = self.num_early - 1
-        else:
+        elif self.rule.num_parts > 1:
             numbers["has_output"] = self.rule.gates.gate_output
         walk = self.walk(inputs, **numbers)
-        walk.point(inputs=inputs, start_h=start[0], start_c=start[1])
         names = ("weight", "more_weight_0", "more_weight_1")
-        walk.point(**dict(zip(names, maps, strict=False)))
+        walk.point(inputs=inputs, **named(START, start), **named(names, maps))
         return walk
 
     def kept(self, like: Tensor) -> dict[str, Tensor]:
         """What the walk keeps for the backward pass, by the names of its arguments."""
-        widths = {"gates": self.num_gates, "kept": 1, "gathered_h": self.count}
+        widths = {"gates": self.num_gates, "gathered_h": self.count}
+        if self.rule.num_parts > 1:
+            widths["kept"] = 1
         if self.num_early:
             widths["gathered_c"] = self.count
         size = self.rule.size
@@ -87,39 +98,44 @@ class _CompiledSlots(Function):
     def forward(
         ctx: FunctionCtx, plan: _SlotPlan, keep: bool, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
-        inputs, bias, *maps, start_h, start_c = contiguous(tensors)
-        walk = plan.slot_walk(inputs, maps, (start_h, start_c))
-        h, c = (empty(plan.schedule.num_nodes, plan.rule.size, like=inputs) for _ in range(2))
+        inputs, bias, *others = contiguous(tensors)
+        num_parts = plan.rule.num_parts
+        maps, start = others[:-num_parts], others[-num_parts:]
+        walk = plan.slot_walk(inputs, maps, start)
+        shape = (plan.schedule.num_nodes, plan.rule.size)
+        states = [empty(*shape, like=inputs) for _ in start]
         kept = plan.kept(inputs) if keep else {}
-        walk.point(bias=bias, h=h, c=c, **kept)
+        walk.point(bias=bias, **named(STATES, states), **kept)
         walk.run("slots", inputs, backward=False)
         ctx.plan, ctx.names = plan, tuple(kept)
         ctx.set_materialize_grads(False)
         if keep:
-            ctx.save_for_backward(inputs, bias, *maps, start_h, start_c, h, c, *kept.values())
-        return h, c
+            ctx.save_for_backward(inputs, bias, *maps, *start, *states, *kept.values())
+        return tuple(states)
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan, names = ctx.plan, ctx.names
-        inputs, bias, *others = ctx.saved_tensors
-        kept = dict(zip(names, others[-len(names) :], strict=True))
-        *maps, start_h, start_c, h, c = others[: -len(names)]
-        walk = plan.slot_walk(inputs, maps, (start_h, start_c))
+        plan, num_parts = ctx.plan, ctx.plan.rule.num_parts
+        inputs, bias, *saved = ctx.saved_tensors
+        saved, kept = saved[: -len(ctx.names)], saved[-len(ctx.names) :]
+        kept = dict(zip(ctx.names, kept, strict=True))
+        saved, states = saved[:-num_parts], saved[-num_parts:]
+        maps, start = saved[:-num_parts], saved[-num_parts:]
+        walk = plan.slot_walk(inputs, maps, start)
         given = contiguous(gradients)
-        dh, dc, dsums = (empty(*part.shape, like=part) for part in (h, c, kept["gates"]))
-        dstart = [torch.zeros_like(part) for part in (start_h, start_c)]
+        dstates = [empty(*part.shape, like=part) for part in states]
+        dstart = [torch.zeros_like(part) for part in start]
+        dsums = empty(*kept["gates"].shape, like=inputs)
         dinputs, dbias = torch.zeros_like(inputs), inputs.new_zeros(dsums.shape[1])
-        dweight = empty(*maps[0].shape, like=h)
-        walk.point(h=h, c=c, **kept)
-        walk.point(dresult_h=given[0], dresult_c=given[1], dh=dh, dc=dc)
-        walk.point(dstart_h=dstart[0], dstart_c=dstart[1], dsums=dsums)
-        walk.point(dinputs=dinputs, dbias=dbias, dweight=dweight)
+        dweight = empty(*maps[0].shape, like=inputs)
+        walk.point(**named(STATES, states), **kept, **named(RESULTS, given))
+        walk.point(**named(("dh", "dc"), dstates), **named(("dstart_h", "dstart_c"), dstart))
+        walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, dweight=dweight)
         walk.run("slots", inputs, backward=True)
         dmaps = [dweight]
         if plan.num_early:
-            size = plan.rule.size
+            size, c = plan.rule.size, states[1]
             dmaps.append(dsums[:, : plan.num_early * size].t() @ kept["gathered_c"])
             dmaps.append(dsums[:, -size:].t() @ c[plan.schedule.num_sources :])
         return None, None, dinputs, None if bias is None else dbias, *dmaps, *dstart

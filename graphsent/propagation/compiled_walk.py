@@ -17,7 +17,7 @@ class Walk(Arguments):
     """``struct walk`` of ``kernels/walk.h``."""
 
     _fields_ = fields(
-        "has_output attentive recurrent forgets size count num_gates input_stride "
+        "has_output attentive forgets num_parts size count num_gates input_stride "
         "num_levels num_sources num_nodes num_threads",
         "level_ends source first_edge leaves input_of inputs bias weight "
         "more_weight_0 more_weight_1 vector start_h start_c h c gates kept gathered_h gathered_c "
@@ -77,7 +77,7 @@ class Plan:
     def walk(self, inputs: Tensor, **numbers: int) -> Walk:
         """The arguments that are known, for inputs of this shape."""
         schedule = self.schedule
-        walk = Walk(size=self.rule.size, **numbers)
+        walk = Walk(num_parts=self.rule.num_parts, size=self.rule.size, **numbers)
         walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
         walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
         walk.num_nodes, walk.num_threads = schedule.num_nodes, torch.get_num_threads()
@@ -100,6 +100,15 @@ def needs_gradients(*tensors: Tensor | None) -> bool:
     return torch.is_grad_enabled() and any(
         part is not None and part.requires_grad for part in tensors
     )
+
+
+STATES, START, RESULTS = ("h", "c"), ("start_h", "start_c"), ("dresult_h", "dresult_c")
+"""Names of the parts of states, of those of the first level, and of the gradients of results."""
+
+
+def named(names: Sequence[str], tensors: Sequence[Tensor | None]) -> dict[str, Tensor | None]:
+    """As many of the names as there are tensors."""
+    return dict(zip(names, tensors, strict=False))
 
 
 def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:

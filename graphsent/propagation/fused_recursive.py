@@ -54,6 +54,7 @@ class Mixture:
     products = (Product(0, order),)
     late = None
     direct = (0,)
+    compiled = True
 
     def __init__(self, size: int) -> None:
         self.size = size

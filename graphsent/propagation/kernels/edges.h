@@ -16,7 +16,7 @@ struct edges {
 };
 
 static struct edges divide_edges(const struct walk *w, int backward, int64_t thread) {
-  struct edges e = {.w = w, .products = 1 + w->recurrent, .at_edge = (1 + w->attentive) * w->size};
+  struct edges e = {.w = w, .products = w->num_parts == 1 ? 2 : 1, .at_edge = (1 + w->attentive) * w->size};
   e.inner = w->num_nodes - w->num_sources;
   e.at_node = w->num_gates * w->size, e.columns = e.at_node / e.products;
   e.block = (CACHE / (w->size + e.at_edge + e.at_node) / TILE_ROWS + 1) * TILE_ROWS;
@@ -38,7 +38,7 @@ static struct edges divide_edges(const struct walk *w, int backward, int64_t thr
 
 // Numbers of what the edge gates are applied to: h or c of the source.
 static inline const real *value_at(const struct walk *w, int64_t edge) {
-  return state_at(w, !w->recurrent, w->source[edge]);
+  return state_at(w, memory_part(w), w->source[edge]);
 }
 
 // The row behind as many rows, one at least, as there is space for in a block of edges.
@@ -118,7 +118,7 @@ static void edges_block(const struct edges *e, int64_t first, int64_t last) {
     }
     const int64_t place = (w->num_sources + row) * size;
     real *gates = w->gates + row * e->at_node;
-    if (w->recurrent) {
+    if (w->num_parts == 1) {
       gru(size, sums[0], sums[1], w->pooled[0] + row * size, gates, w->states[0] + place);
     } else {
       real *const state[] = {w->states[0] + place, w->states[1] + place};
@@ -134,7 +134,7 @@ static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threa
   for (int64_t p = 0; p < e.products; p++) {
     pack(w->more_weights[p], 1, w->size, w->size, e.columns, e.packed_node[p], thread, threads);
   }
-  copy_leaves(w, 2 - w->recurrent, thread, threads);
+  copy_leaves(w, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; begin = w->level_ends[level++]) {
     const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
     BARRIER
@@ -164,8 +164,8 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
 #define STEP(j, n)                                                                      \
   vec g = load(gate + (j), n), dvalue = g * load(dgated + (j), n);                      \
   store(dsum + (j), dvalue * (1 - g) * load(value + (j), n), n);                        \
-  if (!w->recurrent) store(dc + (j), dvalue, n);                                        \
-  store(dh + (j), a * load(dattended + (j), n) + (w->recurrent ? dvalue : all(0)), n);
+  if (w->num_parts > 1) store(dc + (j), dvalue, n);                                        \
+  store(dh + (j), a * load(dattended + (j), n) + (w->num_parts > 1 ? all(0) : dvalue), n);
     OVER_ROW(size, STEP)
 #undef STEP
   }
@@ -205,7 +205,7 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
     real *dsums = w->dsums + row * e->at_node;
     real *dattended = e->dpooled[0] + (row - first) * size;
     const real *gates = w->gates + row * e->at_node, *dh = gradient_at(w, 0, position);
-    if (w->recurrent) {
+    if (w->num_parts == 1) {
       gru_gradient(size, gates, w->pooled[0] + row * size, dh, dsums, dattended);
     } else {
       const real *const dstate[] = {dh, gradient_at(w, 1, position)};
@@ -246,7 +246,7 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   for (int64_t p = 0; p < e.products; p++) {
     pack(w->more_weights[p], w->size, 1, e.columns, w->size, e.packed_node[p], thread, threads);
   }
-  begin_gradients(w, 2 - w->recurrent, from, to);
+  begin_gradients(w, from, to);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t begin = level ? w->level_ends[level - 1] : 0, end = w->level_ends[level];
     const int64_t last = share(begin, end, thread + 1, threads);
@@ -257,7 +257,7 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
     }
     BARRIER
     for (int64_t edge = w->first_edge[begin]; edge < w->first_edge[end]; edge++) {
-      for (int part = 0; part < 2 - w->recurrent; part++) {
+      for (int part = 0; part < w->num_parts; part++) {
         add(gradient_at(w, part, w->source[edge]), w->messages[part] + edge * w->size, from, to);
       }
     }

@@ -16,6 +16,7 @@
 #include "lstm.h"
 #include "gru.h"
 #include "peephole.h"
+#include "mixture.h"
 #include "walk.h"
 #include "slots.h"
 #include "edges.h"

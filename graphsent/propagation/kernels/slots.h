@@ -56,7 +56,7 @@ static inline const real *state_in(const struct slots *s, int part, int64_t slot
 static inline void memories_of(const struct slots *s, int64_t row, const real **memories) {
   const int64_t count = s->w->count;
   for (int64_t k = 0; k < count; k++) {
-    memories[k] = state_in(s, 1, row * count + k);
+    memories[k] = state_in(s, memory_part(s->w), row * count + k);
   }
 }
 
@@ -100,9 +100,11 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
     const real *memories[w->count];
     memories_of(s, row, memories);
     const int64_t place = (w->num_sources + row) * size;
-    real *const state[] = {w->states[0] + place, w->states[1] + place};
+    real *const state[] = {w->states[0] + place, w->num_parts > 1 ? w->states[1] + place : NULL};
     real *gates = w->gates ? w->gates + row * s->gates : unused;
-    if (w->forgets) {
+    if (w->num_parts == 1) {
+      mixture(size, sums, memories, gates, state[0]);
+    } else if (w->forgets) {
       add(sums, more + (row - first) * padded(s->early), 0, s->early);
       peephole_memory(size, w->forgets, w->count, sums, memories, gates, state[1]);
     } else {
@@ -133,7 +135,7 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
     memset(s.zeros, 0, w->size * sizeof(real));
     fill_base(&s);
   }
-  copy_leaves(w, 2, thread, threads);
+  copy_leaves(w, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; level++) {
     const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
     BARRIER
@@ -172,7 +174,10 @@ static void slots_gradient_block(const struct slots *s, int64_t first, int64_t l
     const real *memories[w->count], *gates = w->gates + row * s->gates;
     memories_of(s, row, memories);
     real *dsums = w->dsums + row * s->gates;
-    if (w->forgets) {
+    if (w->num_parts == 1) {
+      const real *dh = gradient_at(w, 0, w->num_sources + row);
+      mixture_gradient(size, gates, memories, dh, dsums, dslots);
+    } else if (w->forgets) {
       peephole_memory_gradient(size, w->forgets, w->count, gates, memories, dc, dsums, dslots);
     } else {
       const int64_t position = w->num_sources + row;
@@ -202,7 +207,7 @@ static void send_gradients(const struct slots *s, const real *scratch, int64_t f
       const int64_t source = w->source[row * w->count + k];
       if (source == w->num_nodes) continue;
       add(gradient_at(w, 0, source), dh + k * size, from, to);
-      add(gradient_at(w, 1, source), dc + k * size, from, to);
+      add(gradient_at(w, memory_part(w), source), dc + k * size, from, to);
     }
     for (int64_t gate = 0; gate < w->num_gates; gate++) {
       add(w->dbias + gate * size, dsums + gate * size, from, to);
@@ -224,7 +229,7 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
     pack(w->more_weights[1], w->size, 1, w->size, w->size, s.packed_late, thread, threads);
   }
   if (thread == 0) memset(s.zeros, 0, w->size * sizeof(real));
-  begin_gradients(w, 2, from, to);
+  begin_gradients(w, from, to);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t end = w->level_ends[level];
     for (int64_t begin = level ? w->level_ends[level - 1] : 0; begin < end;) {

@@ -2,9 +2,10 @@
 
 struct walk {
   // What the cell is like; `forgets` are the forget gates of one with peepholes, 0 without.
-  int64_t has_output, attentive, recurrent, forgets;
-  // Sizes: of a state, slots a node, gates a node; 0 as stride of inputs: one row for all nodes.
-  int64_t size, count, num_gates, input_stride;
+  int64_t has_output, attentive, forgets;
+  // Parts of a state: h, or h and c. Their size, slots and gates a node; 0 as stride of inputs: one
+  // row for all nodes.
+  int64_t num_parts, size, count, num_gates, input_stride;
   int64_t num_levels, num_sources, num_nodes, num_threads;
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
   const int64_t *level_ends;  // (num_levels) row behind the last one of each level
@@ -43,18 +44,21 @@ static inline real *gradient_at(const struct walk *w, int part, int64_t position
   return w->dstates[part] + position * w->size;
 }
 
-static void copy_leaves(const struct walk *w, int parts, int64_t thread, int64_t threads) {
+// The part of the states that gates let through: c where there is one, else h.
+static inline int memory_part(const struct walk *w) { return w->num_parts - 1; }
+
+static void copy_leaves(const struct walk *w, int64_t thread, int64_t threads) {
   const int64_t last = share(0, w->num_sources, thread + 1, threads);
   for (int64_t p = share(0, w->num_sources, thread, threads); p < last; p++) {
-    for (int part = 0; part < parts; part++) {
+    for (int part = 0; part < w->num_parts; part++) {
       memcpy(w->states[part] + p * w->size, state_at(w, part, p), w->size * sizeof(real));
     }
   }
 }
 
 // Some columns of the gradients of the states, as far as they do not come from other states.
-static void begin_gradients(const struct walk *w, int parts, int64_t from, int64_t to) {
-  for (int part = 0; part < parts; part++) {
+static void begin_gradients(const struct walk *w, int64_t from, int64_t to) {
+  for (int part = 0; part < w->num_parts; part++) {
     const real *given = w->dresults[part];
     for (int64_t p = 0; p < w->num_nodes; p++) {
       real *gradient = gradient_at(w, part, p);
