@@ -1,0 +1,126 @@
+"""What a training epoch spends its time on.
+
+    python benchmarks/epoch.py --data-dir DATA [--vectors FILE ...] [--batch-size N] [--json FILE]
+
+Trains the Tree-LSTM on ``sst5`` for two epochs, as ``graphsent train`` does, and prints the shares
+of the second in a Markdown table, by the clock of the process, with one thread. The first epoch is
+left out: in it every tree is put into the shape of the model and gets its levels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from graphsent.models import TreeLSTMClassifier
+from graphsent.models.embedding import WordEmbedding
+from graphsent.training import RunConfig, TrainingOptions, module, train
+from graphsent.training.module import TrainingModule
+
+PARTS = {
+    "graphs and schedules": (TreeLSTMClassifier, "collate"),
+    "look-up of words": (WordEmbedding, "forward"),
+    "forward": (TreeLSTMClassifier, "forward"),
+    "backward": (TrainingModule, "manual_backward"),
+    "optimizers": (module, "take_step"),
+}
+
+
+class Shares:
+    """The time spent in each part, without that in parts within it."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+        self.within = [0.0]
+
+    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, whose time is added to a part."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.within.append(0.0)
+            start = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                taken = time.process_time() - start
+                self.seconds[name] += taken - self.within.pop()
+                self.within[-1] += taken
+
+        return run
+
+
+@contextmanager
+def patched(shares: Shares) -> Iterator[None]:
+    """Times the parts while it lasts."""
+    with ExitStack() as stack:
+        for name, (owner, attribute) in PARTS.items():
+            timed = shares.timed(name, getattr(owner, attribute))
+            stack.enter_context(patch.object(owner, attribute, timed))
+        yield
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, float]:
+    """The seconds of each part of the second epoch, and of the ``rest``."""
+    options = TrainingOptions(epochs=2, batch_size=arguments.batch_size, num_threads=1)
+    config = RunConfig(
+        task="sst5",
+        model="treelstm",
+        data_dir=arguments.data_dir,
+        vectors=tuple(arguments.vectors),
+        training=options,
+    )
+    shares, found, times = Shares(), {}, [0.0, 0.0]
+    begin_epoch = TrainingModule.on_train_epoch_start
+    end_epoch = TrainingModule.on_validation_epoch_start
+
+    def begin(of: TrainingModule) -> None:
+        shares.seconds = dict.fromkeys(PARTS, 0.0)
+        times[0] = time.process_time()
+        begin_epoch(of)
+
+    def end(of: TrainingModule) -> None:
+        times[1] = time.process_time()
+        found.update(shares.seconds)
+        end_epoch(of)
+
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        patched(shares),
+        patch.object(TrainingModule, "on_train_epoch_start", begin),
+        patch.object(TrainingModule, "on_validation_epoch_start", end),
+    ):
+        train(config, Path(directory) / "run", test=False)
+    found["rest"] = times[1] - times[0] - sum(found.values())
+    return found
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-dir", help="directory with sst/ (default: the embedded data)")
+    parser.add_argument("--vectors", nargs="+", default=[], help="files of word vectors")
+    parser.add_argument("--batch-size", type=int, default=25)
+    parser.add_argument("--json", type=Path, help="write the seconds there, too")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    found = measure(arguments)
+    total = sum(found.values())
+    print(f"\nepoch: {total:.2f} s, batches of {arguments.batch_size}\n")
+    print("| part | seconds | share |\n| --- | --- | --- |")
+    for name, seconds in found.items():
+        print(f"| {name} | {seconds:.2f} | {seconds / total:.1%} |")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

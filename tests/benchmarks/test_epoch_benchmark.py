@@ -1,0 +1,31 @@
+"""The benchmark of an epoch: that it names all parts, and that they add up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from toy_treebank import write_treebank
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "epoch.py"
+
+
+def test_shares(tmp_path):
+    write_treebank(tmp_path)
+    done = subprocess.run(
+        [sys.executable, BENCHMARK, f"--data-dir={tmp_path}", f"--json={tmp_path / 'shares.json'}"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    seconds = json.loads((tmp_path / "shares.json").read_text())
+    assert set(seconds) > {"graphs and schedules", "look-up of words", "forward", "backward"}
+    assert all(value > 0 for value in seconds.values())
+    total = next(line for line in done.stdout.splitlines() if line.startswith("epoch:"))
+    assert f"{sum(seconds.values()):.2f} s, batches of 25" in total
+    assert "epoch 2/2" in done.stdout
