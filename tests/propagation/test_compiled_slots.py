@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 import torch
 from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads
 from fused_cases import dag, forest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from graphsent.propagation.compiled import SWITCH, kernels_in_use
+from graphsent._dgl import dgl
+from graphsent.propagation import PropagationError
+from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.fused_lstm import NaryLSTM
+from graphsent.propagation.fused_peephole import PeepholeLSTM
+from graphsent.propagation.fused_recursive import Mixture
 from graphsent.propagation.fused_slots import make_slots, run_slots
 from graphsent.propagation.schedule import schedule_of
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
+
+# The rules by size and number of slots, and the numbers of slots that they take.
+RULES = {
+    "N-ary": (NaryLSTM, (1, 2, 3, 5)),
+    "N-ary, inputs of each f": (partial(NaryLSTM, shared_forget=False), (1, 2, 3, 5)),
+    "N-ary ungated": (partial(NaryLSTM, gate_output=False), (1, 2, 3, 5)),
+    "peephole": (PeepholeLSTM, (1, 2, 3)),
+    "peephole, inputs of each f": (partial(PeepholeLSTM, shared_forget=False), (1, 2, 3)),
+    "peephole, one f": (lambda size, count: PeepholeLSTM(size, 1), (1, 2, 3)),
+    "mixture": (lambda size, count: Mixture(size), (2,)),
+}
+each_rule = pytest.mark.parametrize("rule", RULES)
+each_count = pytest.mark.parametrize(
+    ("rule", "count"), [(name, count) for name, (_, counts) in RULES.items() for count in counts]
+)
 
 
 class Problem(Compared):
@@ -22,33 +44,34 @@ class Problem(Compared):
 
     def __init__(
         self,
-        graph,
-        size: int,
+        rule: str,
+        graph: dgl.DGLGraph,
+        size: int = 6,
         count: int = 2,
         *,
-        gate_output: bool = True,
-        shared_forget: bool = True,
         one_row: bool = False,
         shared_leaves: bool = False,
         dtype: torch.dtype = torch.float64,
     ) -> None:
         draw = Draw(dtype)
-        self.rule = NaryLSTM(size, count, gate_output=gate_output, shared_forget=shared_forget)
+        self.rule = RULES[rule][0](size, count)
         self.schedule = schedule_of(graph)
         self.slots = make_slots(self.schedule, count, graph.edata["child_index"])
-        num_gates, first = len(self.rule.order), self.schedule.num_sources
-        num_inner, num_rows = self.schedule.num_nodes - first, first
-        self.leaves = None
+        first = self.schedule.num_sources
+        num_inner, num_rows, self.leaves = self.schedule.num_nodes - first, first, None
         if shared_leaves:
             num_rows = max(first // 2, 1)
             self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
-        blocks = num_gates if not shared_forget else num_gates - count + 1
-        self.start = [draw(num_rows, size) for _ in range(2)]
+        blocks = 1 + max(block.inputs for block in self.rule.order)
+        self.start = [draw(num_rows, size) for _ in range(self.rule.num_parts)]
         self.inputs = draw(blocks * size) if one_row else draw(num_inner, blocks * size)
-        self.weights = [draw(num_gates * size, count * size)]
-        self.bias = draw(num_gates * size)
+        self.weights = [draw(len(p.gates) * size, count * size) for p in self.rule.products]
+        if self.rule.late is not None:
+            self.weights.append(draw(size, size))
+        self.bias = draw(len(self.rule.order) * size)
         with torch.no_grad():
-            self.weights[0] /= size**0.5
+            for weight in self.weights:
+                weight /= size**0.5
 
     @property
     def tensors(self) -> list[torch.Tensor]:
@@ -61,100 +84,174 @@ class Problem(Compared):
         )
 
 
+@each_rule
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("size", [1, 3, 7, 8, 16, 33, 150])
-def test_sizes(size, dtype, monkeypatch):
+def test_sizes(rule, size, dtype, monkeypatch):
     for number, make in enumerate((forest, dag)):
-        graph = make(random.Random(number), 40, 2, "child_index")
-        check(Problem(graph, size, dtype=dtype), monkeypatch)
+        graph = make(random.Random(number), 40, 2)
+        check(Problem(rule, graph, size, dtype=dtype), monkeypatch)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
-@pytest.mark.parametrize("gate_output", [True, False])
-@pytest.mark.parametrize("shared_forget", [True, False])
+@each_count
 @pytest.mark.parametrize("one_row", [True, False])
 @pytest.mark.parametrize("shared_leaves", [True, False])
-def test_options(count, gate_output, shared_forget, one_row, shared_leaves, monkeypatch):
-    options = {
-        "gate_output": gate_output,
-        "shared_forget": shared_forget,
-        "one_row": one_row,
-        "shared_leaves": shared_leaves,
-    }
-    graph = dag(random.Random(count), 30, count, "child_index")
-    check(Problem(graph, 6, count, **options), monkeypatch)
+def test_options(rule, count, one_row, shared_leaves, monkeypatch):
+    graph = dag(random.Random(count), 30, count)
+    options = {"one_row": one_row, "shared_leaves": shared_leaves}
+    check(Problem(rule, graph, 6, count, **options), monkeypatch)
 
 
+@given(
+    st.sampled_from(sorted(RULES)),
+    st.integers(0, 1 << 16),
+    st.integers(2, 40),
+    st.integers(1, 20),
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_graph(monkeypatch, rule, seed, num_nodes, size):
+    graph = dag(random.Random(seed), num_nodes, 2)
+    if graph.num_edges():
+        check(Problem(rule, graph, size), monkeypatch)
+
+
+@each_rule
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-def test_many_nodes_a_level(dtype, monkeypatch):
+def test_many_nodes_a_level(rule, dtype, monkeypatch):
     """Levels of more rows than are handled at once, with weights that fill several panels."""
-    graph = forest(random.Random(0), 1500, 2, "child_index")
-    check(Problem(graph, 40, dtype=dtype, shared_leaves=True), monkeypatch)
+    graph = forest(random.Random(0), 1500, 2)
+    check(Problem(rule, graph, 40, dtype=dtype, shared_leaves=True), monkeypatch)
 
 
-@pytest.mark.parametrize("part", [0, 1])
-def test_gradients_of_one_part(part, monkeypatch):
-    graph = dag(random.Random(1), 30, 2, "child_index")
-    check(Problem(graph, 5), monkeypatch, parts=(part,))
+@each_rule
+def test_gradients_of_one_part(rule, monkeypatch):
+    problem = Problem(rule, dag(random.Random(1), 30, 2))
+    for part in range(problem.rule.num_parts):
+        check(problem, monkeypatch, parts=(part,))
 
 
-def test_any_strides(monkeypatch):
-    problem = Problem(dag(random.Random(2), 30, 2, "child_index"), 5)
+@each_rule
+def test_without_bias(rule, monkeypatch):
+    problem = Problem(rule, dag(random.Random(8), 30, 2))
+    zeros = torch.zeros_like(problem.bias)
+    with torch.no_grad():
+        problem.bias = zeros
+        expected = problem.run()
+        problem.bias = None
+        assert all(map(torch.equal, problem.run(), expected))
+
+
+@each_rule
+def test_finite_differences(rule):
+    problem = Problem(rule, dag(random.Random(6), 8, 2), 3)
+    first = len(problem.start)
+
+    def function(*tensors):
+        problem.start, problem.inputs = list(tensors[:first]), tensors[first]
+        problem.weights, problem.bias = list(tensors[first + 1 : -1]), tensors[-1]
+        return problem.run()
+
+    assert torch.autograd.gradcheck(function, tuple(problem.tensors), fast_mode=True)
+
+
+@each_rule
+def test_gradients_of_gradients(rule):
+    problem = Problem(rule, dag(random.Random(7), 8, 2))
+    (gradient,) = torch.autograd.grad(
+        problem.run()[0].square().sum(), problem.inputs, create_graph=True
+    )
+    with pytest.raises(PropagationError, match="expected gradients of first order"):
+        gradient.sum().backward()
+
+
+@each_rule
+def test_any_strides(rule, monkeypatch):
+    problem = Problem(rule, dag(random.Random(2), 30, 2), 5)
     for tensors in (problem.start, problem.weights):
         tensors[:] = [t.detach().t().contiguous().t().requires_grad_() for t in tensors]
     problem.inputs = problem.inputs.detach().repeat_interleave(2, 1)[:, ::2].requires_grad_()
     problem.bias = problem.bias.detach().repeat_interleave(2)[::2].requires_grad_()
     assert not problem.inputs.is_contiguous()
     check(problem, monkeypatch)
-    (gradient,) = torch.autograd.grad(problem.run()[0].sum(), problem.bias)  # of expanded ones
-    with monkeypatch.context() as context:
-        context.setenv(SWITCH, "0")
-        (expected,) = torch.autograd.grad(problem.run()[0].sum(), problem.bias)
-    torch.testing.assert_close(gradient, expected)
 
 
+@each_rule
+def test_gradients_of_any_strides(rule):
+    problem = Problem(rule, dag(random.Random(2), 30, 2), 5)
+    h = problem.run()[0]
+    (gradient,) = torch.autograd.grad(h.sum(), problem.inputs, retain_graph=True)  # of expanded 1
+    (expected,) = torch.autograd.grad(h, problem.inputs, torch.ones_like(h))
+    assert torch.equal(gradient, expected)
+
+
+@each_rule
 @pytest.mark.parametrize("num_threads", [2, 3])
-def test_threads(num_threads):
+def test_threads(rule, num_threads):
     """As many threads give the same numbers each time, other ones the same but for rounding."""
-    graph = dag(random.Random(3), 300, 2, "child_index")
-    problem = Problem(graph, 20, shared_leaves=True)
+    problem = Problem(rule, dag(random.Random(3), 300, 2), 20, shared_leaves=True)
     check_threads(problem, num_threads)
 
 
-def test_second_forward_pass_before_the_first_backward_pass():
+@each_rule
+def test_second_forward_pass_before_the_first_backward_pass(rule):
     problems = [
-        Problem(forest(random.Random(s), 400, 2, "child_index"), 16, shared_leaves=True)
-        for s in range(2)
+        Problem(rule, forest(random.Random(s), 400, 2), 16, shared_leaves=True) for s in range(2)
     ]
     expected = [problem.outcome() for problem in problems]
     several = [problem.run() for problem in problems]
-    for problem, states, (h, c, *gradients) in zip(problems, several, expected, strict=True):
-        assert torch.equal(states[0], h)
-        assert torch.equal(states[1], c)
+    for problem, states, outcome in zip(problems, several, expected, strict=True):
+        assert all(map(torch.equal, states, outcome[: len(states)]))
         loss = sum((part * part.detach().cos()).sum() for part in states)
         for _ in range(2):
             again = torch.autograd.grad(loss, problem.tensors, retain_graph=True)
-            assert all(map(torch.equal, again, gradients))
+            assert all(map(torch.equal, again, outcome[len(states) :]))
 
 
-def test_values_without_a_limit():
+@each_rule
+def test_values_without_a_limit(rule):
     """Sums of any size, infinite ones and NaN."""
-    problem = Problem(forest(random.Random(4), 40, 2, "child_index"), 4, dtype=torch.float32)
+    problem = Problem(rule, forest(random.Random(4), 40, 2), 4, dtype=torch.float32)
     with torch.no_grad():
         problem.inputs[:, ::3] = 1e30
         problem.inputs[:, 1::3] = -torch.inf
         assert all(state.isfinite().all() for state in problem.run())
-        problem.inputs[0, 0] = torch.nan
-        h, c = problem.run()
-        assert h.isnan().any()
-        assert c.isnan().any()
-        assert not h.isnan().all()
-
-
-def test_nothing_is_kept_without_gradients():
-    problem = Problem(forest(random.Random(5), 40, 2, "child_index"), 4)
-    expected = problem.run()
-    with torch.no_grad():
+        problem.inputs[0] = torch.nan
         states = problem.run()
-    assert all(map(torch.equal, states, expected))
-    assert not any(state.requires_grad for state in states)
+        assert all(state.isnan().any() for state in states)
+        assert not any(state.isnan().all() for state in states)
+
+
+@pytest.mark.parametrize("changed", ["start", "inputs", "weights", "bias", "leaves"])
+def test_tensors_that_do_not_fit(changed):
+    problem = Problem("N-ary", dag(random.Random(5), 30, 2), 4, shared_leaves=True)
+    tensor = getattr(problem, changed)
+    if isinstance(tensor, list):
+        tensor[0] = tensor[0][:, :-1]
+    else:
+        setattr(problem, changed, tensor[..., :-1])
+    with pytest.raises(ValueError, match="expected a tensor of shape"):
+        problem.run()
+
+
+@each_rule
+def test_subclasses_of_rules_run_in_torch(rule):
+    problem = Problem(rule, dag(random.Random(9), 8, 2))
+
+    class Other(type(problem.rule)):
+        """It might do something else."""
+
+    problem.rule.__class__ = Other
+    assert "Compiled" not in type(problem.run()[0].grad_fn).__name__
+
+
+@each_rule
+def test_inference(rule):
+    problem = Problem(rule, forest(random.Random(5), 40, 2))
+    expected = problem.run()
+    for mode in (torch.no_grad(), torch.inference_mode()):
+        with mode:
+            states = problem.run()
+        assert all(map(torch.equal, states, expected))
+        assert not any(state.requires_grad for state in states)
