@@ -61,7 +61,7 @@ def fit(
         train = model.training_examples(train)
     batches = TreeDataModule(model, train, data.splits["dev"], options)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
-    with _quiet_lightning(), _signals_handed_on(keeper):
+    with _quiet_lightning(), _matmul(options.precision), _signals_handed_on(keeper):
         trainer = Trainer(
             max_epochs=options.epochs,
             callbacks=[EpochBar(), keeper] if progress else [keeper],  # the bar goes first
@@ -70,6 +70,7 @@ def fit(
             enable_model_summary=False,
             enable_progress_bar=False,
             num_sanity_val_steps=0,
+            precision="bf16-mixed" if options.precision == "bfloat16" else "32-true",
             **_device(options.device),
         )
         checkpoint = str(run.checkpoint) if run.checkpoint.is_file() else None
@@ -120,6 +121,16 @@ def _device(name: str) -> dict[str, Any]:
         count = torch.cuda.device_count()
         raise TrainingError(f"device: {name} is not here; torch sees {count} GPUs")
     return {"accelerator": "gpu", "devices": [device.index or 0]}
+
+
+@contextmanager
+def _matmul(precision: str) -> Iterator[None]:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager

@@ -61,6 +61,12 @@ class TrainingOptions:
     seed: int = _option(0, "Seed of everything random.")
     engine: str = _option("auto", "How cells propagate over graphs: see docs/engine.md.", ENGINES)
     device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, ...")
+    precision: str = _option(
+        "float32",
+        "Of products of matrices in training: float32; tf32, which rounds to 10 bits where the "
+        "device can; or bfloat16, to 7 bits. Weights and their updates are float32 in any case.",
+        ("float32", "tf32", "bfloat16"),
+    )
     num_threads: int = _option(0, "Threads of torch on the CPU; 0 leaves torch's own choice.")
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from graphsent.training import (
     load_model,
     train,
 )
+from graphsent.training.module import TrainingModule
 
 
 def figures(results: dict) -> list[dict]:
@@ -122,6 +123,7 @@ def test_vectors_set_the_dimension_and_are_described(configure, tmp_path):
         {"embedding_optimizer": "same"},
         {"embedding_optimizer": "lazy_adam"},
         {"batching": "size"},
+        {"precision": "bfloat16"},
         {"embedding_lr": 0.01},
         {"weight_decay": 0.1},
         {"max_grad_norm": 0.1},
@@ -139,6 +141,24 @@ def test_engines_learn_the_same(quietly_trained):
     runs = [quietly_trained(engine, epochs=2, engine=engine) for engine in ("dgl", "levels")]
     losses = [[entry["loss"] for entry in run["history"]] for run in runs]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("precision", "expected"), [("float32", "highest"), ("tf32", "high"), ("bfloat16", "highest")]
+)
+def test_products_have_the_precision_asked_for(quietly_trained, monkeypatch, precision, expected):
+    seen = set()
+    original = TrainingModule.training_step
+
+    def step(module, *arguments):
+        seen.add((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu")))
+        return original(module, *arguments)
+
+    monkeypatch.setattr(TrainingModule, "training_step", step)
+    before = torch.get_float32_matmul_precision()
+    quietly_trained(epochs=1, precision=precision)
+    assert seen == {(expected, precision == "bfloat16")}
+    assert torch.get_float32_matmul_precision() == before
 
 
 def test_patience_ends_a_run_without_progress(quietly_trained):
