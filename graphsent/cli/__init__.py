@@ -19,6 +19,7 @@ COMMANDS = {
     "evaluate": "judge a trained model on a split of its task",
     "predict": "classify every phrase of parse trees",
     "draw": "draw parse trees, with what a model says about them",
+    "inspect": "look inside convolutional models: filters, feature graphs, attention",
     "demo": "train, judge, predict and draw on the embedded data",
 }
 

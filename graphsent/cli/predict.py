@@ -1,7 +1,8 @@
 """Predict the class of every phrase of parse trees, or how related pairs of sentences are.
 
 Trees are bracketed, or in CoNLL-U if their file is named .conllu; labelled or not, and of any shape
-that the model takes. One result a tree:
+that the model takes. Models that read words alone also take a sentence a line, whose words are
+divided by blanks. One result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree with predicted classes as labels
@@ -13,6 +14,7 @@ Examples:
   graphsent predict runs/a trees.txt
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' | graphsent predict runs/a
   graphsent predict runs/a trees.txt --format jsonl | jq .name
+  echo 'Where is the Louvre ?' | graphsent predict runs/dcnn
   graphsent predict runs/sick first.conllu second.conllu
 """
 
@@ -22,10 +24,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from graphsent.cli.trees_in import trees_from
+from graphsent.cli.trees_in import sentences_from, trees_from
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError
-from graphsent.models import RelatednessModel
+from graphsent.models import RelatednessModel, Sentence
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
 from graphsent.trees import DependencyTree, to_conllu
@@ -66,7 +68,10 @@ def run(arguments: Any) -> None:
 def _classes(model: Any, arguments: Any) -> Iterator[str]:
     if arguments.second is not None:
         raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
-    trees = trees_from(arguments.file)
+    read = sentences_from if model.tree_kind == "words" else trees_from
+    trees = read(arguments.file)
+    if arguments.format == "trees" and any(isinstance(tree, Sentence) for tree in trees):
+        raise UsageError("--format trees is for trees; classes of sentences are text or jsonl")
     for begin in range(0, len(trees), _AT_ONCE):
         part = trees[begin : begin + _AT_ONCE]
         for prediction in model.predict(part, arguments.batch_size):

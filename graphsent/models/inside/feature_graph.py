@@ -130,11 +130,25 @@ class FeatureGraph:
             graph.edata[name] = _tensor(getattr(self, name))
         return graph
 
-    def table(self) -> Table:
-        """A row for each word: how many of the kept values of each layer it is below.
+    def to_dict(self) -> dict[str, Any]:
+        """The graph as JSON values: ``words``, ``label``, ``nodes`` and ``edges``.
 
-        The columns are ``word`` and a name for each layer; the last layer's values are what the
-        class is told from.
+        Nodes and edges are objects of what :meth:`to_networkx` has; a word's value is None.
+        """
+        digraph = self.to_networkx()
+        nodes = [{"node": node, **data} for node, data in digraph.nodes(data=True)]
+        for node in nodes[: len(self.words)]:
+            node["value"] = None
+        edges = [
+            {"source": source, "target": target, **data, "coefficient": list(data["coefficient"])}
+            for source, target, data in digraph.edges(data=True)
+        ]
+        return {"words": list(self.words), "label": self.label, "nodes": nodes, "edges": edges}
+
+    def table(self) -> Table:
+        """A row for each word: how many of the values of each layer depend on it.
+
+        The columns are the layers, of which the last is what the class is told from, and the word.
         """
         last = int(self.layer[self.root]) - 1
         counts = np.zeros((len(self.words), last), np.int64)

@@ -1,0 +1,192 @@
+"""Look inside a convolutional model.
+
+  filters    the n-grams of a corpus that excite each filter over words most
+  graph      the feature graph that pooling induces over a sentence (dcnn)
+  attention  the weights of the positions of a sentence (apdcnn)
+
+What comes out is a table on standard output, or a file by the name of --out: a table (.txt, .csv,
+.json; the whole graph in .json) or a picture (.png, .svg).
+
+Sentences are one a line with blanks between words, bracketed trees, or CoNLL-U if named .conllu;
+attention needs trees. Without a file filters look at dev and test of the run's task.
+
+Examples:
+  graphsent inspect runs/dcnn filters --top 5 --out filters.csv
+  graphsent inspect runs/dcnn filters questions.txt --filters 1-8,20 --out filters.svg
+  graphsent inspect runs/dcnn graph --sentence 'a film of great charm' --out graph.svg
+  graphsent inspect runs/dcnn graph sentences.txt --number 3 --map 1 --row 2 --out feature.svg
+  graphsent inspect runs/apdcnn attention trees.txt --number 3 --out attention.svg
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphsent._files import atomic_path
+from graphsent.cli.trees_in import parse_sentences, sentences_from
+from graphsent.cli.usage import UsageError, flag
+from graphsent.errors import DataError
+from graphsent.models import (
+    FeatureGraph,
+    Table,
+    attention_table,
+    draw_attention,
+    draw_feature_graph,
+    draw_ngrams,
+    feature_graph,
+    filter_ngrams,
+    ngram_table,
+    sentence_attention,
+)
+from graphsent.training import RunDirectory, load_model
+
+__all__ = ["add_arguments", "run"]
+
+_TOP = 5
+_MOST_DRAWN = 12  # filters, unless they were chosen
+_PICTURES = (".png", ".svg")
+_TABLES: dict[str, Callable[[Table], str]] = {
+    ".txt": Table.to_text,
+    ".csv": Table.to_csv,
+    ".json": Table.to_json,
+}
+_OF_SENTENCES = ("sentence", "number")
+# Which options go with what.
+_OPTIONS = {
+    "filters": ("filters", "top"),
+    "graph": (*_OF_SENTENCES, "map", "row"),
+    "attention": _OF_SENTENCES,
+}
+
+
+class _Finding(NamedTuple):
+    """What was asked for, in each form."""
+
+    table: Table
+    draw: Callable[..., Any]
+    values: Callable[[], Any] | None = None  # JSON where that is more than the table
+
+
+def add_arguments(parser: Any) -> None:
+    """Declares the command's arguments."""
+    add = parser.add_argument
+    add("run", type=str, metavar="RUN", help="Run or model directory.")
+    add("what", choices=tuple(_OPTIONS), help="What to look at.")
+    add("file", type=str, nargs="?", help="Sentences or trees; - is standard input.")
+    add("--out", "-o", type=str, metavar="FILE", help=".txt, .csv, .json, .png or .svg.")
+    add("--title", type=str, help="A line above the picture.")
+    add("--filters", type=str, help="Which filters, for instance 1-8,20 (default: all; 12 drawn).")
+    add("--top", type=int, help=f"How many n-grams of each filter (default: {_TOP}).")
+    add("--sentence", type=str, help="A sentence or bracketed tree, instead of a file.")
+    add("--number", type=int, help="Which sentence of the file (default: 1, the first).")
+    add("--map", type=int, help="What leads to this map of the last layer (with --row), from 1.")
+    add("--row", type=int, help="What leads to this row of the last layer (with --map), from 1.")
+
+
+def run(arguments: Any) -> None:
+    """Prints a table or writes a file."""
+    suffix = Path(arguments.out).suffix.lower() if arguments.out is not None else ".txt"
+    if suffix not in (*_TABLES, *_PICTURES):
+        endings = ", ".join((*_TABLES, *_PICTURES))
+        raise UsageError(f"--out {arguments.out}: expected a name in {endings}")
+    _check_options(arguments, suffix)
+    model = load_model(arguments.run)
+    find = {"filters": _filters, "graph": _graph, "attention": _attention}[arguments.what]
+    finding = find(model, arguments, suffix in _PICTURES)
+    if suffix in _PICTURES:
+        finding.draw(title=arguments.title, path=arguments.out)
+    else:
+        if suffix == ".json" and finding.values is not None:
+            text = json.dumps(finding.values(), ensure_ascii=False)
+        else:
+            text = _TABLES[suffix](finding.table)
+        if arguments.out is None:
+            print(text)
+            return
+        with atomic_path(arguments.out) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+    print(f"wrote {arguments.out}")
+
+
+def _check_options(arguments: Any, suffix: str) -> None:
+    for names in _OPTIONS.values():
+        for name in names:
+            if getattr(arguments, name) is not None and name not in _OPTIONS[arguments.what]:
+                raise UsageError(f"{flag(name)} is not for {arguments.what}")
+    if (arguments.map is None) != (arguments.row is None):
+        raise UsageError("--map and --row go together")
+    if arguments.title is not None and suffix not in _PICTURES:
+        raise UsageError("--title is for pictures: --out a name in .png or .svg")
+
+
+def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
+    sentences = _corpus(arguments)
+    numbers = None if arguments.filters is None else _numbers(arguments.filters)
+    if numbers is None and drawn and hasattr(model, "first_filters"):
+        numbers = list(range(1, 1 + min(_MOST_DRAWN, len(model.first_filters()))))
+    top = _TOP if arguments.top is None else arguments.top
+    found = filter_ngrams(model, sentences, top, filters=numbers)
+    return _Finding(ngram_table(found), lambda **options: draw_ngrams(found, **options))
+
+
+def _graph(model: Any, arguments: Any, _drawn: bool) -> _Finding:
+    graph = feature_graph(model, _chosen_sentence(arguments))
+    if arguments.map is not None:
+        graph = _of_feature(graph, model, arguments.map, arguments.row)
+    return _Finding(
+        graph.table(), lambda **options: draw_feature_graph(graph, **options), graph.to_dict
+    )
+
+
+def _of_feature(graph: FeatureGraph, model: Any, number: int, row: int) -> FeatureGraph:
+    maps = model.config["maps"][-1]
+    rows = model.layers.num_channels // maps
+    if not (1 <= number <= maps and 1 <= row <= rows):
+        raise DataError(
+            f"no map {number}, row {row}: the last layer has {maps} maps of {rows} rows"
+        )
+    return graph.of_feature(number - 1, row - 1)
+
+
+def _attention(model: Any, arguments: Any, _drawn: bool) -> _Finding:
+    (found,) = sentence_attention(model, [_chosen_sentence(arguments)])
+    return _Finding(attention_table(found), lambda **options: draw_attention(found, **options))
+
+
+def _corpus(arguments: Any) -> list[Any]:
+    if arguments.file is not None:
+        return sentences_from(arguments.file)
+    directory = RunDirectory(arguments.run)
+    if not directory.config.is_file():
+        raise UsageError(f"{arguments.run} is no run with a corpus of its own: give a file")
+    _, data = directory.open().load_data(splits=("dev", "test"))
+    return [each for split in data.splits.values() for each in split]
+
+
+def _chosen_sentence(arguments: Any) -> Any:
+    if arguments.sentence is not None and arguments.file is not None:
+        raise UsageError("expected a file or --sentence, got both")
+    if arguments.sentence is not None:
+        sentences = parse_sentences(arguments.sentence, "--sentence")
+    else:
+        sentences = sentences_from(arguments.file or "-")
+    number = 1 if arguments.number is None else arguments.number
+    if not 1 <= number <= len(sentences):
+        raise DataError(f"there is no sentence {number}: there are {len(sentences)}")
+    return sentences[number - 1]
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of a list like ``1-8,20``."""
+    numbers = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        if match is None:
+            raise UsageError(f"--filters: expected numbers like 1-8,20, got {text!r}")
+        first, last = int(match[1]), int(match[2] or match[1])
+        numbers += range(first, last + 1)
+    return numbers
