@@ -1,0 +1,17 @@
+"""The examples in the documentation of what looks inside models run."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+from graphsent.models import inside
+
+MODULES = [module.name for module in pkgutil.iter_modules(inside.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    module = importlib.import_module(f"graphsent.models.inside.{name}")
+    assert doctest.testmod(module).failed == 0
