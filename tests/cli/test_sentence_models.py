@@ -1,0 +1,243 @@
+"""Models of sentences from the command line: trained, judged, asked, and looked into."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from graphsent.cli import main
+
+SMALL = {
+    "dcnn": ["--widths=[3,2]", "--maps=[2,2]"],
+    "apdcnn": ["--hidden=4", "--widths=[[3,2]]"],
+    "nbow": [],
+    "maxtdnn": [],
+    "kimcnn": ["--maps=3"],
+    "recnn": ["--hidden=4"],
+}
+ANSWERS = {"LOC:city": "Where", "HUM:ind": "Who", "NUM:date": "When"}
+SENTENCE = "Where was Anna ?"
+PARSE = "(S (W Where) (VP (V was) (NP (N Anna) (P ?))))"
+
+
+def write_questions(directory: Path) -> None:
+    """The embedded files of questions and their parses, a few lines each."""
+    rng = random.Random(0)
+    for folder in ("questions", "parses"):
+        (directory / folder).mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        questions, parses = [], []
+        for _ in range(12):
+            label, word = rng.choice(list(ANSWERS.items()))
+            verb, name = rng.choice(["was", "is"]), rng.choice(["Anna", "Bob"])
+            questions.append(f"{label} {word} {verb} {name} ?\n")
+            parses.append(f"{label}\t(ROOT (W {word}) (VP (V {verb}) (NP (N {name}) (P ?))))\n")
+        (directory / "questions" / f"{split}.txt").write_text("".join(questions))
+        path = directory / "parses" / f"questions.{split}.trees.gz"
+        path.write_bytes(gzip.compress("".join(parses).encode()))
+
+
+def write_tweets(directory: Path) -> None:
+    (directory / "twitter").mkdir(parents=True)
+    row = '"{}","1","a day","a query","anna","so {}"\n'.format
+    text = "".join(row(*each) for each in (("0", "dull"), ("4", "good")) * 10)
+    for name in ("training.20000.processed.noemoticon.csv", "testdata.manual.2009.06.14.csv"):
+        (directory / "twitter" / name).write_text(text)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("sentences") / "data"
+    write_questions(directory)
+    write_tweets(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def runs(data, toy_data, tmp_path_factory):
+    """``runs(task, model)`` is a run directory, trained when it is first asked for."""
+    directory = tmp_path_factory.mktemp("runs")
+
+    def of(task: str, model: str) -> str:
+        out = directory / f"{task}-{model}"
+        if not out.exists():
+            corpus = toy_data if task.startswith("sst") else data
+            arguments = [f"--task={task}", f"--model={model}", f"--data-dir={corpus}"]
+            arguments += ["--epochs=1", "--embedding-dim=6", "--num-threads=1", f"--out={out}"]
+            assert main(["train", *arguments, *SMALL[model]]) == 0
+        return str(out)
+
+    return of
+
+
+def file_of(directory: Path, text: str, name: str = "sentences.txt") -> str:
+    (directory / name).write_text(text)
+    return str(directory / name)
+
+
+@pytest.mark.parametrize(
+    ("task", "model"),
+    [
+        *(("trec", model) for model in SMALL),
+        ("sst2", "dcnn"),
+        ("sst5", "apdcnn"),
+        ("sst5", "kimcnn"),
+        ("twitter", "dcnn"),
+    ],
+)
+def test_a_model_is_trained_judged_and_asked(task, model, runs, tmp_path, capsys):
+    out = runs(task, model)
+    results = json.loads((Path(out) / "results.json").read_text())
+    capsys.readouterr()
+    assert main(["evaluate", out, f"--json={tmp_path / 'figures.json'}"]) == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["metrics"] == results["test"]
+    reads_trees = model in ("apdcnn", "recnn")
+    text = f"{PARSE}\n{PARSE}\n" if reads_trees else f"{SENTENCE}\n\n{SENTENCE} unseen\n"
+    capsys.readouterr()
+    assert main(["predict", out, file_of(tmp_path, text)]) == 0
+    sentences = [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()]
+    expected = [SENTENCE, SENTENCE] if reads_trees else [SENTENCE, "", f"{SENTENCE} unseen"]
+    assert sentences == expected
+
+
+def test_models_of_words_read_trees_too(runs, tmp_path, capsys):
+    out = runs("trec", "dcnn")
+    capsys.readouterr()
+    for text in (PARSE, SENTENCE):
+        assert main(["predict", out, file_of(tmp_path, text)]) == 0
+    one, other = capsys.readouterr().out.splitlines()
+    assert one == other
+    with pytest.raises(SystemExit, match="2"):
+        main(["predict", out, file_of(tmp_path, SENTENCE), "--format=trees"])
+    assert "--format trees is for trees" in capsys.readouterr().err
+
+
+def test_filters(runs, tmp_path, capsys):
+    out = runs("trec", "dcnn")
+    capsys.readouterr()
+    assert main(["inspect", out, "filters", "--filters=1-2,12", "--top=2"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["filter", "rank", "score", "ngram"]
+    assert len(lines) == 6
+    assert lines[-1].startswith("map 2, row 6")
+    corpus = file_of(tmp_path, f"{SENTENCE}\n")
+    for suffix in ("csv", "json", "svg", "png"):
+        path = tmp_path / f"filters.{suffix}"
+        assert main(["inspect", out, "filters", corpus, "--out", str(path)]) == 0
+    assert len(json.loads((tmp_path / "filters.json").read_text())) == 12 * 2
+    assert (tmp_path / "filters.csv").read_text().count("\n") == 1 + 12 * 2
+    assert main(["inspect", runs("trec", "apdcnn"), "filters", "--top=1"]) == 0
+
+
+def test_a_feature_graph(runs, tmp_path, capsys):
+    inspect = ["inspect", runs("trec", "dcnn"), "graph"]
+    capsys.readouterr()
+    assert main([*inspect, "--sentence", SENTENCE]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["layer", "1", "layer", "2", "word"]
+    assert [line.split()[-1] for line in lines] == SENTENCE.split()
+    corpus = file_of(tmp_path, f"one\n{SENTENCE}\n")
+    path = tmp_path / "graph.json"
+    assert main([*inspect, corpus, "--number=2", "--map=2", "--row=1", f"--out={path}"]) == 0
+    graph = json.loads(path.read_text())
+    assert graph["words"] == SENTENCE.split()
+    assert {node["map"] for node in graph["nodes"] if node["layer"] == 2} == {1}
+    picture = tmp_path / "graph.svg"
+    assert main([*inspect, corpus, "--number=2", "--title=A title", f"--out={picture}"]) == 0
+    assert "A title" in picture.read_text()
+
+
+def test_attention(runs, tmp_path, capsys):
+    inspect = ["inspect", runs("trec", "apdcnn"), "attention"]
+    capsys.readouterr()
+    assert main([*inspect, "--sentence", PARSE]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert sum(float(line.split()[2]) for line in lines) == pytest.approx(1, abs=0.01)
+    assert main([*inspect, file_of(tmp_path, PARSE), f"--out={tmp_path / 'a.png'}"]) == 0
+    assert (tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        ("nbow", ["filters"], "the model 'nbow' has no filters: expected a convolutional one"),
+        ("recnn", ["graph", "--sentence=a"], "the model 'recnn' has no feature graph"),
+        ("dcnn", ["attention", "--sentence=(A a)"], "'dcnn' has no attention over positions"),
+        ("apdcnn", ["attention", "--sentence=a b"], "expected a parse tree, got the sentence"),
+        ("dcnn", ["filters", "--filters=13"], "no filter 13: the model has 12"),
+        ("dcnn", ["graph", "--sentence=a", "--map=1", "--row=9"], "2 maps of 2 rows"),
+        ("dcnn", ["graph", "--sentence=a", "--number=2"], "no sentence 2: there are 1"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_one_line(model, arguments, message, runs, capsys):
+    out = runs("trec", model)
+    capsys.readouterr()
+    assert main(["inspect", out, *arguments]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["filters", "--map=1"], "--map is not for filters"),
+        (["attention", "--top=1"], "--top is not for attention"),
+        (["graph", "--map=1"], "--map and --row go together"),
+        (["graph", "--out=x.pdf"], "--out x.pdf: expected a name in .txt, .csv, .json, .png, .svg"),
+        (["graph", "--title=x"], "--title is for pictures"),
+        (["graph", "x", "--sentence=y"], "expected a file or --sentence, got both"),
+        (["filters", "--filters=1;2"], "--filters: expected numbers like 1-8,20, got '1;2'"),
+        (["words"], "words"),
+    ],
+)
+def test_wrong_arguments_of_inspect_are_one_line_and_status_2(arguments, message, runs, capsys):
+    out = runs("trec", "dcnn")
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(["inspect", out, *arguments])
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_model_alone_needs_a_corpus(runs, capsys):
+    directory = f"{runs('trec', 'dcnn')}/model"
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(["inspect", directory, "filters"])
+    assert "is no run with a corpus of its own: give a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task=sick", "--model=dcnn"], "'sick' is about pairs, the model 'dcnn' about trees"),
+        (["--task=trec", "--model=arnn-relatedness"], "the model 'arnn-relatedness' about pairs"),
+        (["--task=twitter", "--model=dcnn"], "no twitter/training.1600000"),
+        (
+            ["--task=twitter", "--model=apdcnn", "+data"],
+            "cannot be read as constituency: it has wo",
+        ),
+        (
+            ["--task=trec", "--model=dcnn", "--k-top=0", "+data"],
+            "k_top: expected at least 1, got 0",
+        ),
+        (["--task=trec", "--model=apdcnn", "--fusion=x", "+data"], "unknown fusion 'x': expected"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    arguments, message, data, toy_data, tmp_path, capsys
+):
+    corpus = data if "+data" in arguments else toy_data
+    arguments = [each for each in arguments if each != "+data"]
+    code = main(["train", *arguments, f"--data-dir={corpus}", f"--out={tmp_path / 'run'}"])
+    error = capsys.readouterr().err
+    assert code == 1
+    assert message in error
+    assert error.count("\n") == 1
