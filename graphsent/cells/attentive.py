@@ -116,6 +116,10 @@ class AttentiveCell(TreeCell):
         """State of a leaf: there is nothing to attend to."""
         return super().start(x)
 
+    def start_by_levels(self, x: Tensor, query: Tensor | None = None) -> State:
+        """The same."""
+        return super().start_by_levels(x)
+
     def _node_queries(self, graph: Graph, query: Tensor | None, device: torch.device) -> Tensor:
         sizes = graph.batch_num_nodes().to(device)
         check_query(query, (len(sizes), graph.num_nodes()), self.attention.attention_feats)

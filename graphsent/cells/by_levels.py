@@ -151,7 +151,9 @@ class LevelRun:
     def _start(self, x: _Projected) -> State:
         """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
-            return self.cell.start(x.leaves, *self.leaf_extra)
+            if overridden(self.cell, "start_by_levels", "start"):
+                return self.cell.start(x.leaves, *self.leaf_extra)
+            return self.cell.start_by_levels(x.leaves, *self.leaf_extra)
         like = x.leaves.new_empty(1).expand(self.num_nodes, self.cell.hidden_feats)
         initial = self.cell.check_initial_state(self.initial, like)
         leaves = self.schedule.nodes[: self.num_leaves]

@@ -83,6 +83,10 @@ class Recursion(nn.Module):
         """
         raise NotImplementedError
 
+    def start_by_levels(self, *inputs: Tensor) -> State:
+        """The same as :meth:`start`, for the engine by levels; need not have second gradients."""
+        return self.start(*inputs)
+
     def combine(self, children: State, *inputs: Tensor) -> State:
         """States of nodes with predecessors.
 

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from graphsent.cells.base import TreeCell
 from graphsent.cells.fusion import Fused, is_plain, map_nothing
-from graphsent.cells.gates import lstm_state, uniform_
+from graphsent.cells.gates import first_lstm_state, lstm_state, uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
@@ -70,6 +70,10 @@ class PooledTreeLSTM(TreeCell):
         return lstm_state(
             x[:, : self.num_updates * self.hidden_feats], gate_output=self.gate_output
         )
+
+    def start_by_levels(self, x: Tensor) -> State:
+        """The same."""
+        return first_lstm_state(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
@@ -270,6 +274,12 @@ class NaryTreeLSTM(SlottedCell):
             return torch.tanh(x), x
         c, o = x.chunk(2, -1)
         return torch.sigmoid(o) * torch.tanh(c), c
+
+    def start_by_levels(self, x: Tensor) -> State:
+        """The same."""
+        if self.leaf != "gated":
+            return self.start(x)
+        return first_lstm_state(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""

@@ -1,4 +1,4 @@
-"""The states of leaves in compiled code: product, gates and state in one pass."""
+"""The states of nodes without predecessors, in compiled code: one pass over the sums."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.compiled import Arguments, fields, kernels_for
+from graphsent.propagation.compiled_walk import needs_gradients
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 
@@ -18,67 +19,53 @@ class _Leaves(Arguments):
     """``struct leaves`` of ``kernels/leaves.h``."""
 
     _fields_ = fields(
-        "has_output size in_size num_rows num_threads",
-        "rows weight bias h c gates kept dh dc dsums drows dweight dbias workspace",
+        "has_output size num_rows num_threads", "sums h c gates kept dh dc dsums workspace"
     )
 
 
-def lstm_leaves(
-    rows: Tensor, weight: Tensor, bias: Tensor, gate_output: bool = True
-) -> tuple[Tensor, Tensor] | None:
+def lstm_leaves(sums: Tensor, gate_output: bool = True) -> tuple[Tensor, Tensor] | None:
     r"""The states h and c of a Tree-LSTM's nodes without predecessors.
 
     .. math::
         c = \sigma(i) * \tanh(u), \qquad h = \sigma(o) * \tanh(c)
 
     Args:
-        rows: inputs, (num_rows, in_feats).
-        weight: of i, o, u, in this order, (3 * size, in_feats).
-        bias: (3 * size,).
+        sums: i, o, u, in this order, (num_rows, 3 * size).
         gate_output: with False there is no o, and :math:`h = \tanh(c)`.
 
     Returns:
         h and c, (num_rows, size); None where there is no compiled code for it.
     """
-    tensors = (rows, weight, bias)
-    if not len(rows) or not kernels_for(*tensors):
+    if not kernels_for(sums):
         return None
-    keep = torch.is_grad_enabled() and any(part.requires_grad for part in tensors)
-    return _CompiledLeaves.apply(gate_output, keep, *tensors)
+    return _CompiledLeaves.apply(gate_output, needs_gradients(sums), sums)
 
 
 class _CompiledLeaves(Function):
     @staticmethod
     def forward(
-        ctx: FunctionCtx, gate_output: bool, keep: bool, *tensors: Tensor
+        ctx: FunctionCtx, gate_output: bool, keep: bool, sums: Tensor
     ) -> tuple[Tensor, Tensor]:
-        rows, weight, bias = (part.contiguous() for part in tensors)
-        size, num_rows = len(weight) // (2 + gate_output), len(rows)
-        h, c = (empty(num_rows, size, like=rows) for _ in range(2))
-        kept = [
-            empty(num_rows, k * size, like=rows) if keep else None for k in (2 + gate_output, 1)
-        ]
-        leaves = _Leaves(gate_output, size, rows.shape[1], num_rows, torch.get_num_threads())
-        leaves.point(rows=rows, weight=weight, bias=bias, h=h, c=c, gates=kept[0], kept=kept[1])
-        leaves.run("leaves", rows, backward=False)
+        sums = sums.contiguous()
+        num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
+        h, c = (empty(num_rows, size, like=sums) for _ in range(2))
+        gates = empty(*sums.shape, like=sums) if keep else None
+        kept = empty(num_rows, size, like=sums) if keep else None
+        leaves = _Leaves(gate_output, size, num_rows, torch.get_num_threads())
+        leaves.point(sums=sums, h=h, c=c, gates=gates, kept=kept)
+        leaves.run("leaves", sums, backward=False)
         ctx.gate_output = gate_output
         if keep:
-            ctx.save_for_backward(rows, weight, *kept)
+            ctx.save_for_backward(gates, kept)
         return h, c
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        rows, weight, gates, kept = ctx.saved_tensors
-        dstates = [part.contiguous() for part in gradients]
-        drows = empty(*rows.shape, like=rows) if ctx.needs_input_grad[2] else None
-        dsums, dbias = empty(*gates.shape, like=rows), weight.new_zeros(len(weight))
-        dweight = empty(*weight.shape, like=weight)
-        leaves = _Leaves(
-            ctx.gate_output, kept.shape[1], rows.shape[1], len(rows), torch.get_num_threads()
-        )
-        leaves.point(rows=rows, weight=weight, gates=gates, kept=kept)
-        leaves.point(dh=dstates[0], dc=dstates[1], dsums=dsums, drows=drows)
-        leaves.point(dweight=dweight, dbias=dbias)
-        leaves.run("leaves", rows, backward=True)
-        return None, None, drows, dweight, dbias
+        gates, kept = ctx.saved_tensors
+        dh, dc = (part.contiguous() for part in gradients)
+        dsums = empty(*gates.shape, like=gates)
+        leaves = _Leaves(ctx.gate_output, kept.shape[1], len(kept), torch.get_num_threads())
+        leaves.point(gates=gates, kept=kept, dh=dh, dc=dc, dsums=dsums)
+        leaves.run("leaves", gates, backward=True)
+        return None, None, dsums
