@@ -73,7 +73,7 @@ class Bench:
     def makers(self, cell: str) -> list[Make]:
         """All contenders for a cell, DGL first; what is not installed is noted."""
         example = (Example,) if cell == "NaryTreeLSTM" else ()
-        ours = (engines.DropIn, engines.Levels, engines.Words)
+        ours = (engines.DropIn, engines.Levels, engines.WordsInTorch, engines.Words)
         limits = (engines.OneByOne, engines.Limit, engines.FlatWords)
         return [engines.Functions, *example, *ours, *self._packages(cell), *limits]
 

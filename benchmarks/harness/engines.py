@@ -4,6 +4,7 @@
 * ``drop-in``: ``graphsent.propagation.prop_nodes_topo`` in its place, nothing else changed.
 * ``levels``: ``cell(graph, feat, engine="levels")`` with the same inputs.
 * ``levels, words``: the same with ``IndexedFeat``: one row for each word of the batch.
+* ``levels, words, no kernels``: the same without compiled kernels, all in torch.
 * ``one by one``: plain torch, one tree at a time and node after node, each a call of the cell's
   equations.
 * ``limit``: the products and pointwise work of ``levels, words`` in plain torch, as if no node
@@ -17,7 +18,9 @@ steps, though in training it can be made while batches are loaded; the limits ne
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -26,6 +29,7 @@ from torch import Tensor
 from graphsent._dgl import dgl
 from graphsent.cells import SlottedCell
 from graphsent.propagation import prop_nodes_topo
+from graphsent.propagation.compiled import SWITCH
 from graphsent.trees import Tree
 
 from .data import Batch
@@ -136,6 +140,18 @@ class Words(GraphContender):
         """See :class:`TorchContender`."""
         feat = self.model.table.indexed(graph.ndata["token"])
         return self.model.cell(graph, feat, engine="levels"), graph.ndata["label"]
+
+
+class WordsInTorch(Words):
+    """Our engine, with inputs by word, without compiled kernels."""
+
+    name = "levels, words, no kernels"
+
+    def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
+        """See :class:`TorchContender`."""
+        # Gradients take the way that the forward pass took.
+        with patch.dict(os.environ, {SWITCH: "0"}):
+            return super().states(graph)
 
 
 class FlatWords(Words):

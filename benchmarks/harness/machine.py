@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from graphsent.propagation import kernels_in_use
+
 from .options import cpu_count
 
 PACKAGES = ("torch", "dgl", "numpy", "dynet38", "pytorch-tree-lstm", "graphsent")
@@ -24,6 +26,7 @@ def machine() -> dict[str, Any]:
         "cores": cpu_count(),
         "memory_gib": round(total_memory() / 2**30, 1),
         "load_before": load(),
+        "kernels": kernels_in_use(),
         "system": platform.system(),
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},

@@ -252,7 +252,8 @@ def caption(results: Results) -> str:
     threads = options["threads"]
     return (
         f"<sub>{machine['processor']}, {machine['instructions']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB, load {machine['load_before']} before; "
+        f"{machine['memory_gib']} GiB, load {machine['load_before']} before, "
+        f"{'with' if machine['kernels'] else 'without'} compiled kernels; "
         f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
         f"{results.options['corpus']}, {options['in_feats']} / "
         f"{options['hidden_feats']}, float32, {threads} thread{'s' if threads > 1 else ''}, "
