@@ -27,6 +27,9 @@ from graphsent.propagation.memory import empty
 SWITCH = "GRAPHSENT_KERNELS"
 """Environment variable; ``0`` means that nothing is compiled or loaded."""
 
+ROWS_A_THREAD = 64
+"""Fewer are not worth waiting for another thread."""
+
 _TYPES = {torch.float32: "float", torch.float64: "double"}
 _FUNCTIONS = ("slots", "edges", "leaves")
 _lock = threading.Lock()
@@ -56,6 +59,11 @@ def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
         *((name, ctypes.c_int64) for name in numbers.split()),
         *((name, ctypes.c_void_p) for name in pointers.split()),
     ]
+
+
+def threads_for(num_rows: int) -> int:
+    """Number of threads for work on so many rows: as many as torch takes, if it is enough."""
+    return min(torch.get_num_threads(), 1 + num_rows // ROWS_A_THREAD)
 
 
 def kernels_for(*tensors: Tensor | None) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import Arguments, fields, kernels_for
+from graphsent.propagation.compiled import Arguments, fields, kernels_for, threads_for
 from graphsent.propagation.compiled_walk import needs_gradients
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
@@ -51,7 +50,7 @@ class _CompiledLeaves(Function):
         h, c = (empty(num_rows, size, like=sums) for _ in range(2))
         gates = empty(*sums.shape, like=sums) if keep else None
         kept = empty(num_rows, size, like=sums) if keep else None
-        leaves = _Leaves(gate_output, size, num_rows, torch.get_num_threads())
+        leaves = _Leaves(gate_output, size, num_rows, threads_for(num_rows))
         leaves.point(sums=sums, h=h, c=c, gates=gates, kept=kept)
         leaves.run("leaves", sums, backward=False)
         ctx.gate_output = gate_output
@@ -65,7 +64,7 @@ class _CompiledLeaves(Function):
         gates, kept = ctx.saved_tensors
         dh, dc = (part.contiguous() for part in gradients)
         dsums = empty(*gates.shape, like=gates)
-        leaves = _Leaves(ctx.gate_output, kept.shape[1], len(kept), torch.get_num_threads())
+        leaves = _Leaves(ctx.gate_output, kept.shape[1], len(kept), threads_for(len(kept)))
         leaves.point(gates=gates, kept=kept, dh=dh, dc=dc, dsums=dsums)
         leaves.run("leaves", gates, backward=True)
         return None, None, dsums

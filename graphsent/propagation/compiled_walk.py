@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled import Arguments, fields, kernels_for
+from graphsent.propagation.compiled import Arguments, fields, kernels_for, threads_for
 from graphsent.propagation.schedule import Schedule
 
 
@@ -80,7 +80,7 @@ class Plan:
         walk = Walk(num_parts=self.rule.num_parts, size=self.rule.size, **numbers)
         walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
         walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
-        walk.num_nodes, walk.num_threads = schedule.num_nodes, torch.get_num_threads()
+        walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
         walk.level_ends = ctypes.addressof(self.ends)
         walk.input_of = ctypes.addressof(self.input_of)
         walk.point(source=self.source, leaves=self.leaves)

@@ -44,7 +44,7 @@ def test_sizes(gate_output, dtype, size, num_rows, monkeypatch):
 
 @each_kind
 def test_threads(gate_output):
-    check_threads(Leaves(101, 20, gate_output=gate_output), 3)
+    check_threads(Leaves(301, 20, gate_output=gate_output), 3)
 
 
 @each_kind
