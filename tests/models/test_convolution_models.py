@@ -81,7 +81,7 @@ def logits(model, sentences: list[list[str]]) -> Tensor:
 
 
 @every_model
-@settings(max_examples=10)
+@settings(max_examples=7)
 @given(sentences=SENTENCES)
 def test_values_and_gradients_are_those_of_the_equations(name, sentences):
     model = build(name)
@@ -115,7 +115,7 @@ def test_what_stands_in_other_sentences_has_no_influence_at_all(name):
 
 
 @every_model
-@settings(max_examples=10)
+@settings(max_examples=7)
 @given(sentences=SENTENCES, order=st.randoms(use_true_random=False))
 def test_a_result_does_not_depend_on_companions(name, sentences, order):
     model = build(name)

@@ -246,6 +246,9 @@ def test_rows_that_were_added_read_no_words():
     reads_words = graph.row[np.unique(graph.target[graph.source < 3])]
     assert set(reads_words.tolist()) == {0, 1, 2}
     assert 3 in graph.row[graph.layer == 1]
+    pairs = graph.coefficient[(graph.source < 3) & (graph.row[graph.target] == 2)]
+    assert (pairs[:, 0] != 0).all()  # row 4 of word vectors
+    assert (pairs[:, 1] == 0).all()  # and the first of zeros
 
 
 def test_the_model_stays_in_its_mode():

@@ -104,6 +104,14 @@ def test_an_example_by_hand(monkeypatch):
     assert [each.filter[-1] for each in chosen] == ["2", "1", "2"]
 
 
+def test_of_many_equal_responses_the_first_are_taken():
+    model = KimCNN(VOCABULARY, 2, 5, heights=(2,), maps=3)
+    torch.nn.init.zeros_(model.convolutions[0].weight)
+    corpus = [[str(number), "a"] for number in range(5000)]
+    for _, best in filter_ngrams(model, corpus, 4):
+        assert [ngram.words[0] for ngram in best] == ["0", "1", "2", "3"]
+
+
 def test_how_many_filters_there_are():
     assert len(DCNN(VOCABULARY, 2).first_filters()) == 6 * 48
     assert len(DCNN(VOCABULARY, 2, 5, widths=(2,), maps=(3,)).first_filters()) == 15

@@ -21,7 +21,7 @@ def ranges_of_words(draw: st.DrawFn) -> tuple[int, torch.Tensor]:
     return num_words, torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(ranges_of_words(), st.integers(1, 6))
 def test_phrases_are_convolved_as_if_each_were_padded(drawn, width):
     num_words, ranges = drawn
