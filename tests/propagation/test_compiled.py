@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import threading
 
 import pytest
+import test_compiled_edges
+import test_compiled_slots
 import torch
+from compiled_cases import TOLERANCES, check
+from fused_cases import dag
 
 from graphsent import propagation
 from graphsent.propagation import compiled, compiled_library
@@ -190,3 +195,22 @@ def test_place_of_the_cache(monkeypatch, tmp_path):
     assert cache_directory() == tmp_path / ".cache" / "graphsent"
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "other"))
     assert cache_directory() == tmp_path / "other" / "graphsent"
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize(("num_bytes", "rows"), [(16, 12), (64, 12), (32, 6)])
+def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
+    """Compilers put long vectors together from short ones."""
+    processors = {"": (num_bytes, rows, ())}
+    monkeypatch.setattr(compiled_library, "_PROCESSORS", processors)
+    quick = [option for option in compiled_library._COMMAND if "-O" not in option]
+    monkeypatch.setattr(compiled_library, "_COMMAND", quick)
+    compiled._load.cache_clear()
+    try:
+        for shape in (test_compiled_slots, test_compiled_edges):
+            for rule in shape.RULES:
+                graph = dag(random.Random(0), 60, 2)
+                check(shape.Problem(rule, graph, 37, dtype=dtype), monkeypatch)
+    finally:
+        compiled._load.cache_clear()
