@@ -60,7 +60,7 @@ def add_arguments(parser: Any) -> None:
     )
     add(
         "--vectors",
-        type=list[str],
+        type=str,
         nargs="+",
         metavar="FILE",
         help="Word vectors: .npz, GloVe or word2vec text, word2vec .bin, each also .gz; several "

@@ -241,3 +241,18 @@ def test_what_does_not_go_together_is_one_line(
     assert code == 1
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_word_vectors_of_several_files(data, tmp_path, capsys):
+    for name, dim in (("one.txt", 2), ("two.txt", 3)):
+        vector = " ".join(["0.5"] * dim)
+        file_of(tmp_path, "".join(f"{word} {vector}\n" for word in ("Where", "Who")), name)
+    files = [str(tmp_path / "one.txt"), str(tmp_path / "two.txt")]
+    for chosen in (files[:1], files):
+        out = str(tmp_path / f"run{len(chosen)}")
+        arguments = ["--task=trec", "--model=nbow", f"--data-dir={data}", "--epochs=1"]
+        assert (
+            main(["train", *arguments, "--num-threads=1", "--out", out, "--vectors", *chosen]) == 0
+        )
+        config = json.loads((Path(out) / "model" / "config.json").read_text())
+        assert config["arguments"]["embedding_dim"] == (2 if len(chosen) == 1 else 5)
