@@ -132,7 +132,7 @@ class _CompiledEdges(Function):
         buffers = dict(zip(ctx.names, saved[first:], strict=True))
         middle = first - rule.num_parts
         maps, start = saved[:middle], saved[middle:first]
-        dinputs = inputs.new_zeros(plan.num_inner, inputs.shape[-1])
+        dinputs = plan.inputs_gradient(inputs)
         into = {
             "dsums": buffers["gates"],
             "dedge_sums": buffers["edge_gates"],
@@ -143,13 +143,14 @@ class _CompiledEdges(Function):
         into = {k: empty(*v.shape, like=v) for k, v in into.items() if v is not None}
         dstart = [torch.zeros_like(part) for part in start]
         walk = plan.edge_walk(inputs, maps, start)
-        walk.input_stride = dinputs.shape[1]
         given = contiguous(gradients)
         walk.point(**buffers, **into, dinputs=dinputs)
         walk.point(**named(("dstart_h", "dstart_c"), dstart), **named(RESULTS, given))
         walk.run("edges", inputs, backward=True)
         if inputs.dim() == 1:
-            dinputs = dinputs.sum(0)
+            rows = torch.cat((into["dedge_sums"].sum(0), into["dsums"].sum(0)))
+            blocks = torch.tensor(list(plan.input_of))
+            dinputs.view(-1, rule.size).index_add_(0, blocks, rows.view(-1, rule.size))
         return None, None, dinputs, *_map_gradients(rule, buffers, into), *dstart
 
 

@@ -127,7 +127,7 @@ class _CompiledSlots(Function):
         dstates = [empty(*part.shape, like=part) for part in states]
         dstart = [torch.zeros_like(part) for part in start]
         dsums = empty(*kept["gates"].shape, like=inputs)
-        dinputs, dbias = torch.zeros_like(inputs), inputs.new_zeros(dsums.shape[1])
+        dinputs, dbias = plan.inputs_gradient(inputs), inputs.new_zeros(dsums.shape[1])
         dweight = empty(*maps[0].shape, like=inputs)
         walk.point(**named(STATES, states), **kept, **named(RESULTS, given))
         walk.point(**named(("dh", "dc"), dstates), **named(("dstart_h", "dstart_c"), dstart))

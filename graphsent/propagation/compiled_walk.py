@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled import Arguments, fields, kernels_for, threads_for
+from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 
 
@@ -73,6 +74,10 @@ class Plan:
         for tensor, shape in shapes:
             if tensor is not None and tuple(tensor.shape) != shape:
                 raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
+
+    def inputs_gradient(self, inputs: Tensor) -> Tensor:
+        """What the walk fills with the gradient of the inputs, or adds it to, if it is one row."""
+        return torch.zeros_like(inputs) if inputs.dim() == 1 else empty(*inputs.shape, like=inputs)
 
     def walk(self, inputs: Tensor, **numbers: int) -> Walk:
         """The arguments that are known, for inputs of this shape."""

@@ -189,10 +189,16 @@ static void gradient_of_inputs(const struct edges *e, int64_t row) {
     const real *dsum = w->dsums + row * e->at_node + gate * size;
     memcpy(dinputs + w->input_of[of_edge + gate] * size, dsum, size * sizeof(real));
   }
-  for (int64_t edge = w->first_edge[row]; edge < w->first_edge[row + 1]; edge++) {
+  const int64_t begin = w->first_edge[row];
+  for (int64_t edge = begin; edge < w->first_edge[row + 1]; edge++) {
     for (int64_t gate = 0; gate < of_edge; gate++) {
       const real *dsum = w->dedge_sums + edge * e->at_edge + gate * size;
-      add(dinputs + w->input_of[gate] * size, dsum, 0, size);
+      real *to = dinputs + w->input_of[gate] * size;
+      if (edge == begin) {
+        memcpy(to, dsum, size * sizeof(real));
+      } else {
+        add(to, dsum, 0, size);
+      }
     }
   }
 }
@@ -225,7 +231,7 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
   }
   for (int64_t row = first; row < last; row++) {
     pool_gradient(e, row, e->dpooled[0] + (row - first) * size, e->dpooled[1] + (row - first) * size);
-    gradient_of_inputs(e, row);
+    if (w->input_stride) gradient_of_inputs(e, row);
   }
   const int64_t end = w->first_edge[last];
   for (int64_t edge = w->first_edge[first]; edge < end; edge += e->block) {

@@ -213,7 +213,11 @@ static void send_gradients(const struct slots *s, const real *scratch, int64_t f
       add(w->dbias + gate * size, dsums + gate * size, from, to);
       if (!w->input_stride) continue;
       real *dinputs = w->dinputs + row * w->input_stride + w->input_of[gate] * size;
-      add(dinputs, dsums + gate * size, from, to);
+      if (gate && w->input_of[gate] == w->input_of[gate - 1]) {
+        add(dinputs, dsums + gate * size, from, to);
+      } else {
+        memcpy(dinputs + from, dsums + gate * size + from, (to - from) * sizeof(real));
+      }
     }
     dh += padded(s->slots), dc += s->slots, dsums += s->gates;
   }
