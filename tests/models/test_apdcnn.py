@@ -72,7 +72,7 @@ def expected_states(model: APDCNN, tree: Tree) -> Tensor:
 
 
 @every_choice
-@settings(max_examples=6)
+@settings(max_examples=5)
 @given(forest=FORESTS, phrases=st.booleans())
 def test_values_and_gradients_are_those_of_the_equations(name, forest, phrases):
     model = build(name, phrases=phrases)
@@ -95,7 +95,7 @@ def test_values_and_gradients_are_those_of_the_equations(name, forest, phrases):
 
 
 @every_choice
-@settings(max_examples=6)
+@settings(max_examples=5)
 @given(forest=FORESTS)
 def test_a_result_does_not_depend_on_companions(name, forest):
     model = build(name)

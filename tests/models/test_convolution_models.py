@@ -202,7 +202,7 @@ def test_it_learns_and_repeats_itself(name):
         for value, label in (("dull", "0"), ("so", "1"))
     ]
 
-    def losses() -> list[float]:
+    def losses(num_steps: int) -> list[float]:
         torch.manual_seed(1)
         row = ROWS[name]
         model = row.cls(VOCABULARY, 2, 6, **row.options)
@@ -211,7 +211,7 @@ def test_it_learns_and_repeats_itself(name):
         parameters = [each for each in model.parameters() if each.requires_grad]
         optimizer = torch.optim.Adam(parameters, lr=0.05)
         found = []
-        for _ in range(30):
+        for _ in range(num_steps):
             optimizer.zero_grad()
             loss = model.loss(model(batch), batch)
             loss.backward()
@@ -220,9 +220,9 @@ def test_it_learns_and_repeats_itself(name):
             found.append(loss.item())
         return found
 
-    first = losses()
+    first = losses(25)
     assert np.mean(first[-5:]) < 0.7 * np.mean(first[:5])
-    assert losses() == first
+    assert losses(4) == first[:4]
 
 
 def test_phrases_of_a_training_set_are_there_once():

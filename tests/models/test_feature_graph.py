@@ -81,7 +81,7 @@ def named(graph) -> list:
 
 
 @every_shape
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(words=WORDS)
 def test_nodes_and_edges_are_those_of_the_definition(name, words):
     model = build(name)
@@ -107,7 +107,7 @@ def test_nodes_and_edges_are_those_of_the_definition(name, words):
 
 
 @every_shape
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(words=WORDS)
 def test_weights_add_up_to_the_values(name, words):
     model = build(name)
@@ -126,7 +126,7 @@ def test_weights_add_up_to_the_values(name, words):
 
 
 @every_shape
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(words=WORDS)
 def test_features_depend_on_the_words_with_a_path_and_on_no_others(name, words):
     model = build(name)
@@ -141,7 +141,7 @@ def test_features_depend_on_the_words_with_a_path_and_on_no_others(name, words):
 
 @every_shape
 @given(words=WORDS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_each_value_reads_one_to_m_values_of_each_map_and_row(name, words):
     model = build(name)
     graph, options = feature_graph(model, words), model.config

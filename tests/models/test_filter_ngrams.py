@@ -58,7 +58,7 @@ def vector(model, word: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(corpus=CORPUS, top=st.integers(1, 4))
 def test_it_is_the_best_of_all_windows(name, corpus, top):
     model = build(name)
