@@ -1,6 +1,6 @@
 """What a training epoch spends its time on.
 
-    python benchmarks/epoch.py --data-dir DATA [--vectors FILE ...] [--batch-size N] [--json FILE]
+    python benchmarks/epoch.py --data-dir DATA [--vectors FILE ...] [--batch-size N] [--batching depth]
 
 Trains the Tree-LSTM on ``sst5`` for two epochs, as ``graphsent train`` does, and prints the shares
 of the second in a Markdown table, by the clock of the process, with one thread. The first epoch is
@@ -24,6 +24,7 @@ import torch
 from graphsent.models import TreeLSTMClassifier
 from graphsent.models.embedding import WordEmbedding
 from graphsent.training import RunConfig, TrainingOptions, module, train
+from graphsent.training.batching import BATCHINGS
 from graphsent.training.module import TrainingModule
 
 PARTS = {
@@ -70,7 +71,9 @@ def patched(shares: Shares) -> Iterator[None]:
 
 def measure(arguments: argparse.Namespace) -> dict[str, float]:
     """The seconds of each part of the second epoch, and of the ``rest``."""
-    options = TrainingOptions(epochs=2, batch_size=arguments.batch_size, num_threads=1)
+    options = TrainingOptions(
+        epochs=2, batch_size=arguments.batch_size, batching=arguments.batching, num_threads=1
+    )
     config = RunConfig(
         task="sst5",
         model="treelstm",
@@ -109,12 +112,13 @@ def main() -> None:
     parser.add_argument("--data-dir", help="directory with sst/ (default: the embedded data)")
     parser.add_argument("--vectors", nargs="+", default=[], help="files of word vectors")
     parser.add_argument("--batch-size", type=int, default=25)
+    parser.add_argument("--batching", choices=BATCHINGS, default="shuffled")
     parser.add_argument("--json", type=Path, help="write the seconds there, too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     found = measure(arguments)
     total = sum(found.values())
-    print(f"\nepoch: {total:.2f} s, batches of {arguments.batch_size}\n")
+    print(f"\nepoch: {total:.2f} s, batches of {arguments.batch_size}, {arguments.batching}\n")
     print("| part | seconds | share |\n| --- | --- | --- |")
     for name, seconds in found.items():
         print(f"| {name} | {seconds:.2f} | {seconds / total:.1%} |")

@@ -27,5 +27,5 @@ def test_shares(tmp_path):
     assert set(seconds) > {"graphs and schedules", "look-up of words", "forward", "backward"}
     assert all(value > 0 for value in seconds.values())
     total = next(line for line in done.stdout.splitlines() if line.startswith("epoch:"))
-    assert f"{sum(seconds.values()):.2f} s, batches of 25" in total
+    assert f"{sum(seconds.values()):.2f} s, batches of 25, shuffled" in total
     assert "epoch 2/2" in done.stdout
