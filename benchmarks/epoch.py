@@ -1,6 +1,6 @@
 """What a training epoch spends its time on.
 
-    python benchmarks/epoch.py --data-dir DATA [--vectors FILE ...] [--batch-size N] [--batching BY]
+    python benchmarks/epoch.py --data-dir DATA [--vectors FILE ...] [--batching depth] [--json FILE]
 
 Trains the Tree-LSTM on ``sst5`` for two epochs, as ``graphsent train`` does, and prints the shares
 of the second in a Markdown table, by the clock of the process, with one thread. The first epoch is
