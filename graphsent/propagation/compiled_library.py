@@ -16,10 +16,13 @@ import subprocess
 import tempfile
 import threading
 from importlib import resources
-from importlib.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0

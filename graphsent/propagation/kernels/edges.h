@@ -8,22 +8,25 @@
 
 struct edges {
   const struct walk *w;
-  int64_t inner, at_edge, at_node;    // nodes; numbers in the gates of an edge, and of a node
-  int64_t products, columns, block;   // weights of nodes, numbers in the gates of each; edges at once
+  int64_t at_edge, at_node;   // numbers in the gates of an edge, and of a node
+  int64_t products, columns;  // weights of nodes, and numbers in the gates of each
+  int64_t block;              // edges that are handled at once
   real *packed_edge, *packed_node[2];
-  real *sums, *dpooled[2];            // scratch of this thread
+  real *sums, *dpooled[2];  // scratch of this thread
   int64_t total;
 };
 
 static struct edges divide_edges(const struct walk *w, int backward, int64_t thread) {
-  struct edges e = {.w = w, .products = w->num_parts == 1 ? 2 : 1, .at_edge = (1 + w->attentive) * w->size};
-  e.inner = w->num_nodes - w->num_sources;
-  e.at_node = w->num_gates * w->size, e.columns = e.at_node / e.products;
+  struct edges e = {.w = w, .products = w->num_parts == 1 ? 2 : 1};
+  e.at_edge = (1 + w->attentive) * w->size;
+  e.at_node = w->num_gates * w->size;
+  e.columns = e.at_node / e.products;
   e.block = (CACHE / (w->size + e.at_edge + e.at_node) / TILE_ROWS + 1) * TILE_ROWS;
   const int64_t columns = backward ? w->size : e.at_edge > e.columns ? e.at_edge : e.columns;
   const int64_t scratch = e.block * (2 * padded(columns) + 2 * w->size);
   real *free = w->workspace;
-  e.packed_edge = free, free += backward ? e.at_edge * padded(w->size) : w->size * padded(e.at_edge);
+  e.packed_edge = free;
+  free += backward ? e.at_edge * padded(w->size) : w->size * padded(e.at_edge);
   for (int64_t p = 0; p < e.products; p++) {
     e.packed_node[p] = free;
     free += backward ? e.columns * padded(w->size) : w->size * padded(e.columns);
@@ -55,7 +58,8 @@ static void gates_of_edges(const struct edges *e, int64_t first, int64_t last, i
   for (int64_t edge = first; edge < last; edge++) {
     memcpy(w->gathered[0] + edge * size, state_at(w, 0, w->source[edge]), size * sizeof(real));
   }
-  multiply(w->gathered[0] + first * size, size, last - first, e->packed_edge, size, e->at_edge, e->sums);
+  multiply(w->gathered[0] + first * size, size, last - first, e->packed_edge, size, e->at_edge,
+           e->sums);
   const real *sums = e->sums;
   for (int64_t edge = first; edge < last; edge++, sums += padded(e->at_edge)) {
     while (edge >= w->first_edge[row + 1]) row++;
@@ -66,7 +70,8 @@ static void gates_of_edges(const struct edges *e, int64_t first, int64_t last, i
       w->attention[edge] = dot(size, gates, w->vector);
     }
     const int64_t last_gate = w->attentive * size;
-    sigmoid_row(size, sums + last_gate, inputs + w->input_of[w->attentive] * size, gates + last_gate);
+    sigmoid_row(size, sums + last_gate, inputs + w->input_of[w->attentive] * size,
+                gates + last_gate);
   }
 }
 
@@ -88,8 +93,8 @@ static void pool(const struct edges *e, int64_t row) {
     const real a = w->attentive ? w->attention[edge] : 1;
     const real *h = w->gathered[0] + edge * size, *value = value_at(w, edge);
     const real *gate = w->edge_gates + edge * e->at_edge + w->attentive * size;
-#define STEP(j, n)                                                                     \
-  store(attended + (j), load(attended + (j), n) + a * load(h + (j), n), n);            \
+#define STEP(j, n)                                                          \
+  store(attended + (j), load(attended + (j), n) + a * load(h + (j), n), n); \
   store(gated + (j), load(gated + (j), n) + load(gate + (j), n) * load(value + (j), n), n);
     OVER_NUMBERS(0, size, STEP)
 #undef STEP
@@ -161,10 +166,10 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
       w->dscores[edge] = a * dot(size, dattended, w->gathered[0] + edge * size);
       mean += w->dscores[edge];
     }
-#define STEP(j, n)                                                                      \
-  vec g = load(gate + (j), n), dvalue = g * load(dgated + (j), n);                      \
-  store(dsum + (j), dvalue * (1 - g) * load(value + (j), n), n);                        \
-  if (w->num_parts > 1) store(dc + (j), dvalue, n);                                        \
+#define STEP(j, n)                                                 \
+  vec g = load(gate + (j), n), dvalue = g * load(dgated + (j), n); \
+  store(dsum + (j), dvalue * (1 - g) * load(value + (j), n), n);   \
+  if (w->num_parts > 1) store(dc + (j), dvalue, n);                \
   store(dh + (j), a * load(dattended + (j), n) + (w->num_parts > 1 ? all(0) : dvalue), n);
     OVER_ROW(size, STEP)
 #undef STEP
@@ -173,8 +178,8 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
     const real dscore = w->dscores[edge] -= w->attention[edge] * mean;
     const real *gate = w->edge_gates + edge * e->at_edge;
     real *dsum = w->dedge_sums + edge * e->at_edge;
-#define STEP(j, n)               \
-  vec g = load(gate + (j), n);   \
+#define STEP(j, n)             \
+  vec g = load(gate + (j), n); \
   store(dsum + (j), dscore * load(w->vector + (j), n) * (1 - g * g), n);
     OVER_ROW(size, STEP)
 #undef STEP
@@ -230,7 +235,8 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
     }
   }
   for (int64_t row = first; row < last; row++) {
-    pool_gradient(e, row, e->dpooled[0] + (row - first) * size, e->dpooled[1] + (row - first) * size);
+    pool_gradient(e, row, e->dpooled[0] + (row - first) * size,
+                  e->dpooled[1] + (row - first) * size);
     if (w->input_stride) gradient_of_inputs(e, row);
   }
   const int64_t end = w->first_edge[last];

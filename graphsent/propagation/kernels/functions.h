@@ -16,9 +16,19 @@ static inline vec exp_parts(vec x, vec *power) {
   const real shift = 6755399441055744 + 1023;
   enum { DIGITS = 52, TERMS = 13 };
 #endif
-  static const real inverse_factorials[] = {
-      1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,       1.0 / 5040,
-      1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+  static const real inverse_factorials[] = {1.0,
+                                            1.0 / 2,
+                                            1.0 / 6,
+                                            1.0 / 24,
+                                            1.0 / 120,
+                                            1.0 / 720,
+                                            1.0 / 5040,
+                                            1.0 / 40320,
+                                            1.0 / 362880,
+                                            1.0 / 3628800,
+                                            1.0 / 39916800,
+                                            1.0 / 479001600,
+                                            1.0 / 6227020800};
   x = choose(x > limit, all(limit), x);
   x = choose(x < -limit, all(-limit), x);
   vec shifted = x * (real)1.4426950408889634 + shift;

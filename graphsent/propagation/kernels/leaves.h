@@ -2,12 +2,12 @@
 
 struct leaves {
   int64_t has_output, size, num_rows, num_threads;
-  const real *sums;            // (num_rows, gates * size)
-  real *states[2];             // (num_rows, size)
-  real *gates, *kept;          // NULL if no gradients are wanted
+  const real *sums;    // (num_rows, gates * size)
+  real *states[2];     // (num_rows, size)
+  real *gates, *kept;  // NULL if no gradients are wanted
   const real *dstates[2];
   real *dsums;
-  real *workspace;             // gates and tanh(c) of one node, for each thread
+  real *workspace;  // gates and tanh(c) of one node, for each thread
 };
 
 static void leaves_forward_by(const struct leaves *l, int64_t thread, int64_t threads) {
@@ -16,7 +16,8 @@ static void leaves_forward_by(const struct leaves *l, int64_t thread, int64_t th
   real *unused = l->workspace + thread * (gates + size);
   for (int64_t row = share(0, l->num_rows, thread, threads); row < last; row++) {
     real *const state[] = {l->states[0] + row * size, l->states[1] + row * size};
-    nary(l->has_output, size, 0, l->sums + row * gates, NULL, l->gates ? l->gates + row * gates : unused,
+    nary(l->has_output, size, 0, l->sums + row * gates, NULL,
+         l->gates ? l->gates + row * gates : unused,
          l->kept ? l->kept + row * size : unused + gates, state);
   }
 }
@@ -26,8 +27,8 @@ static void leaves_backward_by(const struct leaves *l, int64_t thread, int64_t t
   const int64_t last = share(0, l->num_rows, thread + 1, threads);
   for (int64_t row = share(0, l->num_rows, thread, threads); row < last; row++) {
     const real *const dstate[] = {l->dstates[0] + row * size, l->dstates[1] + row * size};
-    nary_gradient(l->has_output, size, 0, l->gates + row * gates, NULL, l->kept + row * size, dstate,
-                  l->dsums + row * gates, NULL);
+    nary_gradient(l->has_output, size, 0, l->gates + row * gates, NULL, l->kept + row * size,
+                  dstate, l->dsums + row * gates, NULL);
   }
 }
 

@@ -39,17 +39,19 @@ static inline vec lstm_gradient(int has_output, int64_t size, const real *gates,
 }
 
 // A node with the memories of its children; `has_output` is a constant.
-static inline __attribute__((always_inline)) void nary_with(
-    int has_output, int64_t size, int64_t count, const real *sums, const real *const *memories,
-    real *gates, real *kept, real *const *state) {
-#define STEP(j, n)                                                      \
-  vec memory = all(0);                                                  \
-  for (int64_t k = 0; k < count; k++) {                                 \
-    const int64_t f = (2 + has_output + k) * size + (j);                \
-    vec gate = sigmoid(load(sums + f, n));                              \
-    store(gates + f, gate, n);                                          \
-    memory += gate * load(memories[k] + (j), n);                        \
-  }                                                                     \
+static inline __attribute__((always_inline)) void nary_with(int has_output, int64_t size,
+                                                            int64_t count, const real *sums,
+                                                            const real *const *memories,
+                                                            real *gates, real *kept,
+                                                            real *const *state) {
+#define STEP(j, n)                                       \
+  vec memory = all(0);                                   \
+  for (int64_t k = 0; k < count; k++) {                  \
+    const int64_t f = (2 + has_output + k) * size + (j); \
+    vec gate = sigmoid(load(sums + f, n));               \
+    store(gates + f, gate, n);                           \
+    memory += gate * load(memories[k] + (j), n);         \
+  }                                                      \
   lstm_state(has_output, size, sums, memory, gates, kept, state, j, n);
   OVER_ROW(size, STEP)
 #undef STEP
@@ -68,21 +70,21 @@ static void nary(int has_output, int64_t size, int64_t count, const real *sums,
 static inline __attribute__((always_inline)) void nary_gradient_with(
     int has_output, int64_t size, int64_t count, const real *gates, const real *const *memories,
     const real *kept, const real *const *dstate, real *dsums, real *dmemories) {
-#define STEP(j, n)                                                                    \
-  vec dc = lstm_gradient(has_output, size, gates, kept, dstate, dsums, j, n);         \
-  for (int64_t k = 0; k < count; k++) {                                               \
-    const int64_t f = (2 + has_output + k) * size + (j);                              \
-    vec gate = load(gates + f, n), through = dc * gate;                               \
-    store(dmemories + k * size + (j), through, n);                                    \
-    store(dsums + f, through * (1 - gate) * load(memories[k] + (j), n), n);           \
+#define STEP(j, n)                                                            \
+  vec dc = lstm_gradient(has_output, size, gates, kept, dstate, dsums, j, n); \
+  for (int64_t k = 0; k < count; k++) {                                       \
+    const int64_t f = (2 + has_output + k) * size + (j);                      \
+    vec gate = load(gates + f, n), through = dc * gate;                       \
+    store(dmemories + k * size + (j), through, n);                            \
+    store(dsums + f, through * (1 - gate) * load(memories[k] + (j), n), n);   \
   }
   OVER_ROW(size, STEP)
 #undef STEP
 }
 
 static void nary_gradient(int has_output, int64_t size, int64_t count, const real *gates,
-                          const real *const *memories, const real *kept,
-                          const real *const *dstate, real *dsums, real *dmemories) {
+                          const real *const *memories, const real *kept, const real *const *dstate,
+                          real *dsums, real *dmemories) {
   if (has_output) {
     nary_gradient_with(1, size, count, gates, memories, kept, dstate, dsums, dmemories);
   } else {

@@ -6,18 +6,18 @@
 // c, from the sums of all gates but o.
 static void peephole_memory(int64_t size, int64_t forgets, int64_t count, const real *sums,
                             const real *const *memories, real *gates, real *c) {
-#define STEP(j, n)                                                     \
-  const int64_t g = (1 + forgets) * size + (j);                        \
-  vec i = sigmoid(load(sums + (j), n));                                \
+#define STEP(j, n)                                                         \
+  const int64_t g = (1 + forgets) * size + (j);                            \
+  vec i = sigmoid(load(sums + (j), n));                                    \
   vec update = hyperbolic_tangent(load(sums + g, n)), memory = i * update; \
-  store(gates + (j), i, n);                                            \
-  store(gates + g, update, n);                                         \
-  for (int64_t k = 0; k < count; k++) {                                \
-    const int64_t f = (1 + (forgets > 1 ? k : 0)) * size + (j);        \
-    vec gate = sigmoid(load(sums + f, n));                             \
-    store(gates + f, gate, n);                                         \
-    memory += gate * load(memories[k] + (j), n);                       \
-  }                                                                    \
+  store(gates + (j), i, n);                                                \
+  store(gates + g, update, n);                                             \
+  for (int64_t k = 0; k < count; k++) {                                    \
+    const int64_t f = (1 + (forgets > 1 ? k : 0)) * size + (j);            \
+    vec gate = sigmoid(load(sums + f, n));                                 \
+    store(gates + f, gate, n);                                             \
+    memory += gate * load(memories[k] + (j), n);                           \
+  }                                                                        \
   store(c + (j), memory, n);
   OVER_ROW(size, STEP)
 #undef STEP
@@ -26,11 +26,11 @@ static void peephole_memory(int64_t size, int64_t forgets, int64_t count, const 
 // h, from two parts of the sum of o.
 static void peephole_output(int64_t size, const real *sums, const real *through_c, const real *c,
                             real *output, real *kept, real *h) {
-#define STEP(j, n)                                                     \
-  vec o = sigmoid(load(sums + (j), n) + load(through_c + (j), n));     \
-  vec tanh_c = hyperbolic_tangent(load(c + (j), n));                   \
-  store(output + (j), o, n);                                           \
-  store(kept + (j), tanh_c, n);                                        \
+#define STEP(j, n)                                                 \
+  vec o = sigmoid(load(sums + (j), n) + load(through_c + (j), n)); \
+  vec tanh_c = hyperbolic_tangent(load(c + (j), n));               \
+  store(output + (j), o, n);                                       \
+  store(kept + (j), tanh_c, n);                                    \
   store(h + (j), o * tanh_c, n);
   OVER_ROW(size, STEP)
 #undef STEP
@@ -39,31 +39,33 @@ static void peephole_output(int64_t size, const real *sums, const real *through_
 // The gradients of the sum of o, and of c but for what comes through that.
 static void peephole_output_gradient(int64_t size, const real *output, const real *kept,
                                      const real *const *dstate, real *dsum, real *dc) {
-#define STEP(j, n)                                                     \
-  vec o = load(output + (j), n), tanh_c = load(kept + (j), n);         \
-  vec through = o * load(dstate[0] + (j), n);                          \
-  store(dsum + (j), through * (1 - o) * tanh_c, n);                    \
+#define STEP(j, n)                                             \
+  vec o = load(output + (j), n), tanh_c = load(kept + (j), n); \
+  vec through = o * load(dstate[0] + (j), n);                  \
+  store(dsum + (j), through * (1 - o) * tanh_c, n);            \
   store(dc + (j), load(dstate[1] + (j), n) + through * (1 - tanh_c * tanh_c), n);
   OVER_ROW(size, STEP)
 #undef STEP
 }
 
-// The gradients of the other sums, and of the memories side by side but for what comes through them.
-static void peephole_memory_gradient(int64_t size, int64_t forgets, int64_t count, const real *gates,
-                                     const real *const *memories, const real *dc, real *dsums,
-                                     real *dmemories) {
-#define STEP(j, n)                                                     \
-  const int64_t g = (1 + forgets) * size + (j);                        \
-  vec i = load(gates + (j), n), update = load(gates + g, n), d = load(dc + (j), n), total = all(0); \
-  store(dsums + (j), d * update * (i - i * i), n);                     \
-  store(dsums + g, d * i * (1 - update * update), n);                  \
-  for (int64_t k = 0; k < count; k++) {                                \
-    const int64_t f = (1 + (forgets > 1 ? k : 0)) * size + (j);        \
-    vec gate = load(gates + f, n), through = d * gate;                 \
-    vec dsum = through * (1 - gate) * load(memories[k] + (j), n);      \
-    total += dsum;                                                     \
-    store(dmemories + k * size + (j), through, n);                     \
-    store(dsums + f, forgets > 1 ? dsum : total, n);                   \
+// The gradients of the other sums, and of the memories side by side but for what comes through
+// them.
+static void peephole_memory_gradient(int64_t size, int64_t forgets, int64_t count,
+                                     const real *gates, const real *const *memories, const real *dc,
+                                     real *dsums, real *dmemories) {
+#define STEP(j, n)                                                                  \
+  const int64_t g = (1 + forgets) * size + (j);                                     \
+  vec i = load(gates + (j), n), update = load(gates + g, n), d = load(dc + (j), n), \
+      total = all(0);                                                               \
+  store(dsums + (j), d * update * (i - i * i), n);                                  \
+  store(dsums + g, d * i * (1 - update * update), n);                               \
+  for (int64_t k = 0; k < count; k++) {                                             \
+    const int64_t f = (1 + (forgets > 1 ? k : 0)) * size + (j);                     \
+    vec gate = load(gates + f, n), through = d * gate;                              \
+    vec dsum = through * (1 - gate) * load(memories[k] + (j), n);                   \
+    total += dsum;                                                                  \
+    store(dmemories + k * size + (j), through, n);                                  \
+    store(dsums + f, forgets > 1 ? dsum : total, n);                                \
   }
   OVER_ROW(size, STEP)
 #undef STEP

@@ -50,42 +50,42 @@ struct tile {
 };
 
 // Where rows are few, each has SPLIT sums, of every SPLIT-th product: one would wait for itself.
-#define TILE(ROWS, SPLIT)                                                     \
-  static void tile##ROWS(const struct tile *t) {                              \
-    const real *restrict at = t->rows, *restrict panel = t->panel;            \
-    const int64_t across = t->across, along = t->along, stride = t->stride;   \
-    vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                \
-    UNROLL for (int s = 0; s < SPLIT; s++) {                                  \
+#define TILE(ROWS, SPLIT)                                                      \
+  static void tile##ROWS(const struct tile *t) {                               \
+    const real *restrict at = t->rows, *restrict panel = t->panel;             \
+    const int64_t across = t->across, along = t->along, stride = t->stride;    \
+    vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                 \
+    UNROLL for (int s = 0; s < SPLIT; s++) {                                   \
       UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0); \
-    }                                                                         \
-    int64_t k = 0;                                                            \
-    for (; k + SPLIT <= t->depth; k += SPLIT) {                               \
-      UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }           \
-    }                                                                         \
-    for (; k < t->depth; k++) { TILE_STEP(ROWS, 0) }                          \
-    UNROLL for (int i = 0; i < ROWS; i++) {                                   \
-      real *sums = t->sums + i * stride;                                      \
-      UNROLL for (int s = 1; s < SPLIT; s++) {                                \
-        left[0][i] += left[s][i];                                             \
-        right[0][i] += right[s][i];                                           \
-      }                                                                       \
-      if (t->add) {                                                           \
-        left[0][i] += load(sums, LANES);                                      \
-        right[0][i] += load(sums + LANES, LANES);                             \
-      }                                                                       \
-      store(sums, left[0][i], LANES);                                         \
-      store(sums + LANES, right[0][i], LANES);                                \
-    }                                                                         \
+    }                                                                          \
+    int64_t k = 0;                                                             \
+    for (; k + SPLIT <= t->depth; k += SPLIT) {                                \
+      UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }            \
+    }                                                                          \
+    for (; k < t->depth; k++) { TILE_STEP(ROWS, 0) }                           \
+    UNROLL for (int i = 0; i < ROWS; i++) {                                    \
+      real *sums = t->sums + i * stride;                                       \
+      UNROLL for (int s = 1; s < SPLIT; s++) {                                 \
+        left[0][i] += left[s][i];                                              \
+        right[0][i] += right[s][i];                                            \
+      }                                                                        \
+      if (t->add) {                                                            \
+        left[0][i] += load(sums, LANES);                                       \
+        right[0][i] += load(sums + LANES, LANES);                              \
+      }                                                                        \
+      store(sums, left[0][i], LANES);                                          \
+      store(sums + LANES, right[0][i], LANES);                                 \
+    }                                                                          \
   }
 
-#define TILE_STEP(ROWS, s)                                             \
-  vec a = load(panel, LANES), b = load(panel + LANES, LANES);          \
-  UNROLL for (int i = 0; i < ROWS; i++) {                              \
-    vec x = all(at[i * across]);                                       \
-    left[s][i] += x * a;                                               \
-    right[s][i] += x * b;                                              \
-  }                                                                    \
-  at += along;                                                         \
+#define TILE_STEP(ROWS, s)                                    \
+  vec a = load(panel, LANES), b = load(panel + LANES, LANES); \
+  UNROLL for (int i = 0; i < ROWS; i++) {                     \
+    vec x = all(at[i * across]);                              \
+    left[s][i] += x * a;                                      \
+    right[s][i] += x * b;                                     \
+  }                                                           \
+  at += along;                                                \
   panel += PANEL;
 
 TILE(1, 4)
@@ -104,7 +104,7 @@ TILE(12, 1)
 #endif
 
 static void (*const tiles[])(const struct tile *) = {
-    NULL,  tile1, tile2, tile3, tile4,  tile5,  tile6,
+    NULL,  tile1, tile2, tile3,  tile4,  tile5,  tile6,
 #if TILE_ROWS > 6
     tile7, tile8, tile9, tile10, tile11, tile12,
 #endif
@@ -117,8 +117,8 @@ static void multiply(const real *rows, int64_t stride, int64_t num_rows, const r
   for (int64_t j = 0; j < width; j += PANEL) {
     for (int64_t tile = 0; tile < num_tiles; tile++) {  // of about the same height
       const int64_t first = share(0, num_rows, tile, num_tiles);
-      const struct tile t = {rows + first * stride, stride, 1,    packed + j * depth, depth,
-                             sums + first * width + j, width, 0};
+      const struct tile t = {rows + first * stride,    stride, 1, packed + j * depth, depth,
+                             sums + first * width + j, width,  0};
       tiles[share(0, num_rows, tile + 1, num_tiles) - first](&t);
     }
   }
@@ -156,8 +156,9 @@ static void multiply_transposed(const real *rows, int64_t num_sums, const real *
         }
       }
       for (int64_t j = 0; j < columns; j += PANEL) {
-        struct tile t = {turned, 1, height, packed + j * depth, depth,
-                         sums + first * columns + j, columns, row > 0};
+        struct tile t = {
+            turned,  1,      height, packed + j * depth, depth, sums + first * columns + j,
+            columns, row > 0};
         if (j + PANEL > columns) t.sums = corner, t.stride = PANEL, t.add = 0;
         tiles[height](&t);
         if (t.sums != corner) continue;

@@ -4,18 +4,18 @@
 // What the threads of a team share, and the scratch of one.
 struct slots {
   const struct walk *w;
-  int64_t inner;         // nodes
-  int64_t slots, gates;  // numbers in all slots of a node, and in its gates
-  int64_t early;         // and in those that see c in the slots
-  int64_t block;         // rows that are handled at once
+  int64_t inner;                              // nodes
+  int64_t slots, gates;                       // numbers in all slots of a node, and in its gates
+  int64_t early;                              // and in those that see c in the slots
+  int64_t block;                              // rows that are handled at once
   real *packed, *packed_early, *packed_late;  // the weights
-  real *zeros;           // a state
-  real *base;            // what is added to all sums
-  real *scratch;         // of this thread; the others' are `stride` numbers before and after
+  real *zeros;                                // a state
+  real *base;                                 // what is added to all sums
+  real *scratch;  // of this thread; the others' are `stride` numbers before and after
   int64_t stride, total;
   // In a scratch, after rows of both parts: their sums, more of them, and gates and tanh(c) where
-  // they are not kept. In the backward pass: the gradients of h in the slots, more of them, those of
-  // c in the slots, and those of c.
+  // they are not kept. In the backward pass: the gradients of h in the slots, more of them, those
+  // of c in the slots, and those of c.
   int64_t sums, more, others, dc;
 };
 
@@ -40,7 +40,8 @@ static struct slots divide_slots(const struct walk *w, int backward, int64_t thr
   if (backward) s.stride = larger(s.stride, scratch_for_transposed(s.slots));
   s.packed = w->workspace;
   s.packed_early = s.packed + depth * padded(columns);
-  s.packed_late = s.packed_early + (backward ? s.early * padded(s.slots) : s.slots * padded(s.early));
+  s.packed_late =
+      s.packed_early + (backward ? s.early * padded(s.slots) : s.slots * padded(s.early));
   s.zeros = s.packed_late + (w->forgets ? w->size * padded(w->size) : 0);
   s.base = s.zeros + w->size;
   s.scratch = s.base + s.gates + thread * s.stride;
@@ -86,7 +87,8 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   const struct walk *w = s->w;
   const int64_t size = w->size, width = padded(s->gates), num_rows = last - first;
   real *sums = s->scratch + s->sums, *more = s->scratch + s->more, *unused = s->scratch + s->others;
-  multiply(gather_slots(s, 0, first, last), s->slots, num_rows, s->packed, s->slots, s->gates, sums);
+  multiply(gather_slots(s, 0, first, last), s->slots, num_rows, s->packed, s->slots, s->gates,
+           sums);
   if (w->forgets) {
     const real *rows = gather_slots(s, 1, first, last);
     multiply(rows, s->slots, num_rows, s->packed_early, s->slots, s->early, more);
@@ -118,7 +120,8 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   multiply(c, size, num_rows, s->packed_late, size, size, more);
   sums -= num_rows * width;
   for (int64_t row = first; row < last; row++, sums += width, more += padded(size), c += size) {
-    peephole_output(size, sums + late, more, c, (w->gates ? w->gates + row * s->gates : unused) + late,
+    peephole_output(size, sums + late, more, c,
+                    (w->gates ? w->gates + row * s->gates : unused) + late,
                     w->kept ? w->kept + row * size : unused + s->gates,
                     w->states[0] + (w->num_sources + row) * size);
   }

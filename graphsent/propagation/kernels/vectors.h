@@ -9,8 +9,7 @@ typedef int64_t word;
 #endif
 
 typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
-typedef real unaligned
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
+typedef real unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
 typedef word mask __attribute__((vector_size(VECTOR_BYTES)));
 
 enum { LANES = VECTOR_BYTES / sizeof(real) };
@@ -37,16 +36,16 @@ static inline void store(real *to, vec x, int n) {
 
 // Runs STEP(j, n), which handles n numbers from the j-th, over a row. The last vector overlaps the
 // one before: a step must not read what it writes.
-#define OVER_ROW(size, STEP)                                                   \
-  int64_t at = 0;                                                              \
-  for (; at + LANES <= size; at += LANES) { STEP(at, LANES) }                  \
-  if (at < size && size < LANES) { STEP(0, (int)size) }                        \
+#define OVER_ROW(size, STEP)                                  \
+  int64_t at = 0;                                             \
+  for (; at + LANES <= size; at += LANES) { STEP(at, LANES) } \
+  if (at < size && size < LANES) { STEP(0, (int)size) }       \
   if (at < size && size > LANES) { STEP(size - LANES, LANES) }
 
 // The same without overlap, for some numbers of a row: a step may read what it writes.
-#define OVER_NUMBERS(first, last, STEP)                        \
-  int64_t at = first;                                          \
-  for (; at + LANES <= last; at += LANES) { STEP(at, LANES) }  \
+#define OVER_NUMBERS(first, last, STEP)                       \
+  int64_t at = first;                                         \
+  for (; at + LANES <= last; at += LANES) { STEP(at, LANES) } \
   if (at < last) { STEP(at, (int)(last - at)) }
 
 // Adds some numbers of a row to another.

@@ -11,11 +11,12 @@ struct walk {
   const int64_t *level_ends;  // (num_levels) row behind the last one of each level
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
                               // (edges) position of the node that each edge comes from
-  const int64_t *first_edge;  // (inner + 1) the edges to a row are first_edge[row] and what follows
+  const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
   const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
-  const int64_t *input_of;    // (gates) which block of the inputs enters each gate: each block enters
-                              // one, or gates of a node that are side by side
-  const real *inputs, *bias, *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
+  const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
+                            // one, or gates of a node that are side by side
+  const real *inputs, *bias,
+      *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
   const real *start[2];                  // (any, size)
   real *states[2];                       // (num_nodes, size)
