@@ -56,9 +56,10 @@ def is_plain(module: nn.Module) -> bool:
 
 
 def is_own(module: nn.Module, kind: type[nn.Module]) -> bool:
-    """Whether a module is just of this kind, neither a subclass nor with hooks."""
+    """Whether a module is just of this kind: no subclass, no hooks, no function of its own."""
     return type(module) is kind and not (
-        module._forward_hooks
+        "forward" in vars(module)
+        or module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks
         or module._backward_pre_hooks
@@ -66,16 +67,16 @@ def is_own(module: nn.Module, kind: type[nn.Module]) -> bool:
 
 
 def overridden(cell: nn.Module, name: str, *others: str) -> bool:
-    """Whether a subclass has replaced methods without the one that has to agree with them.
+    """Whether a subclass, or the cell itself, has other methods without the one to agree with them.
 
     Args:
         cell: the cell.
         name: the method that has to agree.
         *others: the methods.
     """
-    for cls in type(cell).__mro__:
-        if name in vars(cls):
+    for owner in (cell, *type(cell).__mro__):
+        if name in vars(owner):
             return False
-        if any(other in vars(cls) for other in others):
+        if any(other in vars(owner) for other in others):
             return True
     return False

@@ -50,8 +50,8 @@ def test_features_of_another_shape_or_type(row):
 def test_unknown_engines(row):
     structure = row.small_structure()
     feat = torch.randn(structure.num_nodes, 3).double()
-    message = "unknown engine 'dlg': expected one of 'auto', 'dgl'"
-    with raises(message, PropagationError):
+    message = "^unknown engine 'dlg': expected one of 'auto', 'dgl', 'levels'$"
+    with pytest.raises(PropagationError, match=message):
         row.cell()(structure.graph(), feat, engine="dlg", **row.arguments(structure))
 
 

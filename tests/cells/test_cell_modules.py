@@ -1,4 +1,4 @@
-"""The cells behave as torch modules should."""
+"""The cells behave as torch modules should, on both engines."""
 
 import copy
 import io
@@ -10,11 +10,19 @@ from cell_contract import IN_FEATS, cells_where, each_cell
 from torch.utils.checkpoint import checkpoint
 
 
-@pytest.fixture
-def case(row):
+@pytest.fixture(params=["levels", "dgl"])
+def case(row, request):
     structure = row.small_structure()
     feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64)
-    return row.cell(), structure.graph(), feat, row.arguments(structure)
+    arguments = {**row.arguments(structure), "engine": request.param}
+    return row.cell(), structure.graph(), feat, arguments
+
+
+def cast(arguments, dtype):
+    return {
+        name: value.to(dtype) if isinstance(value, torch.Tensor) else value
+        for name, value in arguments.items()
+    }
 
 
 @each_cell
@@ -23,7 +31,7 @@ def test_float32_and_bfloat16(row, case):
     exact = cell(graph, feat, **arguments)
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.3)):
         cell = cell.to(dtype)
-        narrow = {name: value.to(dtype) for name, value in arguments.items()}
+        narrow = cast(arguments, dtype)
         h = cell(graph, feat.to(dtype), **narrow)
         assert h.dtype == dtype
         torch.testing.assert_close(h.double(), exact, rtol=0, atol=tolerance)
@@ -36,7 +44,7 @@ def test_float32_and_bfloat16(row, case):
 def test_autocast(row, case):
     cell, graph, feat, arguments = case
     exact = cell(graph, feat, **arguments)
-    cell, arguments = cell.float(), {name: value.float() for name, value in arguments.items()}
+    cell, arguments = cell.float(), cast(arguments, torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         h = cell(graph, feat.float(), **arguments)
     torch.testing.assert_close(h.double(), exact, rtol=0, atol=0.3)

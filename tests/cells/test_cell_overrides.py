@@ -1,0 +1,174 @@
+"""What users change about a cell is what runs, on every engine."""
+
+import pytest
+import torch
+from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where
+from cell_structures import bottom_up, join
+from strategies import chain_shape, perfect_shape
+from torch import nn
+
+from graphsent import cells
+
+ENGINES = ["levels", "dgl"]
+STRUCTURE = join([bottom_up(shape) for shape in (chain_shape(4), chain_shape(0), perfect_shape(2))])
+KINDS = [cells.NaryTreeLSTM, cells.ChildSumTreeLSTM, cells.ChildSumTreeGRU, cells.RecursiveCell]
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def built(kind):
+    cell = kind(IN_FEATS, HIDDEN_FEATS).double()
+    for parameter in cell.parameters():
+        nn.init.uniform_(parameter, -0.9, 0.9)
+    return cell
+
+
+def outputs(cell):
+    """States by each engine and their gradients by input and parameters; the same for all."""
+    found = []
+    for engine in ENGINES:
+        torch.manual_seed(0)
+        feat = torch.randn(STRUCTURE.num_nodes, IN_FEATS, dtype=torch.float64, requires_grad=True)
+        h = cell(STRUCTURE.graph(), feat, engine=engine)
+        targets = [feat, *cell.parameters()]
+        grads = torch.autograd.grad(
+            (h * torch.randn_like(h)).sum(), targets, allow_unused=True, materialize_grads=True
+        )
+        found.append((h, *grads))
+    for first, second in zip(*found, strict=True):
+        torch.testing.assert_close(first, second, rtol=0, atol=1e-10)
+    return found[0][0].detach()
+
+
+def halved(state):
+    return tuple(0.5 * part for part in state)
+
+
+def assert_inner_nodes_alone_differ(cell, plain):
+    leaves, h, before = STRUCTURE.leaves, outputs(cell), outputs(plain)
+    torch.testing.assert_close(h[leaves], before[leaves])
+    assert (h[~leaves] - before[~leaves]).abs().amax(1).gt(1e-6).all()
+
+
+def subclass(kind, **methods):
+    """A subclass, and an instance of the class with the weights of one of it."""
+    changed = built(type("Changed", (kind,), methods))
+    plain = kind(IN_FEATS, HIDDEN_FEATS).double()
+    plain.load_state_dict(changed.state_dict())
+    return changed, plain
+
+
+@each_kind
+def test_another_combine(kind):
+    def combine(self, children, *inputs):
+        return halved(kind.combine(self, children, *inputs))
+
+    assert_inner_nodes_alone_differ(*subclass(kind, combine=combine))
+
+
+@each_kind
+def test_another_reduce_function(kind):
+    def reduce_func(self, nodes):
+        return {name: 0.5 * part for name, part in kind.reduce_func(self, nodes).items()}
+
+    assert_inner_nodes_alone_differ(*subclass(kind, reduce_func=reduce_func))
+
+
+@each_kind
+def test_another_message_function(kind):
+    def message_func(self, edges):
+        messages = kind.message_func(self, edges)
+        return {**messages, "h": 0.5 * messages["h"]}
+
+    assert_inner_nodes_alone_differ(*subclass(kind, message_func=message_func))
+
+
+@each_kind
+def test_another_apply_function(kind):
+    def apply_node_func(self, nodes):
+        state = kind.apply_node_func(self, nodes)
+        return {**state, "h": state["h"] + 1}
+
+    changed, plain = subclass(kind, apply_node_func=apply_node_func)
+    leaves = STRUCTURE.leaves
+    torch.testing.assert_close(outputs(changed)[leaves], outputs(plain)[leaves] + 1)
+
+
+@each_kind
+def test_another_start(kind):
+    def start(self, *inputs):
+        return halved(kind.start(self, *inputs))
+
+    changed, plain = subclass(kind, start=start)
+    leaves = STRUCTURE.leaves
+    torch.testing.assert_close(outputs(changed)[leaves], 0.5 * outputs(plain)[leaves])
+
+
+@each_kind
+def test_another_projection(kind):
+    def project(self, feat):
+        return kind.project(self, 2 * feat + 1)
+
+    changed, plain = subclass(kind, project=project)
+    assert (outputs(changed) - outputs(plain)).abs().amax(1).gt(1e-6).all()
+
+
+@each_kind
+def test_functions_set_on_an_instance(kind):
+    cell, plain = subclass(kind)
+    cell.combine = lambda children, *inputs: halved(kind.combine(cell, children, *inputs))
+    assert_inner_nodes_alone_differ(cell, plain)
+    del cell.combine
+    cell.reduce_func = lambda nodes: {
+        name: 0.5 * part for name, part in kind.reduce_func(cell, nodes).items()
+    }
+    assert_inner_nodes_alone_differ(cell, plain)
+
+
+class Doubled(nn.Linear):
+    def forward(self, rows):
+        return 2 * super().forward(rows)
+
+
+@each_kind
+@pytest.mark.parametrize("how", ["subclass", "hook", "function"])
+def test_another_map_of_states(kind, how):
+    cell, plain = subclass(kind)
+    linear = cell.U
+    if how == "hook":
+        linear.register_forward_hook(lambda module, args, output: 2 * output)
+    elif how == "function":
+        linear.forward = lambda rows: 2 * nn.Linear.forward(linear, rows)
+    else:
+        cell.U = Doubled(linear.in_features, linear.out_features, linear.bias is not None).double()
+        cell.U.load_state_dict(linear.state_dict())
+    assert_inner_nodes_alone_differ(cell, plain)
+
+
+@each_kind
+def test_hooks_of_the_cell_itself_run(kind):
+    cell, plain = subclass(kind)
+    cell.register_forward_hook(lambda module, args, output: output + 1)
+    torch.testing.assert_close(outputs(cell), outputs(plain) + 1)
+
+
+@cells_where(lambda row: row.initial and not row.name.startswith("bi_"))
+def test_every_cell_runs_the_combine_of_a_subclass(row):
+    structure = row.small_structure()
+    cell = row.cell()
+    calls = []
+
+    def combine(self, children, *inputs):
+        calls.append(len(children[0]))
+        return halved(type(cell).combine(cell, children, *inputs))
+
+    changed = row.cell()
+    changed.__class__ = type("Changed", (type(cell),), {"combine": combine})
+    feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64)
+    arguments = row.arguments(structure)
+    cell.load_state_dict(changed.state_dict())
+    found = []
+    for engine in ENGINES:
+        calls.clear()
+        found.append(changed(structure.graph(), feat, engine=engine, **arguments))
+        assert sum(calls) == (~structure.leaves).sum()
+    torch.testing.assert_close(*found, rtol=0, atol=1e-10)
