@@ -188,7 +188,7 @@ class TreeCell(Recursion):
         """
         if resolve_engine(engine) == "dgl":
             return self._run_dgl(graph, self.prepare(graph, feat, initial_state, **extra))
-        if overridden(self, "combine", *_FUNCTIONS):
+        if self._replaces_functions():
             return self._run_functions(graph, self.prepare(graph, feat, initial_state, **extra))
         data = self.extra_inputs(graph, feat.device, **extra)
         levels = LevelRun(self, graph, feat, data, initial_state)
@@ -205,6 +205,15 @@ class TreeCell(Recursion):
                 graph, self.message_func, self.reduce_func, apply_node_func=self.apply_node_func
             )
             return tuple(graph.ndata[name] for name in self.state_names)
+
+    def _replaces_functions(self) -> bool:
+        """Whether there is more to a run by DGL than the engine by levels would do."""
+        if overridden(self, "slots", "arrange") or overridden(self, "extra_inputs", "prepare"):
+            return True
+        return any(
+            name in vars(self) or getattr(type(self), name) is not getattr(TreeCell, name)
+            for name in _FUNCTIONS
+        )
 
     def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         data = {name: graph.edata[name] for name in self.edge_names if name in graph.edata}

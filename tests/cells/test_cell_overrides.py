@@ -113,6 +113,36 @@ def test_another_projection(kind):
 
 
 @each_kind
+def test_another_combine_and_another_reduce_function(kind):
+    def combine(self, children, *inputs):
+        return halved(kind.combine(self, children, *inputs))
+
+    def reduce_func(self, nodes):
+        return {name: part + 1 for name, part in kind.reduce_func(self, nodes).items()}
+
+    changed, plain = subclass(kind, combine=combine, reduce_func=reduce_func)
+    assert_inner_nodes_alone_differ(changed, plain)
+
+
+@each_kind
+def test_other_arrangement_of_children(kind):
+    def arrange(self, messages, slots=None):
+        return tuple(part.flip(-1) for part in kind.arrange(self, messages, slots))
+
+    assert_inner_nodes_alone_differ(*subclass(kind, arrange=arrange))
+
+
+@each_kind
+def test_other_node_data(kind):
+    def prepare(self, *args, **extra):
+        inputs = kind.prepare(self, *args, **extra)
+        return {**inputs, "x": inputs["x"] + 1}
+
+    changed, plain = subclass(kind, prepare=prepare)
+    assert (outputs(changed) - outputs(plain)).abs().amax(1).gt(1e-6).all()
+
+
+@each_kind
 def test_functions_set_on_an_instance(kind):
     cell, plain = subclass(kind)
     cell.combine = lambda children, *inputs: halved(kind.combine(cell, children, *inputs))
