@@ -208,12 +208,13 @@ class TreeCell(Recursion):
 
     def _replaces_functions(self) -> bool:
         """Whether there is more to a run by DGL than the engine by levels would do."""
-        if overridden(self, "slots", "arrange") or overridden(self, "extra_inputs", "prepare"):
+        if overridden(self, "slots", "arrange") or any(map(self._replaces, _FUNCTIONS)):
             return True
-        return any(
-            name in vars(self) or getattr(type(self), name) is not getattr(TreeCell, name)
-            for name in _FUNCTIONS
-        )
+        return self._replaces("prepare") and overridden(self, "extra_inputs", "prepare")
+
+    def _replaces(self, name: str) -> bool:
+        """Whether a subclass, or the cell itself, has another method than cells have."""
+        return name in vars(self) or getattr(type(self), name) is not getattr(TreeCell, name)
 
     def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         data = {name: graph.edata[name] for name in self.edge_names if name in graph.edata}

@@ -1,0 +1,42 @@
+"""The cells of the package run by levels, and those that state a rule run fused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphsent import cells
+from graphsent._dgl import dgl
+from graphsent.cells.base import TreeCell
+from graphsent.cells.by_levels import LevelRun
+
+FUSED = [
+    cells.AttentiveTreeGRU,
+    cells.AttentiveTreeLSTM,
+    cells.ChildSumTreeGRU,
+    cells.ChildSumTreeLSTM,
+    cells.LexicalizedTreeLSTM,
+    cells.NaryTreeLSTM,
+    cells.RecursiveCell,
+    cells.TopDownTreeLSTM,
+    cells.TreeNet,
+]
+
+
+@pytest.mark.parametrize("kind", FUSED, ids=lambda kind: kind.__name__)
+def test_fused(kind, monkeypatch):
+    """Slower ways would give the same results."""
+
+    def refuse(*_):
+        raise AssertionError("not fused")
+
+    monkeypatch.setattr(TreeCell, "_run_functions", refuse)
+    monkeypatch.setattr(LevelRun, "_run_any", refuse)
+    cell = kind(4, 3)
+    if kind is cells.TopDownTreeLSTM:
+        graph = dgl.graph(([0, 0], [1, 2]))
+    else:
+        graph = dgl.graph(([1, 2], [0, 0]))
+    for name in ("child_index", "kind"):
+        graph.edata[name] = torch.tensor([0, 1])
+    assert cell(graph, torch.randn(3, 4), engine="levels").shape == (3, 3)
