@@ -138,9 +138,10 @@ class Bench:
             if difference < TOLERANCE and abs(its_loss - loss) < TOLERANCE * abs(loss):
                 outcomes[contender.name] = (difference, its_loss)
                 continue
+            where = ", ".join(f"{name} {value}" for name, value in case.items())
             self.results.note(
                 self.section,
-                f"{case}: {contender.name} is left out, its states differ by {difference:.2g} "
+                f"{where}: {contender.name} is left out, its states differ by {difference:.2g} "
                 f"and its loss is {its_loss:.6g}, not {loss:.6g}",
             )
         return outcomes
