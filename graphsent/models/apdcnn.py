@@ -13,6 +13,7 @@ from graphsent.cells import NaryTreeLSTM
 from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_rates
+from graphsent.models.batch import chosen_units
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.filters import Filter
 from graphsent.models.guided_batch import GuidedBatch, guided_batch
@@ -164,9 +165,7 @@ class APDCNN(TreeClassifier):
         Arguments and errors as in :meth:`TreeClassifier.collate`.
         """
         batch = super().collate(trees)
-        chosen = batch.labels >= 0 if self.phrases else torch.zeros_like(batch.labels, dtype=bool)
-        chosen[batch.roots] = True
-        return batch.of_units(chosen)
+        return batch.of_units(chosen_units(batch.labels, batch.roots, phrases=self.phrases))
 
     def _batch(self, trees: Sequence[Tree]) -> GuidedBatch:
         return guided_batch(trees, self.vocab)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from graphsent.graphs.symbols import label_indices, token_indices
+from graphsent.models.batch import chosen_units
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.inputs import as_sentences
 from graphsent.sentences import Sentence
@@ -65,8 +66,7 @@ class SentenceClassifier(TreeClassifier):
             ModelError: Something is no sentence and no tree; or a label is no class.
         """
         batch = super().collate(trees)
-        chosen = batch.labels >= 0 if self.phrases else torch.zeros_like(batch.labels, dtype=bool)
-        chosen[batch.roots] = True
+        chosen = chosen_units(batch.labels, batch.roots, phrases=self.phrases)
         unit = torch.cumsum(chosen, 0) - 1
         return batch._replace(
             ranges=batch.ranges[chosen], labels=batch.labels[chosen], roots=unit[batch.roots]

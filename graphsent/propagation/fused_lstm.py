@@ -10,6 +10,7 @@ from torch import Tensor
 from graphsent.propagation.fused import Block, Product
 from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel, Segments
 from graphsent.propagation.fused_slots import SlotLevel
+from graphsent.propagation.pointwise import add_through_output, logistic_derivative, tanh_of
 
 
 class LSTMGates:
@@ -37,7 +38,7 @@ class LSTMGates:
     def forward(self, gates: Sequence[Tensor], c: Tensor, h: Tensor, tanh_c: Tensor) -> None:
         """Adds to ``c``, which holds m; fills ``h`` and ``tanh_c``."""
         c.addcmul_(gates[0], gates[1], value=2).sub_(gates[0])
-        torch.mul(c, 2, out=tanh_c).sigmoid_().mul_(2).sub_(1)  # twice as fast as torch.tanh
+        tanh_of(c, out=tanh_c)
         if self.gate_output:
             torch.mul(gates[2], tanh_c, out=h)
         else:
@@ -47,12 +48,10 @@ class LSTMGates:
         self, gates: Sequence[Tensor], tanh_c: Tensor, dh: Tensor, dc: Tensor
     ) -> None:
         """Adds to ``dc``, the gradient of c, what comes through h."""
-        square = tanh_c * tanh_c
         if self.gate_output:
-            torch.addcmul(gates[2], gates[2], square, value=-1, out=square)
-            dc.addcmul_(dh, square)
+            add_through_output(gates[2], tanh_c, dh, dc)
         else:
-            dc.add_(dh).addcmul_(dh, square, value=-1)
+            dc.add_(dh).addcmul_(dh, tanh_c * tanh_c, value=-1)
 
     def backward(
         self, gates: Sequence[Tensor], tanh_c: Tensor, dh: Tensor, dgates: Sequence[Tensor]
@@ -116,7 +115,7 @@ class NaryLSTM:
         dh, dc = gradients
         gates = level.gates[self.count :]
         self.gates.memory_gradient(gates, level.kept, dh, dc)
-        torch.addcmul(level.sums, level.sums, level.sums, value=-1, out=into.sums)
+        logistic_derivative(level.sums, out=into.sums)
         self.gates.backward(gates, level.kept, dh, into.gates[self.count :])
         # The forget gates come first, then i and u.
         forget, through_c = self.count * self.size, (self.count + 2) * self.size
@@ -166,7 +165,7 @@ class ChildSumLSTM:
         forget, (dh, dc) = edges.sums, into.sources
         segments.expand(dpooled[0], out=dh)
         segments.expand(dpooled[1], out=dc)
-        torch.addcmul(forget, forget, forget, value=-1, out=into.sums)
+        logistic_derivative(forget, out=into.sums)
         into.sums.mul_(edges.sources[1]).mul_(dc)
         dc.mul_(forget)
 
@@ -183,7 +182,7 @@ class ChildSumLSTM:
         """See :class:`EdgeRule`."""
         dh, dc = gradients
         self.gates.memory_gradient(nodes.gates, nodes.kept, dh, dc)
-        torch.addcmul(nodes.sums, nodes.sums, nodes.sums, value=-1, out=into.sums)
+        logistic_derivative(nodes.sums, out=into.sums)
         self.gates.backward(nodes.gates, nodes.kept, dh, into.gates)
         through_c = into.sums[:, : 2 * self.size].unflatten(1, (2, self.size))
         through_c.mul_(dc.unsqueeze(1))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused import by_node, by_position
 from graphsent.propagation.fused_slots import Slots
 from graphsent.propagation.linear import DeferredLinear
 from graphsent.propagation.schedule import Level, Schedule
@@ -58,29 +57,6 @@ def run_levels(
                 part = parts[0] if len(parts) == 1 else torch.cat(parts)
                 state.write(slice(level.start, level.end), part)
     return tuple(state.read(slice(0, schedule.num_nodes)) for state in states)
-
-
-def over_levels(
-    schedule: Schedule,
-    inputs: Sequence[Tensor],
-    start: Callable[..., Sequence[Tensor]],
-    recursion: Callable[[Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]],
-) -> tuple[Tensor, ...]:
-    """The states of all nodes, in the order of the graph, as are the inputs.
-
-    Args:
-        schedule: of the graph; on the device of the tensors.
-        inputs: rows of all nodes.
-        start: the parts of the states of the first level, from its rows of all inputs.
-        recursion: the parts of all states by position, from those of the first level and the other
-            nodes' rows of all inputs: :func:`run_levels`, ``run_slots`` or ``run_edges``.
-    """
-    first = schedule.num_sources
-    sizes = (first, schedule.num_nodes - first)
-    rows = [by_position(values, schedule).split(sizes) for values in inputs]
-    started = start(*(leaves for leaves, _ in rows))
-    states = recursion(started, tuple(inner for _, inner in rows))
-    return tuple(by_node(state, schedule) for state in states)
 
 
 def _with_zeros(start: Tensor, schedule: Schedule) -> Tensor:

@@ -19,10 +19,11 @@ from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation.compiled import SWITCH
+from graphsent.propagation.fused import by_node, by_position
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
 from graphsent.propagation.fused_slots import Slots, make_slots, run_slots
-from graphsent.propagation.levels import over_levels, run_levels
+from graphsent.propagation.levels import run_levels
 from graphsent.propagation.schedule import Schedule, schedule_of
 
 IN_FEATS, HIDDEN_FEATS = 4, 3
@@ -73,12 +74,11 @@ def run(cell: cells.TreeCell, engine: Engine, graph: dgl.DGLGraph, feat: Tensor)
     """The states of all nodes by an engine."""
     schedule = schedule_of(graph)
     data = cell.prepare(graph, feat)
-    inputs = [data[name] for name in cell.input_names]
-
-    def recursion(start, inner):
-        return engine(cell, graph, schedule, start, *inner)
-
-    return over_levels(schedule, inputs, cell.start, recursion)
+    sizes = (schedule.num_sources, schedule.num_nodes - schedule.num_sources)
+    inputs = [by_position(data[name], schedule).split(sizes) for name in cell.input_names]
+    start = cell.start(*(leaves for leaves, _ in inputs))
+    states = engine(cell, graph, schedule, start, *(inner for _, inner in inputs))
+    return tuple(by_node(part, schedule) for part in states)
 
 
 def run_dgl(cell: cells.TreeCell, graph: dgl.DGLGraph, feat: Tensor) -> State:
