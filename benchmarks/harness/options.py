@@ -67,7 +67,7 @@ class Options:
     memory_cells: tuple[str, ...] = ("NaryTreeLSTM", "ChildSumTreeLSTM")
 
     def quick(self) -> Options:
-        """The same in less than two minutes: training steps alone, with more noise."""
+        """The same in about three minutes: training steps alone, with more noise."""
         return replace(
             self,
             kinds=("step",),
