@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.fused import Block
-from graphsent.propagation.fused_edges import EdgeLevel, Segments
+from graphsent.propagation.fused_edges import EdgeLevel
 from graphsent.propagation.fused_gru import ChildSumGRU
 from graphsent.propagation.fused_lstm import ChildSumLSTM
 from graphsent.propagation.pointwise import logistic_derivative
+from graphsent.propagation.segments import Segments
 
 
 def attention(edges: EdgeLevel, segments: Segments) -> Tensor:
@@ -26,8 +27,9 @@ def attention(edges: EdgeLevel, segments: Segments) -> Tensor:
     highest = scores.new_full((num_nodes,), -torch.inf)
     highest.scatter_reduce_(0, target, scores, "amax")
     weights = scores.sub_(highest.index_select(0, target)).exp_()
-    totals = weights.new_zeros(num_nodes).index_add_(0, target, weights)
-    return weights.div_(totals.index_select(0, target)).unsqueeze(1)
+    weights = weights.unsqueeze(1)
+    totals = segments.sum(weights, out=weights.new_empty(num_nodes, 1))
+    return weights.div_(totals.index_select(0, target))
 
 
 def attention_backward(
@@ -46,7 +48,7 @@ def attention_backward(
     gate, dgate, dh = edges.gates[0], into.gates[0], into.sources[0]
     segments.expand(dpooled, out=dh)
     dweights = (dh * edges.sources[0]).sum(1, keepdim=True).mul_(weights)
-    mean = dweights.new_zeros(len(segments.offsets), 1).index_add_(0, target, dweights)
+    mean = segments.sum(dweights, out=dweights.new_empty(len(segments.offsets), 1))
     dscores = dweights.addcmul_(weights, mean.index_select(0, target), value=-1)
     dw.addmv_(gate.t(), dscores.squeeze(1), alpha=2)
     logistic_derivative(gate, out=dgate)

@@ -30,28 +30,7 @@ from graphsent.propagation.fused import (
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
-
-
-class Segments(NamedTuple):
-    """The edges of a level by their target.
-
-    Attributes:
-        target: (edges,) row of each edge's target in the level.
-        rows: (edges,) 0, 1, 2, ...
-        offsets: (nodes,) first edge of each node.
-    """
-
-    target: Tensor
-    rows: Tensor
-    offsets: Tensor
-
-    def sum(self, values: Tensor, out: Tensor) -> None:
-        """Sums of rows of edges by node."""
-        out.copy_(torch.embedding_bag(values, self.rows, self.offsets)[0])
-
-    def expand(self, values: Tensor, out: Tensor) -> None:
-        """Rows of nodes by edge."""
-        gather(values, self.target, out)
+from graphsent.propagation.segments import Segmentation, Segments, edge_sizes
 
 
 class EdgeLevel(NamedTuple):
@@ -198,7 +177,7 @@ class _Edges(Function):
             tensors[middle:],
         )
         buffers = _Buffers.new(rule, schedule, inputs)
-        segments = _Segmentation(schedule)
+        segments = Segmentation(schedule)
         fill_sums(buffers.sums, inputs, rule.order, rule.size)
         fill_sums(buffers.edge_sums, inputs, rule.edge_order, rule.size, segments.target)
         states = new_states(start, schedule)
@@ -315,38 +294,3 @@ class _Buffers(NamedTuple):
         rows = (self.edge_sums.split(sizes), gates_by_level(self.edge_sums, size, sizes))
         sources = zip(*(part.split(sizes) for part in self.sources), strict=True)
         return list(map(EdgeLevel, *rows, sources, [tuple(vectors)] * len(sizes)))
-
-
-class _Segmentation:
-    """The edges by their target, for all levels."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-        first = schedule.num_sources
-        self.target = schedule.target - first
-        self.rows = torch.arange(schedule.num_edges, device=schedule.device)
-        inner = torch.arange(first, schedule.num_nodes, device=schedule.device)
-        self.offsets = torch.searchsorted(schedule.target, inner)
-
-    def by_level(self) -> list[Segments]:
-        """The edges to each level but the first."""
-        levels = self.schedule.levels[1:]
-        edges, nodes = edge_sizes(self.schedule), level_sizes(self.schedule)[1:]
-        targets = zip(levels, self.target.split(edges), strict=True)
-        offsets = zip(levels, self.offsets.split(nodes), strict=True)
-        first = self.schedule.num_sources
-        return [
-            Segments(target - (level.start - first), self.rows[: len(target)], offset)
-            for (level, target), offset in zip(
-                targets, (part - level.first_edge for level, part in offsets), strict=True
-            )
-        ]
-
-    def sum(self, values: Tensor) -> Tensor:
-        """Sums by node of rows of all edges."""
-        return torch.embedding_bag(values, self.rows, self.offsets)[0]
-
-
-def edge_sizes(schedule: Schedule) -> list[int]:
-    """Numbers of edges to all levels but the first."""
-    return [level.last_edge - level.first_edge for level in schedule.levels[1:]]

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.fused import Block, Product
-from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel, Segments
+from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel
 from graphsent.propagation.pointwise import logistic_derivative
+from graphsent.propagation.segments import Segments
 
 
 class ChildSumGRU:

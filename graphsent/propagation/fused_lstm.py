@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.fused import Block, Product
-from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel, Segments
+from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel
 from graphsent.propagation.fused_slots import SlotLevel
 from graphsent.propagation.pointwise import add_through_output, logistic_derivative, tanh_of
+from graphsent.propagation.segments import Segments
 
 
 class LSTMGates:

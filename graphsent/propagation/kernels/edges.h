@@ -6,6 +6,9 @@
 // gate). The weights of the nodes have equal shares of the gates: Tree-LSTMs one, for the first
 // vector, Tree-GRUs two.
 
+// More rows than these are summed in parts: each addition to a long sum costs a bit of its digits.
+enum { SUMMED_AT_ONCE = 256 };
+
 struct edges {
   const struct walk *w;
   int64_t at_edge, at_node;   // numbers in the gates of an edge, and of a node
@@ -76,19 +79,18 @@ static void gates_of_edges(const struct edges *e, int64_t first, int64_t last, i
 }
 
 static void softmax(real *scores, int64_t count) {
-  real highest = scores[0], total = 0;
+  real highest = scores[0];
+  double total = 0;
   for (int64_t k = 1; k < count; k++) highest = scores[k] > highest ? scores[k] : highest;
   for (int64_t k = 0; k < count; k++) total += scores[k] = exponential(all(scores[k] - highest))[0];
   for (int64_t k = 0; k < count; k++) scores[k] /= total;
 }
 
-static void pool(const struct edges *e, int64_t row) {
+// Adds what some edges to a node send to its two vectors.
+static void pool_some(const struct edges *e, int64_t begin, int64_t end, real *attended,
+                      real *gated) {
   const struct walk *w = e->w;
-  const int64_t size = w->size, begin = w->first_edge[row], end = w->first_edge[row + 1];
-  real *attended = w->pooled[0] + row * size, *gated = w->pooled[1] + row * size;
-  if (w->attentive) softmax(w->attention + begin, end - begin);
-  memset(attended, 0, size * sizeof(real));
-  memset(gated, 0, size * sizeof(real));
+  const int64_t size = w->size;
   for (int64_t edge = begin; edge < end; edge++) {
     const real a = w->attentive ? w->attention[edge] : 1;
     const real *h = w->gathered[0] + edge * size, *value = value_at(w, edge);
@@ -98,6 +100,26 @@ static void pool(const struct edges *e, int64_t row) {
   store(gated + (j), load(gated + (j), n) + load(gate + (j), n) * load(value + (j), n), n);
     OVER_NUMBERS(0, size, STEP)
 #undef STEP
+  }
+}
+
+static void pool(const struct edges *e, int64_t row) {
+  const struct walk *w = e->w;
+  const int64_t size = w->size, begin = w->first_edge[row], end = w->first_edge[row + 1];
+  real *attended = w->pooled[0] + row * size, *gated = w->pooled[1] + row * size;
+  if (w->attentive) softmax(w->attention + begin, end - begin);
+  memset(attended, 0, size * sizeof(real));
+  memset(gated, 0, size * sizeof(real));
+  if (end - begin <= SUMMED_AT_ONCE) {
+    pool_some(e, begin, end, attended, gated);
+    return;
+  }
+  real *part = e->sums, *gated_part = part + size;
+  for (int64_t edge = begin; edge < end; edge += SUMMED_AT_ONCE) {
+    memset(part, 0, 2 * size * sizeof(real));
+    pool_some(e, edge, smaller(edge + SUMMED_AT_ONCE, end), part, gated_part);
+    add(attended, part, 0, size);
+    add(gated, gated_part, 0, size);
   }
 }
 
@@ -155,7 +177,7 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
                           const real *dgated) {
   const struct walk *w = e->w;
   const int64_t size = w->size, begin = w->first_edge[row], end = w->first_edge[row + 1];
-  real mean = 0;
+  double mean = 0;
   for (int64_t edge = begin; edge < end; edge++) {
     const real a = w->attentive ? w->attention[edge] : 1;
     const int64_t gate_at = edge * e->at_edge + w->attentive * size;
@@ -194,16 +216,16 @@ static void gradient_of_inputs(const struct edges *e, int64_t row) {
     const real *dsum = w->dsums + row * e->at_node + gate * size;
     memcpy(dinputs + w->input_of[of_edge + gate] * size, dsum, size * sizeof(real));
   }
-  const int64_t begin = w->first_edge[row];
-  for (int64_t edge = begin; edge < w->first_edge[row + 1]; edge++) {
-    for (int64_t gate = 0; gate < of_edge; gate++) {
-      const real *dsum = w->dedge_sums + edge * e->at_edge + gate * size;
-      real *to = dinputs + w->input_of[gate] * size;
-      if (edge == begin) {
-        memcpy(to, dsum, size * sizeof(real));
-      } else {
-        add(to, dsum, 0, size);
-      }
+  const int64_t begin = w->first_edge[row], end = w->first_edge[row + 1];
+  for (int64_t gate = 0; gate < of_edge; gate++) {
+    real *to = dinputs + w->input_of[gate] * size, *part = e->sums;
+    const real *dsums = w->dedge_sums + gate * size;
+    memset(to, 0, size * sizeof(real));
+    for (int64_t edge = begin; edge < end; edge += SUMMED_AT_ONCE) {
+      const int64_t next = smaller(edge + SUMMED_AT_ONCE, end);
+      memcpy(part, dsums + edge * e->at_edge, size * sizeof(real));
+      for (int64_t k = edge + 1; k < next; k++) add(part, dsums + k * e->at_edge, 0, size);
+      add(to, part, 0, size);
     }
   }
 }

@@ -1,0 +1,45 @@
+"""Rounding in float32 where a node has very many children."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from graphsent import cells
+from graphsent._dgl import dgl
+from graphsent.propagation.compiled import SWITCH
+
+NUM_CHILDREN = 100_000
+CELLS = (
+    cells.ChildSumTreeLSTM,
+    cells.ChildSumTreeGRU,
+    cells.AttentiveTreeLSTM,
+    cells.AttentiveTreeGRU,
+)
+
+
+def values_and_gradients(cell: torch.nn.Module, graph: dgl.DGLGraph, feat: Tensor) -> list[Tensor]:
+    """The states, and the gradient of the inputs."""
+    feat = feat.clone().requires_grad_()
+    h = cell(graph, feat, engine="levels")
+    weights = torch.linspace(-1, 1, h.numel(), dtype=h.dtype).view_as(h)
+    return [h, *torch.autograd.grad((h * weights).sum(), feat)]
+
+
+@pytest.mark.parametrize("kernels", ["0", "1"])
+@pytest.mark.parametrize("make", CELLS)
+def test_rounding_does_not_grow_with_the_number_of_children(make, kernels, monkeypatch):
+    monkeypatch.setenv(SWITCH, kernels)
+    torch.manual_seed(0)
+    cell = make(5, 4)
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter.mul_(0.1)  # so that the sums leave the gates of their target open
+    children = torch.arange(1, NUM_CHILDREN + 1)
+    graph = dgl.graph((children, torch.zeros_like(children)))
+    feat = torch.randn(NUM_CHILDREN + 1, 5)
+    single = values_and_gradients(cell, graph, feat)
+    double = values_and_gradients(cell.double(), graph, feat.double())
+    for ours, exact in zip(single, double, strict=True):
+        assert (ours - exact).abs().max() <= 3e-6 * exact.abs().max()
