@@ -28,6 +28,17 @@ from graphsent.propagation.schedule import Schedule
 if TYPE_CHECKING:
     from graphsent.propagation.fused_slots import SlotRule, Slots
 
+KINDS = ("nary", "peephole", "mixture", "squash")
+"""What rules have as ``compiled``, in the order of ``kernels/walk.h``."""
+
+_KEPT = {
+    "nary": ("gates", "kept"),
+    "peephole": ("gates", "kept"),
+    "mixture": ("gates",),
+    "squash": (),
+}
+_DWEIGHTS = ("dweight", "dmore_weight")
+
 
 def run_compiled_slots(
     rule: SlotRule,
@@ -72,7 +83,8 @@ class _SlotPlan(Plan):
 
     def slot_walk(self, inputs: Tensor, maps: Sequence[Tensor], start: Sequence[Tensor]) -> Walk:
         """The arguments that both passes have; ``maps`` are the weights."""
-        numbers = {"count": self.count, "num_gates": self.num_gates}
+        numbers = {"rule": KINDS.index(self.rule.compiled), "count": self.count}
+        numbers |= {"num_gates": self.num_gates, "num_starts": len(start[0])}
         if self.num_early:
             numbers["forgets"] = self.num_early - 1
         elif self.rule.num_parts > 1:
@@ -84,13 +96,16 @@ class _SlotPlan(Plan):
 
     def kept(self, like: Tensor) -> dict[str, Tensor]:
         """What the walk keeps for the backward pass, by the names of its arguments."""
-        widths = {"gates": self.num_gates, "gathered_h": self.count}
-        if self.rule.num_parts > 1:
-            widths["kept"] = 1
-        if self.num_early:
-            widths["gathered_c"] = self.count
+        widths = {"gates": self.num_gates, "kept": 1}
         size = self.rule.size
-        return {k: empty(self.num_inner, n * size, like=like) for k, n in widths.items()}
+        return {
+            name: empty(self.num_inner, widths[name] * size, like=like)
+            for name in _KEPT[self.rule.compiled]
+        }
+
+    def places(self, num_starts: int) -> Tensor:
+        """Room for what ``places.h`` finds out."""
+        return torch.empty(self.count * (2 + 5 * self.num_inner + num_starts), dtype=torch.int64)
 
 
 class _CompiledSlots(Function):
@@ -105,9 +120,10 @@ class _CompiledSlots(Function):
         shape = (plan.schedule.num_nodes, plan.rule.size)
         states = [empty(*shape, like=inputs) for _ in start]
         kept = plan.kept(inputs) if keep else {}
-        walk.point(bias=bias, **named(STATES, states), **kept)
+        places = plan.places(len(start[0]))
+        walk.point(bias=bias, places=places, **named(STATES, states), **kept)
         walk.run("slots", inputs, backward=False)
-        ctx.plan, ctx.names = plan, tuple(kept)
+        ctx.plan, ctx.places, ctx.names = plan, places, tuple(kept)
         ctx.set_materialize_grads(False)
         if keep:
             ctx.save_for_backward(inputs, bias, *maps, *start, *states, *kept.values())
@@ -118,24 +134,23 @@ class _CompiledSlots(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         plan, num_parts = ctx.plan, ctx.plan.rule.num_parts
         inputs, bias, *saved = ctx.saved_tensors
-        saved, kept = saved[: -len(ctx.names)], saved[-len(ctx.names) :]
-        kept = dict(zip(ctx.names, kept, strict=True))
+        saved, kept = saved[: len(saved) - len(ctx.names)], saved[len(saved) - len(ctx.names) :]
         saved, states = saved[:-num_parts], saved[-num_parts:]
         maps, start = saved[:-num_parts], saved[-num_parts:]
         walk = plan.slot_walk(inputs, maps, start)
         given = contiguous(gradients)
         dstates = [empty(*part.shape, like=part) for part in states]
-        dstart = [torch.zeros_like(part) for part in start]
-        dsums = empty(*kept["gates"].shape, like=inputs)
+        wanted = any(ctx.needs_input_grad[-num_parts:])
+        dstart = [torch.zeros_like(part) if wanted else None for part in start]
+        dsums = empty(plan.num_inner, plan.num_gates * plan.rule.size, like=inputs)
         dinputs, dbias = plan.inputs_gradient(inputs), inputs.new_zeros(dsums.shape[1])
-        dweight = empty(*maps[0].shape, like=inputs)
-        walk.point(**named(STATES, states), **kept, **named(RESULTS, given))
-        walk.point(**named(("dh", "dc"), dstates), **named(("dstart_h", "dstart_c"), dstart))
-        walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, dweight=dweight)
+        dmaps = [empty(*weight.shape, like=inputs) for weight in maps[:2]]
+        walk.point(places=ctx.places, **named(STATES, states), **named(ctx.names, kept))
+        walk.point(**named(RESULTS, given), **named(("dh", "dc"), dstates))
+        walk.point(**named(("dstart_h", "dstart_c"), dstart), **named(_DWEIGHTS, dmaps))
+        walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias)
         walk.run("slots", inputs, backward=True)
-        dmaps = [dweight]
         if plan.num_early:
-            size, c = plan.rule.size, states[1]
-            dmaps.append(dsums[:, : plan.num_early * size].t() @ kept["gathered_c"])
-            dmaps.append(dsums[:, -size:].t() @ c[plan.schedule.num_sources :])
+            c = states[1][plan.schedule.num_sources :]
+            dmaps.append(dsums[:, -plan.rule.size :].t() @ c)
         return None, None, dinputs, None if bias is None else dbias, *dmaps, *dstart

@@ -18,12 +18,12 @@ class Walk(Arguments):
     """``struct walk`` of ``kernels/walk.h``."""
 
     _fields_ = fields(
-        "has_output attentive forgets num_parts size count num_gates input_stride "
-        "num_levels num_sources num_nodes num_threads",
-        "level_ends source first_edge leaves input_of inputs bias weight "
+        "rule has_output attentive forgets num_parts size count num_gates input_stride "
+        "num_levels num_sources num_starts num_nodes num_threads",
+        "level_ends source first_edge leaves input_rows places input_of inputs bias weight "
         "more_weight_0 more_weight_1 vector start_h start_c h c gates kept gathered_h gathered_c "
         "edge_gates attention pooled_0 pooled_1 dresult_h dresult_c dh dc dstart_h dstart_c "
-        "dsums dinputs dbias dweight dedge_sums dscores message_h message_c workspace",
+        "dsums dinputs dbias dweight dmore_weight dedge_sums dscores message_h message_c workspace",
     )
 
 

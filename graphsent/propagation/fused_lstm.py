@@ -88,7 +88,8 @@ class NaryLSTM:
     num_kept = 1
     late = None
     direct = (1,)
-    compiled = True
+    compiled = "nary"
+    in_triton = True
 
     def __init__(
         self, size: int, count: int, *, gate_output: bool = True, shared_forget: bool = True
@@ -146,6 +147,7 @@ class ChildSumLSTM:
     num_kept = 1
     direct = (1,)
     compiled = True
+    in_triton = True
 
     def __init__(self, size: int, *, gate_output: bool = True) -> None:
         self.size = size

@@ -38,7 +38,7 @@ class PeepholeLSTM:
     num_parts = 2
     num_kept = 1
     direct = (1,)
-    compiled = True
+    compiled = "peephole"
 
     def __init__(self, size: int, count: int, *, shared_forget: bool = True) -> None:
         self.size = size

@@ -25,6 +25,7 @@ class Squash:
     products = (Product(0, order),)
     late = None
     direct = ()
+    compiled = "squash"
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -54,7 +55,7 @@ class Mixture:
     products = (Product(0, order),)
     late = None
     direct = (0,)
-    compiled = True
+    compiled = "mixture"
 
     def __init__(self, size: int) -> None:
         self.size = size

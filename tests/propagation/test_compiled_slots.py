@@ -17,7 +17,7 @@ from graphsent.propagation import PropagationError
 from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.fused_peephole import PeepholeLSTM
-from graphsent.propagation.fused_recursive import Mixture
+from graphsent.propagation.fused_recursive import Mixture, Squash
 from graphsent.propagation.fused_slots import make_slots, run_slots
 from graphsent.propagation.schedule import schedule_of
 
@@ -31,6 +31,7 @@ RULES = {
     "peephole": (PeepholeLSTM, (1, 2, 3)),
     "peephole, inputs of each f": (partial(PeepholeLSTM, shared_forget=False), (1, 2, 3)),
     "peephole, one f": (lambda size, count: PeepholeLSTM(size, 1), (1, 2, 3)),
+    "squash": (lambda size, count: Squash(size), (1, 2, 3)),
     "mixture": (lambda size, count: Mixture(size), (2,)),
 }
 each_rule = pytest.mark.parametrize("rule", RULES)

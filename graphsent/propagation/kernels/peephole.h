@@ -1,7 +1,16 @@
 // Tree-LSTMs with peepholes: what is no product, of one node.
 //
 // Gates are side by side in the order i, f (one for each slot, or one for all), g, o. All but g see
-// memories: i and f those in the slots, o the new one.
+// memories: i and f those in the slots, o the new one. One f is for the sum of all memories.
+
+// The memories of a forget gate, of which there are so many.
+static inline vec memory_of(int64_t forgets, int64_t gate, int64_t count,
+                            const real *const *memories, int64_t j, int n) {
+  if (forgets > 1) return load(memories[gate] + j, n);
+  vec sum = all(0);
+  for (int64_t k = 0; k < count; k++) sum += load(memories[k] + j, n);
+  return sum;
+}
 
 // c, from the sums of all gates but o.
 static void peephole_memory(int64_t size, int64_t forgets, int64_t count, const real *sums,
@@ -12,11 +21,11 @@ static void peephole_memory(int64_t size, int64_t forgets, int64_t count, const 
   vec update = hyperbolic_tangent(load(sums + g, n)), memory = i * update; \
   store(gates + (j), i, n);                                                \
   store(gates + g, update, n);                                             \
-  for (int64_t k = 0; k < count; k++) {                                    \
-    const int64_t f = (1 + (forgets > 1 ? k : 0)) * size + (j);            \
+  for (int64_t k = 0; k < forgets; k++) {                                  \
+    const int64_t f = (1 + k) * size + (j);                                \
     vec gate = sigmoid(load(sums + f, n));                                 \
     store(gates + f, gate, n);                                             \
-    memory += gate * load(memories[k] + (j), n);                           \
+    memory += gate * memory_of(forgets, k, count, memories, j, n);         \
   }                                                                        \
   store(c + (j), memory, n);
   OVER_ROW(size, STEP)
@@ -48,24 +57,22 @@ static void peephole_output_gradient(int64_t size, const real *output, const rea
 #undef STEP
 }
 
-// The gradients of the other sums, and of the memories side by side but for what comes through
-// them.
+// The gradients of the other sums, and of the memories but for what comes through them: side by
+// side if each has its f, else one for all.
 static void peephole_memory_gradient(int64_t size, int64_t forgets, int64_t count,
                                      const real *gates, const real *const *memories, const real *dc,
                                      real *dsums, real *dmemories) {
 #define STEP(j, n)                                                                  \
   const int64_t g = (1 + forgets) * size + (j);                                     \
-  vec i = load(gates + (j), n), update = load(gates + g, n), d = load(dc + (j), n), \
-      total = all(0);                                                               \
+  vec i = load(gates + (j), n), update = load(gates + g, n), d = load(dc + (j), n); \
   store(dsums + (j), d * update * (i - i * i), n);                                  \
   store(dsums + g, d * i * (1 - update * update), n);                               \
-  for (int64_t k = 0; k < count; k++) {                                             \
-    const int64_t f = (1 + (forgets > 1 ? k : 0)) * size + (j);                     \
+  for (int64_t k = 0; k < forgets; k++) {                                           \
+    const int64_t f = (1 + k) * size + (j);                                         \
     vec gate = load(gates + f, n), through = d * gate;                              \
-    vec dsum = through * (1 - gate) * load(memories[k] + (j), n);                   \
-    total += dsum;                                                                  \
+    vec memory = memory_of(forgets, k, count, memories, j, n);                      \
     store(dmemories + k * size + (j), through, n);                                  \
-    store(dsums + f, forgets > 1 ? dsum : total, n);                                \
+    store(dsums + f, through * (1 - gate) * memory, n);                             \
   }
   OVER_ROW(size, STEP)
 #undef STEP

@@ -37,23 +37,86 @@ static void pack(const real *matrix, int64_t down, int64_t right, int64_t depth,
   }
 }
 
-// What a tile works on: sums = rows @ panel, added to what was there or not. The rows are `across`
-// numbers from each other, the numbers of a row `along`.
+// Some rows of a matrix: those that are listed, or the first ones.
+struct rows {
+  const real *matrix;
+  int64_t stride;
+  const int64_t *listed;
+};
+
+static inline const real *row_of(const struct rows *rows, int64_t n) {
+  return rows->matrix + (rows->listed ? rows->listed[n] : n) * rows->stride;
+}
+
+// Where rows of sums go, one below the other or, where rows are listed, to those less the first;
+// and whether they are added to what is there.
+struct sums {
+  real *matrix;
+  int64_t stride;
+  const int64_t *listed;
+  int64_t first;
+  int add;
+};
+
+static inline real *place_of(const struct sums *to, int64_t n) {
+  return to->matrix + (to->listed ? to->listed[n] - to->first : n) * to->stride;
+}
+
+// The places from the n-th row.
+static inline struct sums after(struct sums to, int64_t n) {
+  if (to.listed) {
+    to.listed += n;
+  } else {
+    to.matrix += n * to.stride;
+  }
+  return to;
+}
+
+// Packs some rows, from the first one.
+static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t columns,
+                      real *packed) {
+  for (int64_t j = 0; j < columns; j += PANEL, packed += PANEL * depth) {
+    const int64_t width = smaller(columns - j, PANEL);
+    if (width < PANEL) memset(packed, 0, PANEL * depth * sizeof(real));
+    for (int64_t k = 0; k < depth; k++) {
+      const real *from = row_of(rows, first + k) + j;
+      if (width == PANEL) {
+        memcpy(packed + k * PANEL, from, PANEL * sizeof(real));
+      } else {
+        memcpy(packed + k * PANEL, from, width * sizeof(real));
+      }
+    }
+  }
+}
+
+// Copies some columns of rows, to rows as long as that; all that a tile can take, as a rule.
+static void turn_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t column,
+                      int64_t width, real *to) {
+  for (int64_t k = 0; k < depth; k++, to += width) {
+    const real *from = row_of(rows, first + k) + column;
+    if (width == TILE_ROWS) {
+      memcpy(to, from, TILE_ROWS * sizeof(real));
+    } else {
+      memcpy(to, from, width * sizeof(real));
+    }
+  }
+}
+
+// What a tile works on: sums = rows @ panel. The rows are `across` numbers from each other, the
+// numbers of a row `along`.
 struct tile {
   const real *rows;
   int64_t across, along;
   const real *panel;
   int64_t depth;
-  real *sums;
-  int64_t stride;
-  int add;
+  struct sums to;
 };
 
 // Where rows are few, each has SPLIT sums, of every SPLIT-th product: one would wait for itself.
 #define TILE(ROWS, SPLIT)                                                      \
   static void tile##ROWS(const struct tile *t) {                               \
     const real *restrict at = t->rows, *restrict panel = t->panel;             \
-    const int64_t across = t->across, along = t->along, stride = t->stride;    \
+    const int64_t across = t->across, along = t->along;                        \
     vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                 \
     UNROLL for (int s = 0; s < SPLIT; s++) {                                   \
       UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0); \
@@ -64,12 +127,12 @@ struct tile {
     }                                                                          \
     for (; k < t->depth; k++) { TILE_STEP(ROWS, 0) }                           \
     UNROLL for (int i = 0; i < ROWS; i++) {                                    \
-      real *sums = t->sums + i * stride;                                       \
+      real *sums = place_of(&t->to, i);                                        \
       UNROLL for (int s = 1; s < SPLIT; s++) {                                 \
         left[0][i] += left[s][i];                                              \
         right[0][i] += right[s][i];                                            \
       }                                                                        \
-      if (t->add) {                                                            \
+      if (t->to.add) {                                                         \
         left[0][i] += load(sums, LANES);                                       \
         right[0][i] += load(sums + LANES, LANES);                              \
       }                                                                        \
@@ -110,65 +173,73 @@ static void (*const tiles[])(const struct tile *) = {
 #endif
 };
 
-// sums = rows @ packed; a row of sums has padded(columns) numbers, one of the rows `stride`.
-static void multiply(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
-                     int64_t depth, int64_t columns, real *sums) {
-  const int64_t width = padded(columns), num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
-  for (int64_t j = 0; j < width; j += PANEL) {
-    for (int64_t tile = 0; tile < num_tiles; tile++) {  // of about the same height
-      const int64_t first = share(0, num_rows, tile, num_tiles);
-      const struct tile t = {rows + first * stride,    stride, 1, packed + j * depth, depth,
-                             sums + first * width + j, width,  0};
-      tiles[share(0, num_rows, tile + 1, num_tiles) - first](&t);
+// Makes the sums of a tile at a column, of which so many are wanted.
+static void run_tile(int64_t height, struct tile t, int64_t column, int64_t columns) {
+  t.panel += column * t.depth;
+  t.to.matrix += column;
+  if (column + PANEL <= columns) {
+    tiles[height](&t);
+    return;
+  }
+  real corner[TILE_ROWS * PANEL];
+  const struct sums to = t.to;
+  t.to = (struct sums){corner, PANEL, NULL, 0, 0};
+  tiles[height](&t);
+  for (int64_t i = 0; i < height; i++) {
+    real *sums = place_of(&to, i);
+    for (int64_t j = 0; j < columns - column; j++) {
+      sums[j] = corner[i * PANEL + j] + (to.add ? sums[j] : 0);
     }
   }
+}
+
+// sums = rows @ packed.
+static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
+                          int64_t depth, int64_t columns, struct sums to) {
+  const int64_t num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
+  for (int64_t j = 0; j < columns; j += PANEL) {
+    for (int64_t tile = 0; tile < num_tiles; tile++) {  // of about the same height
+      const int64_t first = share(0, num_rows, tile, num_tiles);
+      const struct tile t = {rows + first * stride, stride, 1, packed, depth, after(to, first)};
+      run_tile(share(0, num_rows, tile + 1, num_tiles) - first, t, j, columns);
+    }
+  }
+}
+
+// The same; a row of sums has padded(columns) numbers, one of the rows `stride`.
+static void multiply(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
+                     int64_t depth, int64_t columns, real *sums) {
+  const int64_t width = padded(columns);
+  multiply_into(rows, stride, num_rows, packed, depth, width, (struct sums){sums, width});
 }
 
 // Numbers that multiply_transposed needs.
 static int64_t scratch_for_transposed(int64_t columns) {
   const int64_t block = CACHE / padded(columns) + 1;
-  return block * (padded(columns) + TILE_ROWS) + TILE_ROWS * PANEL;
+  return block * (padded(columns) + TILE_ROWS);
 }
 
 // sums = rows.T @ others, (num_sums, columns), both of the same number of rows; some rows of sums.
-static void multiply_transposed(const real *rows, int64_t num_sums, const real *others,
-                                int64_t columns, int64_t num_rows, real *sums, real *scratch,
+static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows others,
+                                int64_t columns, int64_t num_rows, struct sums to, real *scratch,
                                 int64_t part, int64_t parts) {
-  const int64_t width = padded(columns), block = CACHE / width + 1;
-  real *packed = scratch, *turned = packed + block * width, *corner = turned + block * TILE_ROWS;
+  const int64_t block = CACHE / padded(columns) + 1;
+  real *packed = scratch, *turned = packed + block * padded(columns);
   const int64_t begin = share(0, num_sums, part, parts), end = share(0, num_sums, part + 1, parts);
   const int64_t num_tiles = (end - begin + TILE_ROWS - 1) / TILE_ROWS;
-  if (!num_rows) memset(sums + begin * columns, 0, (end - begin) * columns * sizeof(real));
+  for (int64_t sum = begin; sum < end && !num_rows && !to.add; sum++) {
+    memset(place_of(&to, sum), 0, columns * sizeof(real));
+  }
   for (int64_t row = 0; row < num_rows; row += block) {
     const int64_t depth = smaller(num_rows - row, block);
-    pack(others + row * columns, columns, 1, depth, columns, packed, 0, 1);
+    pack_rows(&others, row, depth, columns, packed);
     for (int64_t tile = 0; tile < num_tiles; tile++) {
       const int64_t first = share(begin, end, tile, num_tiles);
-      const int height = share(begin, end, tile + 1, num_tiles) - first;
-      const real *from = rows + row * num_sums + first;
-      if (height == TILE_ROWS) {
-        for (int64_t k = 0; k < depth; k++) {
-          memcpy(turned + k * TILE_ROWS, from + k * num_sums, TILE_ROWS * sizeof(real));
-        }
-      } else {
-        for (int64_t k = 0; k < depth; k++) {
-          memcpy(turned + k * height, from + k * num_sums, height * sizeof(real));
-        }
-      }
-      for (int64_t j = 0; j < columns; j += PANEL) {
-        struct tile t = {
-            turned,  1,      height, packed + j * depth, depth, sums + first * columns + j,
-            columns, row > 0};
-        if (j + PANEL > columns) t.sums = corner, t.stride = PANEL, t.add = 0;
-        tiles[height](&t);
-        if (t.sums != corner) continue;
-        for (int i = 0; i < height; i++) {
-          real *to = sums + (first + i) * columns + j;
-          for (int64_t n = 0; n < columns - j; n++) {
-            to[n] = corner[i * PANEL + n] + (row ? to[n] : 0);
-          }
-        }
-      }
+      const int64_t height = share(begin, end, tile + 1, num_tiles) - first;
+      turn_rows(&rows, row, depth, first, height, turned);
+      const struct tile t = {turned, 1, height, packed, depth, after(to, first)};
+      for (int64_t j = 0; j < columns; j += PANEL) run_tile(height, t, j, columns);
     }
+    to.add = 1;
   }
 }

@@ -4,61 +4,91 @@
 // What the threads of a team share, and the scratch of one.
 struct slots {
   const struct walk *w;
+  struct places places;
   int64_t inner;                              // nodes
-  int64_t slots, gates;                       // numbers in all slots of a node, and in its gates
+  int64_t gates;                              // numbers in the gates of a node
   int64_t early;                              // and in those that see c in the slots
   int64_t block;                              // rows that are handled at once
-  real *packed, *packed_early, *packed_late;  // the weights
+  real *packed, *packed_early, *packed_late;  // the weights, those of one slot after the other
+  int64_t one, one_early;                     // numbers of a slot in them
+  real *pair_sums;                            // (pairs, gates) sums, or their gradients
   real *zeros;                                // a state
   real *base;                                 // what is added to all sums
   real *scratch;  // of this thread; the others' are `stride` numbers before and after
   int64_t stride, total;
-  // In a scratch, after rows of both parts: their sums, more of them, and gates and tanh(c) where
-  // they are not kept. In the backward pass: the gradients of h in the slots, more of them, those
-  // of c in the slots, and those of c.
-  int64_t sums, more, others, dc;
+  // In a scratch, after rows that a product takes: sums, those of the late gate, and gates and
+  // tanh(c) where they are not kept. In the backward pass: the gradients of h in the slots, those
+  // of c that come through gates, those of memories that do not, those of c, and through the late
+  // gate.
+  int64_t sums, more, others, dc, late;
 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static struct slots divide_slots(const struct walk *w, int backward, int64_t thread) {
-  struct slots s = {.w = w, .slots = w->count * w->size, .gates = w->num_gates * w->size};
-  const int64_t depth = backward ? s.gates : s.slots, columns = backward ? s.slots : s.gates;
-  int64_t largest = 1, end = 0;
-  for (int64_t level = 0; level < w->num_levels; level++) {
-    largest = larger(largest, w->level_ends[level] - end);
-    end = w->level_ends[level];
+static void divide_scratch(struct slots *s, int backward) {
+  const struct walk *w = s->w;
+  const int64_t in_slots = s->block * w->count * w->size, peepholes = w->forgets > 0;
+  s->sums = s->block * (backward ? s->gates : w->size);
+  if (backward) {
+    s->more = s->sums + in_slots;
+    s->others = s->more + peepholes * in_slots;
+    s->dc = s->others + in_slots;
+    s->late = s->dc + s->block * w->size;
+    s->stride = larger(s->late + s->block * padded(w->size), scratch_for_transposed(w->size));
+  } else {
+    s->more = s->sums + s->block * s->gates;
+    s->others = s->more + peepholes * s->block * padded(w->size);
+    s->stride = s->others + s->gates + w->size;
   }
-  s.inner = end;
+}
+
+static struct slots divide_slots(const struct walk *w, int backward, int64_t thread) {
+  struct slots s = {.w = w, .gates = w->num_gates * w->size};
+  int64_t largest = 1;
+  for (int64_t level = 0; level < w->num_levels; level++) {
+    largest = larger(largest, w->level_ends[level] - s.inner);
+    s.inner = w->level_ends[level];
+  }
+  s.places = places_of(w, s.inner);
   s.early = w->forgets ? (1 + w->forgets) * w->size : 0;
-  s.block = smaller((CACHE / (depth + columns) / TILE_ROWS + 1) * TILE_ROWS, largest);
-  s.sums = backward || w->gathered[0] ? 0 : 2 * s.block * s.slots;
-  s.more = s.sums + s.block * padded(columns);
-  s.others = s.more + (w->forgets ? s.block * padded(larger(columns, w->size)) : 0);
-  s.dc = s.others + (backward ? s.block * s.slots : s.gates);
-  s.stride = s.dc + (backward && w->forgets ? s.block : 1) * w->size;
-  if (backward) s.stride = larger(s.stride, scratch_for_transposed(s.slots));
+  s.block = CACHE / (w->size + s.gates) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
+  s.block = smaller(s.block, largest);
+  divide_scratch(&s, backward);
+  s.one = backward ? s.gates * padded(w->size) : w->size * padded(s.gates);
+  s.one_early = backward ? s.early * padded(w->size) : w->size * padded(s.early);
+  const int64_t most_pairs = w->count * smaller(w->num_starts, s.inner);
   s.packed = w->workspace;
-  s.packed_early = s.packed + depth * padded(columns);
-  s.packed_late =
-      s.packed_early + (backward ? s.early * padded(s.slots) : s.slots * padded(s.early));
+  s.packed_early = s.packed + w->count * s.one;
+  s.packed_late = s.packed_early + w->count * s.one_early;
   s.zeros = s.packed_late + (w->forgets ? w->size * padded(w->size) : 0);
   s.base = s.zeros + w->size;
-  s.scratch = s.base + s.gates + thread * s.stride;
-  s.total = s.base + s.gates + w->num_threads * s.stride - w->workspace;
+  s.pair_sums = s.base + s.gates;
+  s.scratch = s.pair_sums + most_pairs * s.gates + thread * s.stride;
+  s.total = s.scratch - thread * s.stride + w->num_threads * s.stride - w->workspace;
   return s;
 }
 
-static inline const real *state_in(const struct slots *s, int part, int64_t slot) {
-  const int64_t position = s->w->source[slot];
-  return position == s->w->num_nodes ? s->zeros : state_at(s->w, part, position);
+// The links of a slot to some rows; returns the number of the first.
+static inline int64_t links_to(const struct slots *s, int64_t slot, int64_t first, int64_t last,
+                               int64_t *count) {
+  const int64_t *earlier = s->places.earlier + slot * (s->inner + 1);
+  *count = earlier[last] - earlier[first];
+  return earlier[first];
 }
 
-static inline void memories_of(const struct slots *s, int64_t row, const real **memories) {
-  const int64_t count = s->w->count;
-  for (int64_t k = 0; k < count; k++) {
-    memories[k] = state_in(s, memory_part(s->w), row * count + k);
+// The memories that a node sees. Where one forget gate is for all of them, empty slots have none.
+static inline int64_t memories_of(const struct slots *s, int64_t row, const real **memories) {
+  const struct walk *w = s->w;
+  int64_t n = 0;
+  for (int64_t k = 0; k < w->count; k++) {
+    const int64_t source = w->source[row * w->count + k];
+    if (source < w->num_nodes) {
+      memories[n++] = state_at(w, memory_part(w), source);
+    } else if (w->forgets != 1) {
+      memories[n++] = s->zeros;
+    }
   }
+  return n;
 }
 
 // Inputs that are one row for all nodes, and the bias.
@@ -71,55 +101,85 @@ static void fill_base(const struct slots *s) {
   }
 }
 
-// Copies a part of the states in the slots of some nodes.
-static const real *gather_slots(const struct slots *s, int part, int64_t first, int64_t last) {
-  const struct walk *w = s->w;
-  real *rows = s->scratch + part * s->block * s->slots;
-  if (w->gathered[part]) rows = w->gathered[part] + first * s->slots;
-  for (int64_t slot = first * w->count; slot < last * w->count; slot++) {
-    memcpy(rows + slot * w->size - first * s->slots, state_in(s, part, slot),
-           w->size * sizeof(real));
+static void copy_rows(const struct rows *rows, int64_t first, int64_t count, int64_t size,
+                      real *to) {
+  for (int64_t n = 0; n < count; n++) {
+    memcpy(to + n * size, row_of(rows, first + n), size * sizeof(real));
   }
-  return rows;
 }
 
-static void slots_block(const struct slots *s, int64_t first, int64_t last) {
+// Sums of the products of some states in a slot: parts of the rows of each part of the state.
+static void multiply_states(const struct slots *s, int64_t slot, const struct rows *parts,
+                            int64_t first, int64_t count, struct sums to) {
+  const int64_t size = s->w->size;
+  copy_rows(&parts[0], first, count, size, s->scratch);
+  multiply_into(s->scratch, size, count, s->packed + slot * s->one, size, s->gates, to);
+  if (!s->early) return;
+  to.add = 1;
+  copy_rows(&parts[1], first, count, size, s->scratch);
+  multiply_into(s->scratch, size, count, s->packed_early + slot * s->one_early, size, s->early, to);
+}
+
+static void multiply_pairs(const struct slots *s, int64_t thread, int64_t threads) {
   const struct walk *w = s->w;
-  const int64_t size = w->size, width = padded(s->gates), num_rows = last - first;
-  real *sums = s->scratch + s->sums, *more = s->scratch + s->more, *unused = s->scratch + s->others;
-  multiply(gather_slots(s, 0, first, last), s->slots, num_rows, s->packed, s->slots, s->gates,
-           sums);
-  if (w->forgets) {
-    const real *rows = gather_slots(s, 1, first, last);
-    multiply(rows, s->slots, num_rows, s->packed_early, s->slots, s->early, more);
-  }
-  for (int64_t row = first; row < last; row++, sums += width) {
-    add(sums, s->base, 0, s->gates);
-    for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++) {
-      const real *inputs = w->inputs + row * w->input_stride + w->input_of[gate] * size;
-      add(sums + gate * size, inputs, 0, size);
+  for (int64_t k = 0; k < w->count; k++) {
+    const int64_t begin = first_pair(&s->places, k), end = s->places.pair_ends[k];
+    const int64_t last = share(begin, end, thread + 1, threads);
+    const struct rows parts[] = {{w->start[0], w->size, s->places.pair_rows},
+                                 {w->start[1], w->size, s->places.pair_rows}};
+    for (int64_t n = share(begin, end, thread, threads); n < last; n += s->block) {
+      const struct sums to = {s->pair_sums + n * s->gates, s->gates};
+      multiply_states(s, k, parts, n, smaller(s->block, last - n), to);
     }
-    const real *memories[w->count];
-    memories_of(s, row, memories);
-    const int64_t place = (w->num_sources + row) * size;
-    real *const state[] = {w->states[0] + place, w->num_parts > 1 ? w->states[1] + place : NULL};
-    real *gates = w->gates ? w->gates + row * s->gates : unused;
-    if (w->num_parts == 1) {
-      mixture(size, sums, memories, gates, state[0]);
-    } else if (w->forgets) {
-      add(sums, more + (row - first) * padded(s->early), 0, s->early);
-      peephole_memory(size, w->forgets, w->count, sums, memories, gates, state[1]);
-    } else {
-      nary(w->has_output, size, w->count, sums, memories, gates,
+  }
+}
+
+// What comes from the inputs and from pairs.
+static void begin_sums(const struct slots *s, int64_t row, real *sums) {
+  const struct walk *w = s->w;
+  const int64_t input = w->input_rows ? w->input_rows[row] : row;
+  memcpy(sums, s->base, s->gates * sizeof(real));
+  for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++) {
+    const real *inputs = w->inputs + input * w->input_stride + w->input_of[gate] * w->size;
+    add(sums + gate * w->size, inputs, 0, w->size);
+  }
+  for (int64_t k = 0; k < w->count; k++) {
+    const int64_t pair = s->places.pair_of[row * w->count + k];
+    if (pair >= 0) add(sums, s->pair_sums + pair * s->gates, 0, s->gates);
+  }
+}
+
+// The state of a node from its sums; with peepholes c alone.
+static void make_state(const struct slots *s, int64_t row, const real *sums) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, place = (w->num_sources + row) * size;
+  real *unused = s->scratch + s->others, *gates = w->gates ? w->gates + row * s->gates : unused;
+  real *const state[] = {w->states[0] + place, w->num_parts > 1 ? w->states[1] + place : NULL};
+  const real *memories[w->count];
+  const int64_t count = memories_of(s, row, memories);
+  switch (w->rule) {
+    case NARY:
+      nary(w->has_output, size, count, sums, memories, gates,
            w->kept ? w->kept + row * size : unused + s->gates, state);
-    }
+      break;
+    case PEEPHOLE:
+      peephole_memory(size, w->forgets, count, sums, memories, gates, state[1]);
+      break;
+    case MIXTURE:
+      mixture(size, sums, memories, gates, state[0]);
+      break;
+    case SQUASH:
+      squash(size, sums, state[0]);
   }
-  if (!w->forgets) return;
-  const real *c = w->states[1] + (w->num_sources + first) * size;
-  const int64_t late = s->gates - size;
-  multiply(c, size, num_rows, s->packed_late, size, size, more);
-  sums -= num_rows * width;
-  for (int64_t row = first; row < last; row++, sums += width, more += padded(size), c += size) {
+}
+
+static void finish_states(const struct slots *s, int64_t first, int64_t last, const real *sums) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, late = s->gates - size;
+  const real *c = w->states[1] + (w->num_sources + first) * size, *more = s->scratch + s->more;
+  real *unused = s->scratch + s->others;
+  multiply(c, size, last - first, s->packed_late, size, size, s->scratch + s->more);
+  for (int64_t row = first; row < last; row++, sums += s->gates, more += padded(size), c += size) {
     peephole_output(size, sums + late, more, c,
                     (w->gates ? w->gates + row * s->gates : unused) + late,
                     w->kept ? w->kept + row * size : unused + s->gates,
@@ -127,18 +187,49 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   }
 }
 
+static void slots_block(const struct slots *s, int64_t first, int64_t last) {
+  const struct walk *w = s->w;
+  real *sums = s->scratch + s->sums;
+  for (int64_t row = first; row < last; row++) {
+    begin_sums(s, row, sums + (row - first) * s->gates);
+  }
+  for (int64_t k = 0; k < w->count; k++) {
+    int64_t count, link = links_to(s, k, first, last, &count);
+    const int64_t *sources = s->places.link_sources + k * s->inner;
+    const struct rows parts[] = {{w->states[0], w->size, sources},
+                                 {w->states[1], w->size, sources}};
+    const int64_t *rows = s->places.link_rows + k * s->inner + link;
+    multiply_states(s, k, parts, link, count, (struct sums){sums, s->gates, rows, first, 1});
+  }
+  for (int64_t row = first; row < last; row++) {
+    make_state(s, row, sums + (row - first) * s->gates);
+  }
+  if (w->rule == PEEPHOLE) finish_states(s, first, last, sums);
+}
+
+static void pack_for_sums(const struct slots *s, int64_t thread, int64_t threads) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, right = w->count * size;
+  for (int64_t k = 0; k < w->count; k++) {
+    pack(w->weight + k * size, 1, right, size, s->gates, s->packed + k * s->one, thread, threads);
+    if (!s->early) continue;
+    pack(w->more_weights[0] + k * size, 1, right, size, s->early,
+         s->packed_early + k * s->one_early, thread, threads);
+  }
+  if (s->early) pack(w->more_weights[1], 1, size, size, size, s->packed_late, thread, threads);
+}
+
 static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threads) {
   const struct slots s = divide_slots(w, 0, thread);
-  pack(w->weight, 1, s.slots, s.slots, s.gates, s.packed, thread, threads);
-  if (w->forgets) {
-    pack(w->more_weights[0], 1, s.slots, s.slots, s.early, s.packed_early, thread, threads);
-    pack(w->more_weights[1], 1, w->size, w->size, w->size, s.packed_late, thread, threads);
-  }
+  pack_for_sums(&s, thread, threads);
   if (thread == 0) {
+    find_places(w, s.inner);
     memset(s.zeros, 0, w->size * sizeof(real));
     fill_base(&s);
   }
   copy_leaves(w, thread, threads);
+  BARRIER
+  multiply_pairs(&s, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; level++) {
     const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
     BARRIER
@@ -149,123 +240,9 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
   }
 }
 
-// With peepholes: the gradients of the sums of late gates and, in the scratch, of c.
-static void late_gradient_block(const struct slots *s, int64_t first, int64_t last) {
-  const struct walk *w = s->w;
-  const int64_t size = w->size, late = s->gates - size;
-  real *more = s->scratch + s->more, *dc = s->scratch + s->dc;
-  for (int64_t row = first; row < last; row++) {
-    const int64_t position = w->num_sources + row, at = row * s->gates + late;
-    const real *const dstate[] = {gradient_at(w, 0, position), gradient_at(w, 1, position)};
-    peephole_output_gradient(size, w->gates + at, w->kept + row * size, dstate, w->dsums + at,
-                             dc + (row - first) * size);
-  }
-  multiply(w->dsums + first * s->gates + late, s->gates, last - first, s->packed_late, size, size,
-           more);
-  for (int64_t row = 0; row < last - first; row++) {
-    add(dc + row * size, more + row * padded(size), 0, size);
-  }
-}
-
-// The gradients of the sums of some nodes and, in the scratch, those of the states in their slots.
-static void slots_gradient_block(const struct slots *s, int64_t first, int64_t last) {
-  const struct walk *w = s->w;
-  const int64_t size = w->size;
-  real *dslots = s->scratch + s->others, *more = s->scratch + s->more, *dc = s->scratch + s->dc;
-  if (w->forgets) late_gradient_block(s, first, last);
-  for (int64_t row = first; row < last; row++, dslots += s->slots, dc += size) {
-    const real *memories[w->count], *gates = w->gates + row * s->gates;
-    memories_of(s, row, memories);
-    real *dsums = w->dsums + row * s->gates;
-    if (w->num_parts == 1) {
-      const real *dh = gradient_at(w, 0, w->num_sources + row);
-      mixture_gradient(size, gates, memories, dh, dsums, dslots);
-    } else if (w->forgets) {
-      peephole_memory_gradient(size, w->forgets, w->count, gates, memories, dc, dsums, dslots);
-    } else {
-      const int64_t position = w->num_sources + row;
-      const real *const dstate[] = {gradient_at(w, 0, position), gradient_at(w, 1, position)};
-      nary_gradient(w->has_output, size, w->count, gates, memories, w->kept + row * size, dstate,
-                    dsums, dslots);
-    }
-  }
-  const real *dsums = w->dsums + first * s->gates;
-  multiply(dsums, s->gates, last - first, s->packed, s->gates, s->slots, s->scratch);
-  if (!w->forgets) return;
-  multiply(dsums, s->gates, last - first, s->packed_early, s->early, s->slots, more);
-  dslots = s->scratch + s->others;
-  for (int64_t row = 0; row < last - first; row++) {
-    add(dslots + row * s->slots, more + row * padded(s->slots), 0, s->slots);
-  }
-}
-
-// Adds some columns of what a block has found, in some scratch, where they belong.
-static void send_gradients(const struct slots *s, const real *scratch, int64_t first, int64_t last,
-                           int64_t from, int64_t to) {
-  const struct walk *w = s->w;
-  const int64_t size = w->size;
-  const real *dh = scratch, *dc = scratch + s->others, *dsums = w->dsums + first * s->gates;
-  for (int64_t row = first; row < last; row++) {
-    for (int64_t k = 0; k < w->count; k++) {
-      const int64_t source = w->source[row * w->count + k];
-      if (source == w->num_nodes) continue;
-      add(gradient_at(w, 0, source), dh + k * size, from, to);
-      add(gradient_at(w, memory_part(w), source), dc + k * size, from, to);
-    }
-    for (int64_t gate = 0; gate < w->num_gates; gate++) {
-      add(w->dbias + gate * size, dsums + gate * size, from, to);
-      if (!w->input_stride) continue;
-      real *dinputs = w->dinputs + row * w->input_stride + w->input_of[gate] * size;
-      if (gate && w->input_of[gate] == w->input_of[gate - 1]) {
-        add(dinputs, dsums + gate * size, from, to);
-      } else {
-        memcpy(dinputs + from, dsums + gate * size + from, (to - from) * sizeof(real));
-      }
-    }
-    dh += padded(s->slots), dc += s->slots, dsums += s->gates;
-  }
-}
-
-static void slots_backward_by(const struct walk *w, int64_t thread, int64_t threads) {
-  const struct slots s = divide_slots(w, 1, thread);
-  const int64_t from = share(0, w->size, thread, threads);
-  const int64_t to = share(0, w->size, thread + 1, threads);
-  pack(w->weight, s.slots, 1, s.gates, s.slots, s.packed, thread, threads);
-  if (w->forgets) {
-    pack(w->more_weights[0], s.slots, 1, s.early, s.slots, s.packed_early, thread, threads);
-    pack(w->more_weights[1], w->size, 1, w->size, w->size, s.packed_late, thread, threads);
-  }
-  if (thread == 0) memset(s.zeros, 0, w->size * sizeof(real));
-  begin_gradients(w, from, to);
-  for (int64_t level = w->num_levels - 1; level >= 0; level--) {
-    const int64_t end = w->level_ends[level];
-    for (int64_t begin = level ? w->level_ends[level - 1] : 0; begin < end;) {
-      const int64_t next = smaller(begin + threads * s.block, end);
-      BARRIER
-      slots_gradient_block(&s, share(begin, next, thread, threads),
-                           share(begin, next, thread + 1, threads));
-      BARRIER
-      for (int64_t part = 0; part < threads; part++) {
-        send_gradients(&s, s.scratch + (part - thread) * s.stride,
-                       share(begin, next, part, threads), share(begin, next, part + 1, threads),
-                       from, to);
-      }
-      begin = next;
-    }
-  }
-  BARRIER
-  for (int64_t gate = 0; gate < w->num_gates && !w->input_stride && thread == 0; gate++) {
-    add(w->dinputs + w->input_of[gate] * w->size, w->dbias + gate * w->size, 0, w->size);
-  }
-  multiply_transposed(w->dsums, s.gates, w->gathered[0], s.slots, s.inner, w->dweight, s.scratch,
-                      thread, threads);
-}
-
 // Numbers that the workspace needs.
 int64_t slots_workspace(const struct walk *w, int backward) {
   return divide_slots(w, backward, 0).total;
 }
 
 void slots_forward(const struct walk *w) { IN_TEAM(slots_forward_by, w); }
-
-void slots_backward(const struct walk *w) { IN_TEAM(slots_backward_by, w); }

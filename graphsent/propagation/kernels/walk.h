@@ -1,32 +1,38 @@
 // What the walks over the levels of a schedule work on; compiled_walk.py has the same structure.
 
+// Rules of the walk over slots, as in compiled_slots.py.
+enum { NARY, PEEPHOLE, MIXTURE, SQUASH };
+
 struct walk {
   // What the cell is like; `forgets` are the forget gates of one with peepholes, 0 without.
-  int64_t has_output, attentive, forgets;
+  int64_t rule, has_output, attentive, forgets;
   // Parts of a state: h, or h and c. Their size, slots and gates a node; 0 as stride of inputs: one
   // row for all nodes.
   int64_t num_parts, size, count, num_gates, input_stride;
-  int64_t num_levels, num_sources, num_nodes, num_threads;
+  int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
   const int64_t *level_ends;  // (num_levels) row behind the last one of each level
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
                               // (edges) position of the node that each edge comes from
   const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
   const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
+  const int64_t *input_rows;  // (inner) their rows in inputs; their own where NULL
+  int64_t *places;            // of the walk over slots, see places.h
   const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
                             // one, or gates of a node that are side by side
   const real *inputs, *bias,
       *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
-  const real *start[2];                  // (any, size)
+  const real *start[2];                  // (num_starts, size)
   real *states[2];                       // (num_nodes, size)
   real *gates, *kept;                    // of inner nodes
   real *gathered[2];                     // parts of the states in slots, or at edges
   // In the walk over slots these are NULL if no gradients are wanted.
   real *edge_gates, *attention, *pooled[2];
-  // Gradients: of the results, or NULL; of the states, to be filled; and the wanted ones.
+  // Gradients: of the results, or NULL; of the states, to be filled; and the wanted ones, of which
+  // the walk over slots can do without `dstart`.
   const real *dresults[2];
-  real *dstates[2], *dstart[2], *dsums, *dinputs, *dbias, *dweight;
+  real *dstates[2], *dstart[2], *dsums, *dinputs, *dbias, *dweight, *dmore_weight;
   real *dedge_sums, *dscores, *messages[2];
   real *workspace;
 };
@@ -63,10 +69,13 @@ static void begin_gradients(const struct walk *w, int64_t from, int64_t to) {
   for (int part = 0; part < w->num_parts; part++) {
     const real *given = w->dresults[part];
     for (int64_t p = 0; p < w->num_nodes; p++) {
-      real *gradient = gradient_at(w, part, p);
       if (p < w->num_sources) {
-        if (given) add(gradient, given + p * w->size, from, to);
-      } else if (given) {
+        if (!given || !w->dstart[part]) continue;
+        add(gradient_at(w, part, p), given + p * w->size, from, to);
+        continue;
+      }
+      real *gradient = gradient_at(w, part, p);
+      if (given) {
         memcpy(gradient + from, given + p * w->size + from, (to - from) * sizeof(real));
       } else {
         memset(gradient + from, 0, (to - from) * sizeof(real));

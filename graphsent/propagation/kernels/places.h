@@ -1,0 +1,57 @@
+// Which products a walk over slots makes. Those of empty slots are left out. Those of the states of
+// the first level come before the walk, once for all nodes that see the same row of the start in
+// the same slot: words that come several times. Such a row and slot are a pair; an inner node that
+// is seen in a slot is a link.
+
+struct places {
+  int64_t *pair_ends;  // (count) the pairs of a slot come after those of the slot before
+  int64_t *pair_rows;  // (pairs) row of the start
+  int64_t *pair_of;    // (inner, count) the pair that a node sees in a slot, or -1
+  int64_t *earlier;    // (count, inner + 1) links of a slot to earlier rows
+  int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and position that it sees
+  int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
+};
+
+// Where they are; compiled_slots.py makes room for them.
+static struct places places_of(const struct walk *w, int64_t inner) {
+  struct places p = {.pair_ends = w->places};
+  p.pair_rows = p.pair_ends + w->count;
+  p.pair_of = p.pair_rows + w->count * inner;
+  p.earlier = p.pair_of + w->count * inner;
+  p.link_rows = p.earlier + w->count * (inner + 1);
+  p.link_sources = p.link_rows + w->count * inner;
+  p.known = p.link_sources + w->count * inner;
+  return p;
+}
+
+static int64_t first_pair(const struct places *p, int64_t slot) {
+  return slot ? p->pair_ends[slot - 1] : 0;
+}
+
+static void find_places(const struct walk *w, int64_t inner) {
+  struct places p = places_of(w, inner);
+  int64_t pairs = 0;
+  for (int64_t n = 0; n < w->count * w->num_starts; n++) p.known[n] = -1;
+  for (int64_t k = 0; k < w->count; k++) {
+    int64_t links = 0, *known = p.known + k * w->num_starts;
+    for (int64_t row = 0; row < inner; row++) {
+      const int64_t source = w->source[row * w->count + k];
+      p.earlier[k * (inner + 1) + row] = links;
+      p.pair_of[row * w->count + k] = -1;
+      if (source == w->num_nodes) continue;
+      if (source >= w->num_sources) {
+        p.link_rows[k * inner + links] = row;
+        p.link_sources[k * inner + links++] = source;
+        continue;
+      }
+      const int64_t start = w->leaves ? w->leaves[source] : source;
+      if (known[start] < 0) {
+        p.pair_rows[pairs] = start;
+        known[start] = pairs++;
+      }
+      p.pair_of[row * w->count + k] = known[start];
+    }
+    p.earlier[k * (inner + 1) + inner] = links;
+    p.pair_ends[k] = pairs;
+  }
+}

@@ -1,0 +1,215 @@
+// The way back of the walk over slots.
+
+// With peepholes: the gradients of the sums of late gates and, in the scratch, of c.
+static void late_gradient_block(const struct slots *s, int64_t first, int64_t last) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, late = s->gates - size;
+  real *more = s->scratch + s->late, *dc = s->scratch + s->dc;
+  for (int64_t row = first; row < last; row++) {
+    const int64_t position = w->num_sources + row, at = row * s->gates + late;
+    const real *const dstate[] = {gradient_at(w, 0, position), gradient_at(w, 1, position)};
+    peephole_output_gradient(size, w->gates + at, w->kept + row * size, dstate, w->dsums + at,
+                             dc + (row - first) * size);
+  }
+  multiply(w->dsums + first * s->gates + late, s->gates, last - first, s->packed_late, size, size,
+           more);
+  for (int64_t row = 0; row < last - first; row++) {
+    add(dc + row * size, more + row * padded(size), 0, size);
+  }
+}
+
+// The gradients of a node's sums and, in the scratch, of the memories it sees.
+static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, position = w->num_sources + row;
+  const real *gates = w->gates ? w->gates + row * s->gates : NULL;
+  const real *dh = gradient_at(w, 0, position);
+  real *dsums = w->dsums + row * s->gates;
+  real *dmemories = s->scratch + s->others + (row - first) * w->count * size;
+  const real *const dstate[] = {dh, w->num_parts > 1 ? gradient_at(w, 1, position) : NULL};
+  const real *memories[w->count];
+  const int64_t count = memories_of(s, row, memories);
+  switch (w->rule) {
+    case NARY:
+      nary_gradient(w->has_output, size, count, gates, memories, w->kept + row * size, dstate,
+                    dsums, dmemories);
+      break;
+    case PEEPHOLE:
+      peephole_memory_gradient(size, w->forgets, count, gates, memories,
+                               s->scratch + s->dc + (row - first) * size, dsums, dmemories);
+      break;
+    case MIXTURE:
+      mixture_gradient(size, gates, memories, dh, dsums, dmemories);
+      break;
+    case SQUASH:
+      squash_gradient(size, w->states[0] + position * size, dh, dsums);
+  }
+}
+
+// The gradients of states, in rows, through the products of their sums.
+static void multiply_gradients(const struct slots *s, int64_t slot, const real *dsums,
+                               int64_t count, real *dh, real *dc) {
+  const int64_t size = s->w->size;
+  multiply_into(dsums, s->gates, count, s->packed + slot * s->one, s->gates, size,
+                (struct sums){dh, size});
+  if (!s->early) return;
+  multiply_into(dsums, s->gates, count, s->packed_early + slot * s->one_early, s->early, size,
+                (struct sums){dc, size});
+}
+
+// The gradients of the sums of some nodes and, in the scratch, those of the states in their slots.
+static void slots_gradient_block(const struct slots *s, int64_t first, int64_t last) {
+  const struct walk *w = s->w;
+  if (w->rule == PEEPHOLE) late_gradient_block(s, first, last);
+  for (int64_t row = first; row < last; row++) sums_gradient(s, row, first);
+  for (int64_t k = 0; k < w->count; k++) {
+    int64_t count, link = links_to(s, k, first, last, &count), at = k * s->block * w->size;
+    const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + k * s->inner};
+    copy_rows(&dsums, link, count, s->gates, s->scratch);
+    multiply_gradients(s, k, s->scratch, count, s->scratch + s->sums + at,
+                       s->scratch + s->more + at);
+  }
+}
+
+// Adds some columns of the gradients of what a node sees in its slots where they belong. `scratch`
+// has them; in each slot the node is the `at`-th there.
+static void send_to_slots(const struct slots *s, const real *scratch, int64_t row, int64_t first,
+                          int64_t from, int64_t to) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, memory = memory_part(w);
+  const real *direct = scratch + s->others + (row - first) * w->count * size;
+  for (int64_t k = 0; k < w->count; k++) {
+    const int64_t source = w->source[row * w->count + k];
+    if (source == w->num_nodes) continue;
+    if (w->rule != SQUASH && (source >= w->num_sources || w->dstart[memory])) {
+      add(gradient_at(w, memory, source), direct + (w->forgets == 1 ? 0 : k * size), from, to);
+    }
+    if (source < w->num_sources) {
+      real *dpair = s->pair_sums + s->places.pair_of[row * w->count + k] * s->gates;
+      for (int64_t gate = 0; gate < s->gates; gate += size) {
+        add(dpair + gate, w->dsums + row * s->gates + gate, from, to);
+      }
+      continue;
+    }
+    const int64_t *earlier = s->places.earlier + k * (s->inner + 1);
+    const int64_t at = (k * s->block + earlier[row] - earlier[first]) * size;
+    add(gradient_at(w, 0, source), scratch + s->sums + at, from, to);
+    if (s->early) add(gradient_at(w, 1, source), scratch + s->more + at, from, to);
+  }
+}
+
+static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int64_t to) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, input = w->input_rows ? w->input_rows[row] : row;
+  const real *dsums = w->dsums + row * s->gates;
+  for (int64_t gate = 0; gate < w->num_gates; gate++, dsums += size) {
+    add(w->dbias + gate * size, dsums, from, to);
+    if (!w->input_stride) continue;
+    real *dinputs = w->dinputs + input * w->input_stride + w->input_of[gate] * size;
+    if (w->input_rows || (gate && w->input_of[gate] == w->input_of[gate - 1])) {
+      add(dinputs, dsums, from, to);
+    } else {
+      memcpy(dinputs + from, dsums + from, (to - from) * sizeof(real));
+    }
+  }
+}
+
+// Adds some columns of what a block has found, in some scratch, where they belong.
+static void send_gradients(const struct slots *s, const real *scratch, int64_t first, int64_t last,
+                           int64_t from, int64_t to) {
+  for (int64_t row = first; row < last; row++) {
+    send_to_slots(s, scratch, row, first, from, to);
+    send_to_inputs(s, row, from, to);
+  }
+}
+
+// The gradients of the start through pairs, of which a slot has one for each row at most.
+static void pairs_gradient(const struct slots *s, int64_t thread, int64_t threads) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size;
+  const real *dh = s->scratch + s->sums, *dc = s->scratch + s->more;
+  for (int64_t k = 0; k < w->count && w->dstart[0]; k++) {
+    BARRIER
+    const int64_t begin = first_pair(&s->places, k), end = s->places.pair_ends[k];
+    const int64_t last = share(begin, end, thread + 1, threads);
+    for (int64_t n = share(begin, end, thread, threads); n < last; n += s->block) {
+      const int64_t count = smaller(s->block, last - n);
+      multiply_gradients(s, k, s->pair_sums + n * s->gates, count, s->scratch + s->sums,
+                         s->scratch + s->more);
+      for (int64_t i = 0; i < count; i++) {
+        const int64_t place = s->places.pair_rows[n + i] * size;
+        add(w->dstart[0] + place, dh + i * size, 0, size);
+        if (s->early) add(w->dstart[1] + place, dc + i * size, 0, size);
+      }
+    }
+  }
+}
+
+// The gradient of a weight that some gates, the first ones, have of a part of the states.
+static void weight_gradient(const struct slots *s, int part, int64_t gates, real *dweight,
+                            int64_t thread, int64_t threads) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size;
+  for (int64_t k = 0; k < w->count; k++) {
+    const int64_t pair = first_pair(&s->places, k), at = k * s->inner;
+    const int64_t links = s->places.earlier[k * (s->inner + 1) + s->inner];
+    const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + at};
+    const struct rows states = {w->states[part], size, s->places.link_sources + at};
+    const struct rows dpairs = {s->pair_sums + pair * s->gates, s->gates};
+    const struct rows starts = {w->start[part], size, s->places.pair_rows + pair};
+    struct sums to = {dweight + k * size, w->count * size};
+    multiply_transposed(dsums, gates, states, size, links, to, s->scratch, thread, threads);
+    to.add = 1;
+    multiply_transposed(dpairs, gates, starts, size, s->places.pair_ends[k] - pair, to, s->scratch,
+                        thread, threads);
+  }
+}
+
+static void pack_for_gradients(const struct slots *s, int64_t thread, int64_t threads) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size, down = w->count * size;
+  for (int64_t k = 0; k < w->count; k++) {
+    pack(w->weight + k * size, down, 1, s->gates, size, s->packed + k * s->one, thread, threads);
+    if (!s->early) continue;
+    pack(w->more_weights[0] + k * size, down, 1, s->early, size, s->packed_early + k * s->one_early,
+         thread, threads);
+  }
+  if (s->early) pack(w->more_weights[1], size, 1, size, size, s->packed_late, thread, threads);
+}
+
+static void slots_backward_by(const struct walk *w, int64_t thread, int64_t threads) {
+  const struct slots s = divide_slots(w, 1, thread);
+  const int64_t from = share(0, w->size, thread, threads);
+  const int64_t to = share(0, w->size, thread + 1, threads);
+  const int64_t pairs = w->count ? s.places.pair_ends[w->count - 1] * s.gates : 0;
+  const int64_t pair = share(0, pairs, thread, threads);
+  memset(s.pair_sums + pair, 0, (share(0, pairs, thread + 1, threads) - pair) * sizeof(real));
+  pack_for_gradients(&s, thread, threads);
+  if (thread == 0) memset(s.zeros, 0, w->size * sizeof(real));
+  begin_gradients(w, from, to);
+  for (int64_t level = w->num_levels - 1; level >= 0; level--) {
+    const int64_t end = w->level_ends[level];
+    for (int64_t begin = level ? w->level_ends[level - 1] : 0; begin < end;) {
+      const int64_t next = smaller(begin + threads * s.block, end);
+      BARRIER
+      slots_gradient_block(&s, share(begin, next, thread, threads),
+                           share(begin, next, thread + 1, threads));
+      BARRIER
+      for (int64_t part = 0; part < threads; part++) {
+        send_gradients(&s, s.scratch + (part - thread) * s.stride,
+                       share(begin, next, part, threads), share(begin, next, part + 1, threads),
+                       from, to);
+      }
+      begin = next;
+    }
+  }
+  pairs_gradient(&s, thread, threads);
+  BARRIER
+  for (int64_t gate = 0; gate < w->num_gates && !w->input_stride && thread == 0; gate++) {
+    add(w->dinputs + w->input_of[gate] * w->size, w->dbias + gate * w->size, 0, w->size);
+  }
+  weight_gradient(&s, 0, s.gates, w->dweight, thread, threads);
+  if (s.early) weight_gradient(&s, 1, s.early, w->dmore_weight, thread, threads);
+}
+
+void slots_backward(const struct walk *w) { IN_TEAM(slots_backward_by, w); }
