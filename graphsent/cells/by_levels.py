@@ -100,16 +100,16 @@ class LevelRun:
         return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        leaf_index, inner_index = self._split(feat.index[self.on_host.nodes])
-        if not self.cell.inner_input or not (inner_index >= 0).any():
+        index = torch.from_numpy(feat.index.numpy()[self.on_host.nodes.numpy()])
+        leaf_index, inner_index = self._split(index)
+        leaves, inner = leaf_index.numpy(), inner_index.numpy()
+        if not self.cell.inner_input or inner.max(initial=-1) < 0:
             return _Projected(*self._project_leaves(feat.rows, leaf_index), self._of_no_input())
-        first = int(inner_index.min())
-        if int(leaf_index.max()) < first:  # no row is for nodes of both kinds
-            leaves = self._project_leaves(feat.rows[:first], leaf_index)
-            inner = IndexedFeat(feat.rows[first:], inner_index - first)
-            return _Projected(*leaves, self._project_nodes(inner))
-        x = self._project_nodes(IndexedFeat(feat.rows, torch.cat((leaf_index, inner_index))))
-        leaves, inner = self._split(x)
+        first = int(inner.min())
+        if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
+            x = self._project_leaves(feat.rows[:first], leaf_index)
+            return _Projected(*x, self._project_nodes(feat.rows[first:], inner_index - first))
+        leaves, inner = self._split(self._project_nodes(feat.rows, index))
         return _Projected(leaves, None, inner)
 
     def _project_leaves(self, rows: Tensor, index: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -120,9 +120,9 @@ class LevelRun:
         x = self._of_leaves(rows)
         return (x, index) if self._shares_leaves() else (take(x, index), None)
 
-    def _project_nodes(self, feat: IndexedFeat) -> Tensor:
+    def _project_nodes(self, rows: Tensor, index: Tensor) -> Tensor:
         """What ``project`` gives for some nodes: of all rows, or of the nodes if they are fewer."""
-        rows, index = feat.with_zeros()
+        rows, index = IndexedFeat(rows, index).with_zeros()
         if len(rows) > len(index):
             return self.cell.project(take(rows, index))
         return take(self.cell.project(rows), index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,19 +46,21 @@ class IndexedFeat(NamedTuple):
 
     def with_zeros(self) -> IndexedFeat:
         """The same inputs without -1: a row of zeros is added if need be."""
-        missing = self.index < 0
+        index = self.index.numpy()
+        missing = index < 0
         if not missing.any():
             return self
         zeros = self.rows.new_zeros(1, self.rows.shape[1])
-        index = self.index.masked_fill(missing, len(self.rows))
-        return IndexedFeat(torch.cat((self.rows, zeros)), index)
+        index = np.where(missing, len(self.rows), index)
+        return IndexedFeat(torch.cat((self.rows, zeros)), torch.from_numpy(index))
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:
     """``rows[index]``, a view if the index, on the CPU, names rows one after the other."""
-    first = int(index[0]) if len(index) else 0
-    last = first + len(index)
-    if torch.equal(index, torch.arange(first, last)):
+    numbers = index.numpy()
+    first = int(numbers[0]) if len(numbers) else 0
+    last = first + len(numbers)
+    if np.array_equal(numbers, np.arange(first, last)):
         return rows if len(index) == len(rows) else rows[first:last]
     return rows.index_select(0, to_device(index, rows.device))
 

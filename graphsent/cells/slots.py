@@ -77,9 +77,9 @@ class SlottedCell(TreeCell):
         nodes = targets_of(graph)
         if np.bincount(nodes).max(initial=0) > self.max_degree:
             return False
-        if self.slot_name not in graph.edata:
+        slots = graph.edata.get(self.slot_name)
+        if slots is None:
             return True
-        slots = graph.edata[self.slot_name]
         if slots.dim() != 1 or slots.dtype != torch.int64 or slots.device.type != "cpu":
             return False
         places = slots.numpy()

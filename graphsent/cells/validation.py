@@ -47,10 +47,12 @@ def _check_index(feat: IndexedFeat, num_nodes: int) -> None:
             f"expected the index of feat of shape (num_nodes,) = ({num_nodes},) and int64 on the "
             f"cpu, got {tuple(index.shape)} and {index.dtype} on the {index.device}"
         )
-    if num_nodes and not -1 <= int(index.min()) <= int(index.max()) < len(feat.rows):
+    numbers = index.numpy()
+    low, high = int(numbers.min(initial=-1)), int(numbers.max(initial=-1))
+    if low < -1 or high >= len(feat.rows):
         raise CellError(
             f"expected the index of feat from -1 to {len(feat.rows) - 1}, for as many rows and "
-            f"one more, got {int(index.min())} to {int(index.max())}"
+            f"one more, got {low} to {high}"
         )
 
 

@@ -80,24 +80,25 @@ class WordEmbedding(nn.Embedding):
         Returns:
             The rows of :meth:`forward` by distinct word, or by occurrence.
         """
-        with_word = torch.nonzero(token >= 0).squeeze(1)
-        words = token[with_word]
-        number = torch.arange(len(words))
+        tokens = token.numpy()
+        with_word = np.flatnonzero(tokens >= 0)
+        words = tokens[with_word]
+        number = np.arange(len(words))
         if not (self.training and self.dropout.p):
             words, number = self._distinct(words)
-        index = torch.full_like(token, -1)
+        index = np.full_like(tokens, -1)
         index[with_word] = number
-        return IndexedFeat(self._look_up(words), index)
+        return IndexedFeat(self._look_up(torch.from_numpy(words)), torch.from_numpy(index))
 
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
         return self.dropout(super().forward(to_device(words, self.weight.device)))
 
-    def _distinct(self, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _distinct(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each word once, in the order of their last occurrences, and the place of each in that."""
-        occurrence = torch.arange(len(words))
-        last = torch.empty(self.num_embeddings, dtype=torch.int64)  # is read where it is written
+        occurrence = np.arange(len(words))
+        last = np.empty(self.num_embeddings, np.int64)  # is read where it is written
         last[words] = occurrence
         last = last[words]
         chosen = last == occurrence
-        place = torch.cumsum(chosen, 0) - 1
+        place = np.cumsum(chosen) - 1
         return words[chosen], place[last]
