@@ -31,6 +31,7 @@ from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.segments import Segmentation, Segments, edge_sizes
+from graphsent.propagation.triton_edges import run_triton_edges
 
 
 class EdgeLevel(NamedTuple):
@@ -149,8 +150,8 @@ def run_edges(
         The parts of the states, (num_nodes, size).
     """
     if len(schedule.levels) > 1:
-        maps = (edge_weight, weights, vectors)
-        states = run_compiled_edges(rule, schedule, start, inputs, *maps, leaves)
+        problem = (rule, schedule, start, inputs, edge_weight, weights, vectors, leaves)
+        states = run_triton_edges(*problem) or run_compiled_edges(*problem)
         if states is not None:
             return states
     if leaves is not None:

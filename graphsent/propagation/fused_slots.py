@@ -31,6 +31,7 @@ from graphsent.propagation.fused import (
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.triton_slots import run_triton_slots
 
 
 class Slots(NamedTuple):
@@ -168,7 +169,8 @@ def run_slots(
         The parts of the states, (num_nodes, size).
     """
     if len(schedule.levels) > 1:
-        states = run_compiled_slots(rule, schedule, slots, start, inputs, weights, bias, leaves)
+        problem = (rule, schedule, slots, start, inputs, weights, bias, leaves)
+        states = run_triton_slots(*problem) or run_compiled_slots(*problem)
         if states is not None:
             return states
     if leaves is not None:

@@ -1,0 +1,177 @@
+"""The walk of ``run_edges`` on a GPU: a product and a Triton kernel for each level.
+
+The weights of edges and nodes are applied to each edge together, in one product, and the kernel
+adds up what comes to a node. That is more arithmetic than to add states before, but there are two
+launches a level instead of four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import FunctionCtx
+
+from graphsent.propagation.compiled_walk import contiguous
+from graphsent.propagation.gradients import first_order
+from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.triton_launch import (
+    compare,
+    has_triton_walk,
+    is_right,
+    kernels,
+    launch,
+    numbers,
+    on_device_of,
+)
+from graphsent.propagation.triton_walk import (
+    Successors,
+    fit,
+    row_stride,
+    small_schedule,
+    traits,
+)
+
+if TYPE_CHECKING:
+    from graphsent.propagation.fused_edges import EdgeRule
+    from graphsent.propagation.fused_lstm import ChildSumLSTM
+
+
+def run_triton_edges(
+    rule: EdgeRule,
+    schedule: Schedule,
+    start: Sequence[Tensor],
+    inputs: Tensor,
+    edge_weight: Tensor,
+    weights: Sequence[Tensor],
+    vectors: Sequence[Tensor],
+    leaves: Tensor | None,
+) -> tuple[Tensor, ...] | None:
+    """What ``run_edges`` gives; None where there is no Triton kernel for it."""
+    if not has_triton_walk(rule, inputs, edge_weight, *weights, *vectors, *start):
+        return None
+    if leaves is not None:
+        start = [part.index_select(0, leaves) for part in start]
+    walk = _Walk(rule, schedule)
+    tensors = (inputs, *weights, edge_weight, *vectors, *start)
+    if not fit(*zip(tensors, walk.shapes(inputs.dim()), strict=True)):
+        return None
+    key = (*traits(rule), inputs.dtype, inputs.device)
+    if not is_right(key, lambda: _try(rule, inputs)):
+        return None
+    return _TritonEdges.apply(walk, inputs, torch.cat((*weights, edge_weight)), *start)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """What does not change from the forward pass to the backward pass."""
+
+    rule: ChildSumLSTM
+    schedule: Schedule
+
+    @property
+    def num_gates(self) -> int:
+        """Gates of a node, without f."""
+        return len(self.rule.order)
+
+    def shapes(self, input_dim: int) -> Iterator[tuple[int, ...]]:
+        """Of inputs, weight, weight of the edges, and the states of the first level."""
+        size, first = self.rule.size, self.schedule.num_sources
+        width = (self.num_gates + 1) * size
+        yield (self.schedule.num_nodes - first, width)[2 - input_dim :]
+        yield (self.num_gates * size, size)
+        yield (size, size)
+        yield from [(first, size)] * 2
+
+    def by_level(self, sums: Tensor, states: Tensor) -> Iterator[tuple[int, int, Tensor, Tensor]]:
+        """The first row and number of nodes, and the rows of edges, of each level but the first."""
+        levels, first = self.schedule.levels[1:], self.schedule.num_sources
+        sizes = [level.last_edge - level.first_edge for level in levels]
+        for level, *rows in zip(levels, sums.split(sizes), states.split(sizes), strict=True):
+            yield level.start - first, level.end - level.start, *rows
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Of the kernels of both passes."""
+        return {"size": self.rule.size, "OUTPUT": int(self.rule.gates.gate_output)}
+
+
+class _TritonEdges(Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, walk: _Walk, *tensors: Tensor) -> tuple[Tensor, ...]:
+        inputs, weight, *start = contiguous(tensors)
+        schedule, size = walk.schedule, walk.rule.size
+        first, num_nodes, source = schedule.num_sources, schedule.num_nodes, schedule.source
+        inner = torch.arange(first, num_nodes + 1, device=inputs.device)
+        first_edge = torch.searchsorted(schedule.target, inner)
+        successors = Successors.of(source, schedule.sent_to, num_nodes)
+        h, c = (inputs.new_empty(num_nodes, size) for _ in range(2))
+        gates = inputs.new_empty(num_nodes - first, walk.num_gates * size)
+        sums = inputs.new_empty(schedule.num_edges, (walk.num_gates + 1) * size)
+        edges_h = inputs.new_empty(schedule.num_edges, size)
+        transposed = weight.t()
+        with on_device_of(inputs):
+            launch(kernels().start, first, *start, h, c, edges_h, *successors, size=size)
+            ends = (first, row_stride(inputs))
+            for row, num_rows, level_sums, rows in walk.by_level(sums, edges_h):
+                torch.mm(rows, transposed, out=level_sums)
+                given = (sums, inputs, first_edge, source, h, c, gates, edges_h, *successors)
+                launch(kernels().child_sum, num_rows, *given, row, *ends, **walk.constants)
+        ctx.walk, ctx.input_dim = walk, inputs.dim()
+        ctx.save_for_backward(weight, c, gates, sums, edges_h, first_edge, *successors)
+        return h, c
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        walk, schedule, size = ctx.walk, ctx.walk.schedule, ctx.walk.rule.size
+        weight, c, gates, sums, edges_h, first_edge, *successors = ctx.saved_tensors
+        messages = [torch.empty_like(edges_h) for _ in range(2)]
+        collected = (*contiguous(gradients), *messages, *successors)
+        dsums, dinputs = torch.empty_like(sums), c.new_empty(len(gates), sums.shape[1])
+        dstart = [c.new_empty(schedule.num_sources, size) for _ in range(2)]
+        ways = (first_edge, schedule.source)
+        with on_device_of(c):
+            levels = list(walk.by_level(dsums, messages[0]))
+            for row, num_rows, level_dsums, message in reversed(levels):
+                given = (*collected, gates, sums, *ways, c, dsums, dinputs, row)
+                constants = walk.constants
+                launch(
+                    kernels().child_sum_gradient,
+                    num_rows,
+                    *given,
+                    schedule.num_sources,
+                    **constants,
+                )
+                torch.mm(level_dsums, weight, out=message)
+            given = (*collected, *dstart)
+            launch(kernels().start_gradient, schedule.num_sources, *given, size=size)
+        dweight = torch.mm(dsums.t(), edges_h)
+        return None, dinputs if ctx.input_dim > 1 else dinputs.sum(0), dweight, *dstart
+
+
+def _try(rule: ChildSumLSTM, inputs: Tensor) -> None:
+    """Runs the walk over a small graph, and compares it with that in torch."""
+    from graphsent.propagation.fused_edges import _Edges
+
+    schedule = small_schedule(2, inputs.device)
+    walk = _Walk(rule, schedule)
+    made = [numbers(*shape, like=inputs) for shape in walk.shapes(2)]
+    for weight in made[1:3]:
+        weight /= rule.size**0.5
+
+    def in_triton(
+        inputs: Tensor, weight: Tensor, edge_weight: Tensor, *start: Tensor
+    ) -> tuple[Tensor, ...]:
+        return _TritonEdges.apply(walk, inputs, torch.cat((weight, edge_weight)), *start)
+
+    def in_torch(
+        inputs: Tensor, weight: Tensor, edge_weight: Tensor, *start: Tensor
+    ) -> tuple[Tensor, ...]:
+        return _Edges.apply(rule, schedule, inputs, edge_weight, *start, weight)
+
+    compare(in_triton, in_torch, made)

@@ -1,0 +1,180 @@
+"""The walk of ``run_slots`` on a GPU: a product and a Triton kernel for each level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import FunctionCtx
+
+from graphsent.propagation.compiled_walk import contiguous
+from graphsent.propagation.gradients import first_order
+from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.triton_launch import (
+    compare,
+    has_triton_walk,
+    is_right,
+    kernels,
+    launch,
+    numbers,
+    on_device_of,
+)
+from graphsent.propagation.triton_walk import (
+    Successors,
+    fit,
+    row_stride,
+    small_schedule,
+    traits,
+)
+
+if TYPE_CHECKING:
+    from graphsent.propagation.fused_lstm import NaryLSTM
+    from graphsent.propagation.fused_slots import SlotRule, Slots
+
+
+def run_triton_slots(
+    rule: SlotRule,
+    schedule: Schedule,
+    slots: Slots,
+    start: Sequence[Tensor],
+    inputs: Tensor,
+    weights: Sequence[Tensor],
+    bias: Tensor | None,
+    leaves: Tensor | None,
+) -> tuple[Tensor, ...] | None:
+    """What ``run_slots`` gives; None where there is no Triton kernel for it."""
+    if not has_triton_walk(rule, inputs, bias, *weights, *start):
+        return None
+    if leaves is not None:
+        start = [part.index_select(0, leaves) for part in start]
+    walk = _Walk(rule, schedule, slots)
+    tensors = (inputs, bias, *weights, *start)
+    if not fit(*zip(tensors, walk.shapes(inputs.dim()), strict=True)):
+        return None
+    key = (*traits(rule), rule.count, walk.shared, bias is None, inputs.dtype, inputs.device)
+    if not is_right(key, lambda: _try(rule, inputs, bias)):
+        return None
+    return _TritonSlots.apply(walk, *tensors)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """What does not change from the forward pass to the backward pass."""
+
+    rule: NaryLSTM
+    schedule: Schedule
+    slots: Slots
+
+    @property
+    def num_gates(self) -> int:
+        return len(self.rule.order)
+
+    @property
+    def forget(self) -> int:
+        """The number of the first forget gate."""
+        return self.num_gates - self.rule.count
+
+    @property
+    def shared(self) -> bool:
+        """Whether all forget gates have one block of the inputs."""
+        return max(block.inputs for block in self.rule.order) == self.forget
+
+    def shapes(self, input_dim: int) -> Iterator[tuple[int, ...]]:
+        """Of inputs, bias, weight, and the states of the first level."""
+        size, first = self.rule.size, self.schedule.num_sources
+        num_blocks = self.forget + (1 if self.shared else self.rule.count)
+        yield (self.schedule.num_nodes - first, num_blocks * size)[2 - input_dim :]
+        yield (self.num_gates * size,)
+        yield (self.num_gates * size, self.rule.count * size)
+        yield from [(first, size)] * 2
+
+    def by_level(self, *tensors: Tensor) -> list[tuple[Any, ...]]:
+        """For each level but the first, its first row, and the rows of tensors."""
+        levels, first = self.schedule.levels[1:], self.schedule.num_sources
+        parts = [part.split([level.end - level.start for level in levels]) for part in tensors]
+        return list(zip((level.start - first for level in levels), *parts, strict=True))
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Of the kernels of both passes."""
+        rule = self.rule
+        return {"size": rule.size, "COUNT": rule.count, "OUTPUT": int(rule.gates.gate_output)}
+
+
+class _TritonSlots(Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, walk: _Walk, *tensors: Tensor | None) -> tuple[Tensor, ...]:
+        inputs, bias, weight, *start = contiguous(tensors)
+        rule, schedule, source = walk.rule, walk.schedule, walk.slots.source.contiguous()
+        size, first, num_nodes = rule.size, schedule.num_sources, schedule.num_nodes
+        num_inner = num_nodes - first
+        successors = Successors.of(source, walk.slots.sent_to, num_nodes)
+        h, c = (inputs.new_empty(num_nodes, size) for _ in range(2))
+        gates = inputs.new_empty(num_inner, walk.num_gates * size)  # sums before
+        slots_h = inputs.new_zeros(num_inner, rule.count * size)
+        transposed = weight.t()
+        with on_device_of(inputs):
+            launch(kernels().start, first, *start, h, c, slots_h, *successors, size=size)
+            ends = (first, num_nodes, row_stride(inputs))
+            for row, sums, rows in walk.by_level(gates, slots_h):
+                torch.mm(rows, transposed, out=sums)
+                given = (gates, inputs, bias, source, h, c, slots_h, *successors, row, *ends)
+                constants = {**walk.constants, "SHARED": int(walk.shared)}
+                launch(kernels().nary, len(sums), *given, **constants)
+        ctx.walk, ctx.input_dim, ctx.has_bias = walk, inputs.dim(), bias is not None
+        ctx.save_for_backward(weight, c, gates, slots_h, source, *successors)
+        return h, c
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        walk, rule, schedule = ctx.walk, ctx.walk.rule, ctx.walk.schedule
+        weight, c, gates, slots_h, source, *successors = ctx.saved_tensors
+        messages = [torch.empty_like(slots_h) for _ in range(2)]
+        collected = (*contiguous(gradients), *messages, *successors)
+        dsums = torch.empty_like(gates)
+        dstart = [c.new_empty(schedule.num_sources, rule.size) for _ in range(2)]
+        ends = (schedule.num_sources, schedule.num_nodes)
+        with on_device_of(c):
+            for row, level_dsums, message in reversed(walk.by_level(dsums, messages[0])):
+                given = (*collected, gates, source, c, dsums, row, *ends)
+                launch(kernels().nary_gradient, len(level_dsums), *given, **walk.constants)
+                torch.mm(level_dsums, weight, out=message)
+            given = (*collected, *dstart)
+            launch(kernels().start_gradient, schedule.num_sources, *given, size=rule.size)
+        dweight = torch.mm(dsums.t(), slots_h)
+        total = dsums.sum(0) if ctx.has_bias or ctx.input_dim == 1 else None
+        dinputs = dsums if ctx.input_dim > 1 else total
+        if walk.shared:
+            dinputs = _with_one_forget(dinputs, walk.forget, rule.count)
+        return None, dinputs, total if ctx.has_bias else None, dweight, *dstart
+
+
+def _with_one_forget(dsums: Tensor, forget: int, count: int) -> Tensor:
+    """Gradients of inputs that have one block for all forget gates."""
+    gates = dsums.unflatten(-1, (forget + count, -1))
+    others, several = gates.split((forget, count), -2)
+    return torch.cat((others, several.sum(-2, keepdim=True)), -2).flatten(-2)
+
+
+def _try(rule: NaryLSTM, inputs: Tensor, bias: Tensor | None) -> None:
+    """Runs the walk over a small graph, and compares it with that in torch."""
+    from graphsent.propagation.fused_slots import _Slots, make_slots
+
+    schedule = small_schedule(rule.count, inputs.device)
+    slots = make_slots(schedule, rule.count)
+    walk = _Walk(rule, schedule, slots)
+    made = [numbers(*shape, like=inputs) for shape in walk.shapes(2)]
+    made[2] /= rule.size**0.5
+    if bias is None:
+        made[1] = None
+
+    def in_torch(inputs: Tensor, bias: Tensor | None, *others: Tensor) -> tuple[Tensor, ...]:
+        weight, *start = others
+        return _Slots.apply(rule, schedule, slots, inputs, bias, *start, weight)
+
+    compare(lambda *tensors: _TritonSlots.apply(walk, *tensors), in_torch, made)
