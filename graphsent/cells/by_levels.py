@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from graphsent.cells.feats import IndexedFeat, take, to_device
+from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
@@ -34,11 +34,17 @@ class _Projected(NamedTuple):
         leaves: what ``start`` reads: rows of the nodes without predecessors, by position.
         shared: (num_leaves,) their rows in ``leaves``, on the CPU; None: each has its own.
         inner: what ``combine`` reads, rows of the other nodes, or one row (size,) for all of them.
+        inner_rows: (num_inner,) their rows in ``inner``, on the CPU; None: each has its own.
     """
 
     leaves: Tensor
     shared: Tensor | None
     inner: Tensor
+    inner_rows: Tensor | None = None
+
+    def every_inner(self) -> Tensor:
+        """``inner`` without shared rows."""
+        return self.inner if self.inner_rows is None else take(self.inner, self.inner_rows)
 
 
 class LevelRun:
@@ -80,10 +86,10 @@ class LevelRun:
         shared = None if x.shared is None else to_device(x.shared, x.leaves.device)
         same_dtype = len({x.inner.dtype, *(part.dtype for part in start)}) == 1
         if self.fused is not None and same_dtype and len(self.schedule.levels) > 1:
-            return self._run_fused(self.fused, start, shared, x.inner)
+            return self._run_fused(self.fused, start, shared, x)
         if shared is not None:
             start = tuple(part.index_select(0, shared) for part in start)
-        return start if len(self.schedule.levels) <= 1 else self._run_any(start, x.inner)
+        return start if len(self.schedule.levels) <= 1 else self._run_any(start, x.every_inner())
 
     # Inputs
 
@@ -108,9 +114,13 @@ class LevelRun:
         first = int(inner.min())
         if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
             x = self._project_leaves(feat.rows[:first], leaf_index)
-            return _Projected(*x, self._project_nodes(feat.rows[first:], inner_index - first))
-        leaves, inner = self._split(self._project_nodes(feat.rows, index))
-        return _Projected(leaves, None, inner)
+            return _Projected(*x, *self._project_nodes(feat.rows[first:], inner_index - first))
+        x, index = self._project_nodes(feat.rows, index)
+        if index is None:
+            leaves, inner = self._split(x)
+            return _Projected(leaves, None, inner)
+        leaf_index, inner_index = self._split(index)
+        return _Projected(take(x, leaf_index), None, x, inner_index)
 
     def _project_leaves(self, rows: Tensor, index: Tensor) -> tuple[Tensor, Tensor | None]:
         """The first fields of :class:`_Projected`."""
@@ -120,12 +130,16 @@ class LevelRun:
         x = self._of_leaves(rows)
         return (x, index) if self._shares_leaves() else (take(x, index), None)
 
-    def _project_nodes(self, rows: Tensor, index: Tensor) -> Tensor:
-        """What ``project`` gives for some nodes: of all rows, or of the nodes if they are fewer."""
+    def _project_nodes(self, rows: Tensor, index: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What ``project`` gives for some nodes, and their rows in it; None: each has its own.
+
+        It is made of all rows, or of the nodes if they are fewer.
+        """
         rows, index = IndexedFeat(rows, index).with_zeros()
         if len(rows) > len(index):
-            return self.cell.project(take(rows, index))
-        return take(self.cell.project(rows), index)
+            return self.cell.project(take(rows, index)), None
+        x = self.cell.project(rows)
+        return (x, index) if first_of_run(index) is None else (take(x, index), None)
 
     def _of_leaves(self, rows: Tensor) -> Tensor:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
@@ -160,7 +174,12 @@ class LevelRun:
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
         return self.cell.combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
 
-    def _run_fused(self, fused: Fused, start: State, shared: Tensor | None, inner: Tensor) -> State:
+    def _run_fused(self, fused: Fused, start: State, shared: Tensor | None, x: _Projected) -> State:
+        inner, rows = x.inner, x.inner_rows
+        if fused.edge_maps or self.inner_extra:  # these have rows of nodes
+            inner, rows = x.every_inner(), None
+        if rows is not None:
+            rows = to_device(rows, inner.device)
         dtype = inner.dtype  # under autocast not that of the weights
         inputs = self.cell.fused_inputs(inner, *self.inner_extra)
         weights = [module.weight.to(dtype) for module in fused.maps]
@@ -170,7 +189,7 @@ class LevelRun:
         with torch.autocast(inner.device.type, enabled=False):
             if not fused.edge_maps:
                 ways = (self.schedule, self.slots)
-                return run_slots(fused.rule, *ways, start, inputs, weights, bias, shared)
+                return run_slots(fused.rule, *ways, start, inputs, weights, bias, shared, rows)
             edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
             of_edges = (edge_weight, weights, vectors)

@@ -57,12 +57,17 @@ class IndexedFeat(NamedTuple):
 
 def take(rows: Tensor, index: Tensor) -> Tensor:
     """``rows[index]``, a view if the index, on the CPU, names rows one after the other."""
+    first = first_of_run(index)
+    if first is None:
+        return rows.index_select(0, to_device(index, rows.device))
+    return rows if len(index) == len(rows) else rows[first : first + len(index)]
+
+
+def first_of_run(index: Tensor) -> int | None:
+    """The first number, if each of the others, on the CPU, is one more than the one before it."""
     numbers = index.numpy()
     first = int(numbers[0]) if len(numbers) else 0
-    last = first + len(numbers)
-    if np.array_equal(numbers, np.arange(first, last)):
-        return rows if len(index) == len(rows) else rows[first:last]
-    return rows.index_select(0, to_device(index, rows.device))
+    return first if np.array_equal(numbers, np.arange(first, first + len(numbers))) else None
 
 
 def to_device(index: Tensor, device: torch.device) -> Tensor:

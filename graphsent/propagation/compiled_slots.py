@@ -49,12 +49,13 @@ def run_compiled_slots(
     weights: Sequence[Tensor],
     bias: Tensor | None,
     leaves: Tensor | None,
+    input_rows: Tensor | None,
 ) -> tuple[Tensor, ...] | None:
     """What ``run_slots`` gives; None where there is no compiled code for it."""
     tensors = (inputs, bias, *weights, *start)
     if not has_walk(rule, *tensors):
         return None
-    plan = _SlotPlan(rule, schedule, slots, leaves)
+    plan = _SlotPlan(rule, schedule, slots, leaves, input_rows)
     plan.check(start, inputs, *zip((bias, *weights, slots.source), plan.shapes(), strict=True))
     return _CompiledSlots.apply(plan, needs_gradients(*tensors), *tensors)
 
@@ -63,12 +64,17 @@ class _SlotPlan(Plan):
     """A plan with slots; gates in the order of the first weight's rows."""
 
     def __init__(
-        self, rule: SlotRule, schedule: Schedule, slots: Slots, leaves: Tensor | None
+        self,
+        rule: SlotRule,
+        schedule: Schedule,
+        slots: Slots,
+        leaves: Tensor | None,
+        input_rows: Tensor | None,
     ) -> None:
         gates = [0] * len(rule.order)
         for block in rule.order:
             gates[block.weight] = block.inputs
-        super().__init__(rule, schedule, slots.source, leaves, gates)
+        super().__init__(rule, schedule, slots.source, leaves, gates, input_rows)
         self.count = slots.count
         self.num_gates = len(gates)
         self.num_early = len(rule.products[1].gates) if rule.late else 0

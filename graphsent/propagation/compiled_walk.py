@@ -36,6 +36,7 @@ class Plan:
         source: positions that the walk reads.
         leaves: (num_sources,) rows of the first level's states, if they are shared.
         input_of: the block of the inputs of each gate.
+        input_rows: (num_nodes - num_sources,) rows of the inputs, if they are shared.
     """
 
     def __init__(
@@ -45,10 +46,12 @@ class Plan:
         source: Tensor,
         leaves: Tensor | None,
         input_of: Sequence[int],
+        input_rows: Tensor | None = None,
     ) -> None:
         self.rule, self.schedule = rule, schedule
         self.source = source.contiguous()
         self.leaves = None if leaves is None else leaves.contiguous()
+        self.input_rows = None if input_rows is None else input_rows.contiguous()
         self.num_inner = schedule.num_nodes - schedule.num_sources
         levels, first = schedule.levels[1:], schedule.num_sources
         self.ends = (ctypes.c_int64 * len(levels))(*(level.end - first for level in levels))
@@ -60,14 +63,16 @@ class Plan:
 
         Args:
             start: parts of the states of the first level.
-            inputs: one row, or one for each inner node.
+            inputs: one row, or one for each inner node; any rows where they are shared.
             *others: tensors or None, and their shapes.
         """
         size, num_sources = self.rule.size, self.schedule.num_sources
         num_rows = num_sources if self.leaves is None else len(start[0])
+        num_inputs = self.num_inner if self.input_rows is None else len(inputs)
         shapes = [
             *others,
-            (inputs, (self.num_inner, self.num_blocks * size)[2 - inputs.dim() :]),
+            (inputs, (num_inputs, self.num_blocks * size)[2 - inputs.dim() :]),
+            (self.input_rows, (self.num_inner,)),
             (self.leaves, (num_sources,)),
             *((part, (num_rows, size)) for part in start),
         ]
@@ -76,8 +81,10 @@ class Plan:
                 raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
 
     def inputs_gradient(self, inputs: Tensor) -> Tensor:
-        """What the walk fills with the gradient of the inputs, or adds it to, if it is one row."""
-        return torch.zeros_like(inputs) if inputs.dim() == 1 else empty(*inputs.shape, like=inputs)
+        """What the walk fills with the gradient of the inputs, or adds it to, if nodes share it."""
+        if inputs.dim() == 1 or self.input_rows is not None:
+            return torch.zeros_like(inputs)
+        return empty(*inputs.shape, like=inputs)
 
     def walk(self, inputs: Tensor, **numbers: int) -> Walk:
         """The arguments that are known, for inputs of this shape."""
@@ -88,7 +95,7 @@ class Plan:
         walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
         walk.level_ends = ctypes.addressof(self.ends)
         walk.input_of = ctypes.addressof(self.input_of)
-        walk.point(source=self.source, leaves=self.leaves)
+        walk.point(source=self.source, leaves=self.leaves, input_rows=self.input_rows)
         return walk
 
 

@@ -148,6 +148,7 @@ def run_slots(
     weights: Sequence[Tensor],
     bias: Tensor | None = None,
     leaves: Tensor | None = None,
+    input_rows: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by position.
 
@@ -158,26 +159,35 @@ def run_slots(
         start: parts of the states of the first level, (num_sources, size), or with ``leaves`` any
             rows.
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
-            by position, or one row for all nodes.
+            by position, or one row for all nodes, or with ``input_rows`` any rows.
         weights: for each product (blocks * size, count * size), for the late one (blocks * size,
             size).
         bias: added to the sums of all nodes, its blocks those of the first weight's rows.
         leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
             nodes may share them.
+        input_rows: (num_nodes - num_sources,) which row of ``inputs`` is that of each other node.
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
-    if len(schedule.levels) > 1:
-        problem = (rule, schedule, slots, start, inputs, weights, bias, leaves)
-        states = run_triton_slots(*problem) or run_compiled_slots(*problem)
-        if states is not None:
-            return states
-    if leaves is not None:
-        start = [part.index_select(0, leaves) for part in start]
     if len(schedule.levels) <= 1:
-        return tuple(start)
+        return tuple(start) if leaves is None else _rows_of(start, leaves)
+    known, others = (rule, schedule, slots, start), (weights, bias, leaves)
+    states = run_compiled_slots(*known, inputs, *others, input_rows)
+    if states is not None:
+        return states
+    if input_rows is not None:
+        inputs = inputs.index_select(0, input_rows)
+    states = run_triton_slots(*known, inputs, *others)
+    if states is not None:
+        return states
+    if leaves is not None:
+        start = _rows_of(start, leaves)
     return _Slots.apply(rule, schedule, slots, inputs, bias, *start, *weights)
+
+
+def _rows_of(parts: Sequence[Tensor], index: Tensor) -> tuple[Tensor, ...]:
+    return tuple(part.index_select(0, index) for part in parts)
 
 
 class _Slots(Function):

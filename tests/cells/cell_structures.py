@@ -121,6 +121,14 @@ def comb_shape(depth: int, spine: int) -> Shape:
     return [pair if spine == 0 else pair[::-1] for pair in inner] + [[]] * (depth + 1)
 
 
+def single_file(rng: random.Random, num_nodes: int, slots: Sequence[int]) -> Structure:
+    """Random trees of nodes with one predecessor or none, in some of the slots."""
+    incoming = [
+        [(rng.randrange(node), rng.choice(slots))] if node % 8 else [] for node in range(num_nodes)
+    ]
+    return Structure(incoming)
+
+
 @st.composite
 def binary_shapes(draw: st.DrawFn) -> Shape:
     """Every inner node has two children: one node, combs, perfect and random trees."""

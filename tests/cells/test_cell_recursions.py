@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 from cell_contract import IN_FEATS, Row, cells_where, each_cell
-from cell_structures import Structure, join, random_dag
+from cell_structures import Structure, join, random_dag, single_file, top_down
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -102,6 +102,13 @@ def test_directed_acyclic_graphs(row, engine, seed):
     structure = random_dag(random.Random(seed), 25, row.max_degree)
     order = random.Random(seed).sample(range(len(structure.edges)), len(structure.edges))
     assert_equal(row, structure, structure.graph(order), engine)
+
+
+@cells_where(lambda row: row.ordered and (row.max_degree == 2 or row.structure is top_down))
+@pytest.mark.parametrize("slots", [(0,), (1,), (0, 1)], ids=str)
+def test_one_predecessor(row, engine, slots):
+    structure = single_file(random.Random(0), 40, slots)
+    assert_equal(row, structure, structure.graph(), engine)
 
 
 @cells_where(lambda row: row.initial)

@@ -52,6 +52,7 @@ class Problem(Compared):
         *,
         one_row: bool = False,
         shared_leaves: bool = False,
+        shared_inputs: bool = False,
         dtype: torch.dtype = torch.float64,
     ) -> None:
         draw = Draw(dtype)
@@ -65,7 +66,11 @@ class Problem(Compared):
             self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
         blocks = 1 + max(block.inputs for block in self.rule.order)
         self.start = [draw(num_rows, size) for _ in range(self.rule.num_parts)]
-        self.inputs = draw(blocks * size) if one_row else draw(num_inner, blocks * size)
+        self.input_rows = None
+        if shared_inputs:
+            self.input_rows = torch.randint(7, (num_inner,), generator=draw.generator)
+        num_inputs = 7 if shared_inputs else num_inner
+        self.inputs = draw(blocks * size) if one_row else draw(num_inputs, blocks * size)
         self.weights = [draw(len(p.gates) * size, count * size) for p in self.rule.products]
         if self.rule.late is not None:
             self.weights.append(draw(size, size))
@@ -81,8 +86,17 @@ class Problem(Compared):
     def run(self):
         return run_slots(
             *(self.rule, self.schedule, self.slots, self.start, self.inputs, self.weights),
-            *(self.bias, self.leaves),
+            *(self.bias, self.leaves, self.input_rows),
         )
+
+
+def single_file(num_nodes: int, slots: tuple[int, ...]) -> dgl.DGLGraph:
+    """Random trees of nodes with one predecessor or none, in some of two slots."""
+    rng = random.Random(0)
+    nodes = [node for node in range(num_nodes) if node % 50]
+    graph = dgl.graph(([rng.randrange(node) for node in nodes], nodes), num_nodes=num_nodes)
+    graph.edata["child_index"] = torch.tensor([rng.choice(slots) for _ in nodes])
+    return graph
 
 
 @each_rule
@@ -101,6 +115,37 @@ def test_options(rule, count, one_row, shared_leaves, monkeypatch):
     graph = dag(random.Random(count), 30, count)
     options = {"one_row": one_row, "shared_leaves": shared_leaves}
     check(Problem(rule, graph, 6, count, **options), monkeypatch)
+
+
+@each_rule
+@pytest.mark.parametrize("size", [6, 40])
+def test_shared_inputs(rule, size, monkeypatch):
+    graph = dag(random.Random(2), 100, 2)
+    check(Problem(rule, graph, size, shared_leaves=True, shared_inputs=True), monkeypatch)
+
+
+@each_rule
+@pytest.mark.parametrize("slots", [(0,), (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize("shared", [True, False])
+def test_one_predecessor(rule, slots, shared, monkeypatch):
+    """One slot a node at most has a state in it, all nodes the same slot or not."""
+    options = {"shared_leaves": shared, "shared_inputs": shared}
+    problem = Problem(rule, single_file(600, slots), 20, **options)
+    check(problem, monkeypatch)
+    check_threads(problem, 2)
+
+
+@each_rule
+def test_start_without_gradients(rule, monkeypatch):
+    problem = Problem(rule, dag(random.Random(2), 60, 2), shared_leaves=True)
+    expected = problem.outcome()
+    first, num_states = len(problem.start), problem.rule.num_parts
+    problem.start = [part.detach() for part in problem.start]
+    monkeypatch.setattr(
+        Problem, "tensors", property(lambda self: [self.inputs, *self.weights, self.bias])
+    )
+    found = problem.outcome()
+    assert all(map(torch.equal, found, expected[:num_states] + expected[num_states + first :]))
 
 
 @given(
@@ -224,9 +269,10 @@ def test_values_without_a_limit(rule):
         assert not any(state.isnan().all() for state in states)
 
 
-@pytest.mark.parametrize("changed", ["start", "inputs", "weights", "bias", "leaves"])
+@pytest.mark.parametrize("changed", ["start", "inputs", "weights", "bias", "leaves", "input_rows"])
 def test_tensors_that_do_not_fit(changed):
-    problem = Problem("N-ary", dag(random.Random(5), 30, 2), 4, shared_leaves=True)
+    shared = {"shared_leaves": True, "shared_inputs": True}
+    problem = Problem("N-ary", dag(random.Random(5), 30, 2), 4, **shared)
     tensor = getattr(problem, changed)
     if isinstance(tensor, list):
         tensor[0] = tensor[0][:, :-1]
