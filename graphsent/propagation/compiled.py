@@ -84,15 +84,24 @@ def kernels_for(*tensors: Tensor | None) -> bool:
         return _load(_TYPES[dtype]) is not None
 
 
-def kernels_in_use(dtype: torch.dtype = torch.float32) -> bool:
-    """Whether cells on the CPU run compiled kernels; builds them, if that was not done yet.
+def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:
+    """Whether cells run compiled kernels; builds them, if that was not done yet.
 
-    Why there are none is logged by ``graphsent.propagation.compiled`` at level INFO.
+    On the CPU they are compiled from C; why there are none is logged by
+    ``graphsent.propagation.compiled`` at level INFO. On GPUs they are those of Triton, for
+    Tree-LSTMs; ``graphsent.propagation.triton_launch`` warns if they fail.
 
     Args:
-        dtype: of the features; there are kernels for float32 and float64.
+        dtype: of the features; there are kernels for float32 and float64, and for bfloat16 and
+            float16 on GPUs.
+        device: of the features.
     """
-    return kernels_for(torch.empty(0, dtype=dtype))
+    device = torch.device(device)
+    if device.type == "cpu":
+        return kernels_for(torch.empty(0, dtype=dtype))
+    from graphsent.propagation.triton_slots import runs_in_triton
+
+    return runs_in_triton(dtype, device)
 
 
 @functools.cache

@@ -28,13 +28,7 @@ from graphsent.propagation.triton_launch import (
     numbers,
     on_device_of,
 )
-from graphsent.propagation.triton_walk import (
-    Successors,
-    fit,
-    row_stride,
-    small_schedule,
-    traits,
-)
+from graphsent.propagation.triton_walk import Successors, fit, row_stride, small_schedule
 
 if TYPE_CHECKING:
     from graphsent.propagation.fused_edges import EdgeRule
@@ -60,7 +54,7 @@ def run_triton_edges(
     tensors = (inputs, *weights, edge_weight, *vectors, *start)
     if not fit(*zip(tensors, walk.shapes(inputs.dim()), strict=True)):
         return None
-    key = (*traits(rule), inputs.dtype, inputs.device)
+    key = (type(rule), rule.size, rule.order, inputs.dtype, inputs.device)
     if not is_right(key, lambda: _try(rule, inputs)):
         return None
     return _TritonEdges.apply(walk, inputs, torch.cat((*weights, edge_weight)), *start)
@@ -137,19 +131,13 @@ class _TritonEdges(Function):
         ways = (first_edge, schedule.source)
         with on_device_of(c):
             levels = list(walk.by_level(dsums, messages[0]))
+            kernel, first = kernels().child_sum_gradient, schedule.num_sources
             for row, num_rows, level_dsums, message in reversed(levels):
-                given = (*collected, gates, sums, *ways, c, dsums, dinputs, row)
-                constants = walk.constants
-                launch(
-                    kernels().child_sum_gradient,
-                    num_rows,
-                    *given,
-                    schedule.num_sources,
-                    **constants,
-                )
+                given = (*collected, gates, sums, *ways, c, dsums, dinputs, row, first)
+                launch(kernel, num_rows, *given, **walk.constants)
                 torch.mm(level_dsums, weight, out=message)
             given = (*collected, *dstart)
-            launch(kernels().start_gradient, schedule.num_sources, *given, size=size)
+            launch(kernels().start_gradient, first, *given, size=size)
         dweight = torch.mm(dsums.t(), edges_h)
         return None, dinputs if ctx.input_dim > 1 else dinputs.sum(0), dweight, *dstart
 
@@ -164,14 +152,11 @@ def _try(rule: ChildSumLSTM, inputs: Tensor) -> None:
     for weight in made[1:3]:
         weight /= rule.size**0.5
 
-    def in_triton(
-        inputs: Tensor, weight: Tensor, edge_weight: Tensor, *start: Tensor
-    ) -> tuple[Tensor, ...]:
-        return _TritonEdges.apply(walk, inputs, torch.cat((weight, edge_weight)), *start)
+    def in_triton(inputs: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return _TritonEdges.apply(walk, inputs, torch.cat(tensors[:2]), *tensors[2:])
 
-    def in_torch(
-        inputs: Tensor, weight: Tensor, edge_weight: Tensor, *start: Tensor
-    ) -> tuple[Tensor, ...]:
+    def in_torch(inputs: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        weight, edge_weight, *start = tensors
         return _Edges.apply(rule, schedule, inputs, edge_weight, *start, weight)
 
     compare(in_triton, in_torch, made)

@@ -73,7 +73,7 @@ def is_right(key: Hashable, trial: Callable[[], None]) -> bool:
         if key not in _known:
             if False in _known.values():
                 return False
-            if DEVICE == "cuda" and torch.cuda.is_current_stream_capturing():
+            if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
                 return False  # nothing can be tried now
             _known[key] = _succeeds(trial)
         return _known[key]
@@ -119,8 +119,8 @@ def compare(
     Raises:
         ArithmeticError: if they differ by more than rounding.
     """
-    tolerance = {torch.float64: 1e-8, torch.bfloat16: 0.1}.get(_dtype_of(tensors), 0.01)
     leaves = [part.requires_grad_() for part in tensors if part is not None]
+    tolerance = {torch.float64: 1e-8, torch.bfloat16: 0.1}.get(leaves[0].dtype, 0.01)
     outcomes = []
     for walk in (ours, reference):
         states = walk(*tensors)
@@ -138,20 +138,12 @@ def numbers(*shape: int, like: Tensor) -> Tensor:
     return values.mul(1.7).cos().div(2).to(like.dtype).view(shape)
 
 
-def _dtype_of(tensors: Sequence[Tensor | None]) -> torch.dtype:
-    return next(part.dtype for part in tensors if part is not None)
-
-
 def _succeeds(trial: Callable[[], None]) -> bool:
     telling = threading.Timer(PATIENCE, _log.warning, ("building Triton kernels, once",))
     telling.daemon = True
     telling.start()
     try:
-        with (
-            warnings.catch_warnings(),
-            torch.inference_mode(False),
-            torch.enable_grad(),
-        ):
+        with warnings.catch_warnings(), torch.inference_mode(False), torch.enable_grad():
             warnings.simplefilter("ignore")  # those of Triton are for authors of kernels
             trial()
     except Exception as error:  # whatever it is, torch does the same

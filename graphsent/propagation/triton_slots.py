@@ -23,13 +23,7 @@ from graphsent.propagation.triton_launch import (
     numbers,
     on_device_of,
 )
-from graphsent.propagation.triton_walk import (
-    Successors,
-    fit,
-    row_stride,
-    small_schedule,
-    traits,
-)
+from graphsent.propagation.triton_walk import Successors, fit, row_stride, small_schedule
 
 if TYPE_CHECKING:
     from graphsent.propagation.fused_lstm import NaryLSTM
@@ -55,10 +49,19 @@ def run_triton_slots(
     tensors = (inputs, bias, *weights, *start)
     if not fit(*zip(tensors, walk.shapes(inputs.dim()), strict=True)):
         return None
-    key = (*traits(rule), rule.count, walk.shared, bias is None, inputs.dtype, inputs.device)
-    if not is_right(key, lambda: _try(rule, inputs, bias)):
+    if not _is_right(rule, inputs, bias is not None):
         return None
     return _TritonSlots.apply(walk, *tensors)
+
+
+def runs_in_triton(dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether N-ary Tree-LSTMs do so there; builds kernels, if need be."""
+    from graphsent.propagation.fused_lstm import NaryLSTM
+
+    if device.type == "cuda" and not torch.cuda.is_available():
+        return False
+    rule, like = NaryLSTM(16, 2), torch.empty(0, dtype=dtype, device=device)
+    return has_triton_walk(rule, like) and _is_right(rule, like, True)
 
 
 @dataclass(frozen=True)
@@ -161,16 +164,21 @@ def _with_one_forget(dsums: Tensor, forget: int, count: int) -> Tensor:
     return torch.cat((others, several.sum(-2, keepdim=True)), -2).flatten(-2)
 
 
-def _try(rule: NaryLSTM, inputs: Tensor, bias: Tensor | None) -> None:
+def _is_right(rule: NaryLSTM, like: Tensor, has_bias: bool) -> bool:
+    key = (type(rule), rule.size, rule.order, has_bias, like.dtype, like.device)
+    return is_right(key, lambda: _try(rule, like, has_bias))
+
+
+def _try(rule: NaryLSTM, like: Tensor, has_bias: bool) -> None:
     """Runs the walk over a small graph, and compares it with that in torch."""
     from graphsent.propagation.fused_slots import _Slots, make_slots
 
-    schedule = small_schedule(rule.count, inputs.device)
+    schedule = small_schedule(rule.count, like.device)
     slots = make_slots(schedule, rule.count)
     walk = _Walk(rule, schedule, slots)
-    made = [numbers(*shape, like=inputs) for shape in walk.shapes(2)]
+    made = [numbers(*shape, like=like) for shape in walk.shapes(2)]
     made[2] /= rule.size**0.5
-    if bias is None:
+    if not has_bias:
         made[1] = None
 
     def in_torch(inputs: Tensor, bias: Tensor | None, *others: Tensor) -> tuple[Tensor, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -58,8 +58,3 @@ def small_schedule(num_predecessors: int, device: torch.device) -> Schedule:
     edges = [(0, 1), (1, 2), (0, 2)][: 1 + min(num_predecessors, 2)]
     source, target = np.array(edges).T
     return make_schedule(source, target, np.arange(3)).to(device)
-
-
-def traits(rule: Any) -> tuple[Any, ...]:
-    """What kernels are built for, of a rule of a Tree-LSTM."""
-    return type(rule), rule.size, rule.gates.gate_output

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import os
 import random
-from functools import partial
 
 import pytest
 import test_fused
 import torch
-from compiled_cases import Compared, Draw
+from compiled_cases import Compared
 from fused_cases import COMPILED, Case, child_sum, dag, forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from triton_cases import RULES, Problem
 
 from graphsent import cells
 from graphsent._dgl import dgl
-from graphsent.propagation import PropagationError, fused_edges, fused_slots, triton_launch
+from graphsent.propagation import (
+    PropagationError,
+    fused_edges,
+    fused_slots,
+    triton_edges,
+    triton_launch,
+    triton_slots,
+)
 from graphsent.propagation.compiled import SWITCH
-from graphsent.propagation.fused_edges import run_edges
-from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
-from graphsent.propagation.fused_slots import make_slots, run_slots
-from graphsent.propagation.schedule import schedule_of
 
 pytestmark = [
     pytest.mark.skipif(
@@ -38,73 +41,15 @@ pytestmark = [
 # Of the largest number.
 TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-5}
 COUNTS = (1, 2, 3, 5)
-RULES = {
-    "N-ary": NaryLSTM,
-    "N-ary, inputs of each f": partial(NaryLSTM, shared_forget=False),
-    "N-ary ungated": partial(NaryLSTM, gate_output=False),
-    "child-sum": lambda size, count: ChildSumLSTM(size),
-    "child-sum ungated": lambda size, count: ChildSumLSTM(size, gate_output=False),
-}
 each_rule = pytest.mark.parametrize("rule", RULES)
 
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch):
-    """Takes the CPU for a device with Triton."""
+    """Takes the CPU for a device with Triton, and without kernels in C."""
     monkeypatch.setattr(triton_launch, "DEVICE", "cpu")
-
-
-class Problem(Compared):
-    """A rule, a schedule and tensors that need gradients."""
-
-    def __init__(
-        self,
-        rule: str,
-        graph: dgl.DGLGraph,
-        size: int = 6,
-        count: int = 2,
-        *,
-        one_row: bool = False,
-        shared_leaves: bool = False,
-        bias: bool = True,
-        dtype: torch.dtype = torch.float64,
-    ) -> None:
-        draw = Draw(dtype)
-        self.rule = RULES[rule](size, count)
-        self.schedule = schedule_of(graph)
-        self.slots = None
-        first = self.schedule.num_sources
-        num_inner, num_rows, self.leaves = self.schedule.num_nodes - first, first, None
-        if shared_leaves:
-            num_rows = max(first // 2, 1)
-            self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
-        orders = [*self.rule.order, *getattr(self.rule, "edge_order", ())]
-        width = (1 + max(block.inputs for block in orders)) * size
-        self.start = [draw(num_rows, size) for _ in range(2)]
-        self.inputs = draw(width) if one_row else draw(num_inner, width)
-        self.weights = [draw(len(self.rule.order) * size, size)]
-        if isinstance(self.rule, NaryLSTM):
-            self.slots = make_slots(self.schedule, count, graph.edata["child_index"])
-            self.weights = [draw(len(self.rule.order) * size, count * size)]
-            self.weights += [draw(len(self.rule.order) * size)] * bias
-        else:
-            self.weights.insert(0, draw(size, size))
-        with torch.no_grad():
-            for weight in self.weights:
-                weight /= size**0.5
-
-    @property
-    def tensors(self):
-        return [*self.start, self.inputs, *self.weights]
-
-    def run(self):
-        if self.slots is None:
-            edge_weight, *weights = self.weights
-            maps = (self.inputs, edge_weight, weights, ())
-            return run_edges(self.rule, self.schedule, self.start, *maps, self.leaves)
-        weight, *bias = self.weights
-        given = (self.start, self.inputs, [weight], *(bias or [None]), self.leaves)
-        return run_slots(self.rule, self.schedule, self.slots, *given)
+    monkeypatch.setattr(fused_slots, "run_compiled_slots", lambda *_: None)
+    monkeypatch.setattr(fused_edges, "run_compiled_edges", lambda *_: None)
 
 
 def check(problem: Compared, monkeypatch, tolerance: float | None = None, **options) -> None:
@@ -292,14 +237,19 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_cells_against_dgl(case, monkeypatch):
-    def in_torch(*_):
-        raise AssertionError("no kernels")
+    launched = []
 
-    monkeypatch.setattr(fused_slots, "run_compiled_slots", in_torch)
-    monkeypatch.setattr(fused_edges, "run_compiled_edges", in_torch)
+    def launch(kernel, *given, **constants):
+        launched.append(kernel)
+        triton_launch.launch(kernel, *given, **constants)
+
+    for module in (triton_slots, triton_edges):
+        monkeypatch.setattr(module, "launch", launch)
     rng = random.Random(0)
     for num_nodes in (1, 2, 10):
-        test_fused.check(case, forest(rng, num_nodes, case.max_degree, case.slot_name))
-    if not case.single_successor:
-        test_fused.check(case, dag(rng, 8, case.max_degree, case.slot_name))
+        graph = forest(rng, num_nodes, case.max_degree, case.slot_name)
+        test_fused.check(case, graph)
+        assert bool(launched) == bool(graph.num_edges())
+        launched.clear()
+    test_fused.check(case, dag(rng, 8, case.max_degree, case.slot_name))
     test_fused.test_no_edges_at_all(case, 3)
