@@ -14,7 +14,7 @@ BENCH ?=
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow lint bench clean FORCE
+.PHONY: help venv demo test test-slow test-triton lint bench clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -60,6 +60,10 @@ test: venv  ## run the tests, without the slow ones
 
 test-slow: venv  ## run the slow tests
 	$(VENV)/bin/python -m pytest -m slow
+
+test-triton: venv  ## install Triton (286 MB) and test its kernels, without a GPU (2 minutes)
+	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[triton]'
+	$(VENV)/bin/python -m pytest -m "slow or not slow" tests/propagation/test_triton.py
 
 lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
