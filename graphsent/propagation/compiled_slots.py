@@ -148,8 +148,11 @@ class _CompiledSlots(Function):
         dstates = [empty(*part.shape, like=part) for part in states]
         wanted = any(ctx.needs_input_grad[-num_parts:])
         dstart = [torch.zeros_like(part) if wanted else None for part in start]
-        dsums = empty(plan.num_inner, plan.num_gates * plan.rule.size, like=inputs)
-        dinputs, dbias = plan.inputs_gradient(inputs), inputs.new_zeros(dsums.shape[1])
+        num_pairs = int(ctx.places[plan.count - 1])
+        dsums = empty(plan.num_inner + num_pairs, plan.num_gates * plan.rule.size, like=inputs)
+        dinputs, dbias = plan.inputs_gradient(inputs), None
+        if bias is not None or inputs.dim() == 1:
+            dbias = inputs.new_zeros(dsums.shape[1])
         dmaps = [empty(*weight.shape, like=inputs) for weight in maps[:2]]
         walk.point(places=ctx.places, **named(STATES, states), **named(ctx.names, kept))
         walk.point(**named(RESULTS, given), **named(("dh", "dc"), dstates))
@@ -158,5 +161,5 @@ class _CompiledSlots(Function):
         walk.run("slots", inputs, backward=True)
         if plan.num_early:
             c = states[1][plan.schedule.num_sources :]
-            dmaps.append(dsums[:, -plan.rule.size :].t() @ c)
+            dmaps.append(dsums[: plan.num_inner, -plan.rule.size :].t() @ c)
         return None, None, dinputs, None if bias is None else dbias, *dmaps, *dstart

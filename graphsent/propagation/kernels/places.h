@@ -1,13 +1,14 @@
 // Which products a walk over slots makes. Those of empty slots are left out. Those of the states of
 // the first level come before the walk, once for all nodes that see the same row of the start in
 // the same slot: words that come several times. Such a row and slot are a pair; an inner node that
-// is seen in a slot is a link.
+// is seen in a slot is a link. For the gradients of weights, pairs are links of rows after the
+// last.
 
 struct places {
-  int64_t *pair_ends;  // (count) the pairs of a slot come after those of the slot before
-  int64_t *pair_rows;  // (pairs) row of the start
-  int64_t *pair_of;    // (inner, count) the pair that a node sees in a slot, or -1
-  int64_t *earlier;    // (count, inner + 1) links of a slot to earlier rows
+  int64_t *pair_ends;     // (count) the pairs of a slot come after those of the slot before
+  int64_t *pair_sources;  // (pairs) position of a node with that row of the start
+  int64_t *pair_of;       // (inner, count) the pair that a node sees in a slot, or -1
+  int64_t *earlier;       // (count, inner + 1) links of a slot to earlier rows
   int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and position that it sees
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
 };
@@ -15,8 +16,8 @@ struct places {
 // Where they are; compiled_slots.py makes room for them.
 static struct places places_of(const struct walk *w, int64_t inner) {
   struct places p = {.pair_ends = w->places};
-  p.pair_rows = p.pair_ends + w->count;
-  p.pair_of = p.pair_rows + w->count * inner;
+  p.pair_sources = p.pair_ends + w->count;
+  p.pair_of = p.pair_sources + w->count * inner;
   p.earlier = p.pair_of + w->count * inner;
   p.link_rows = p.earlier + w->count * (inner + 1);
   p.link_sources = p.link_rows + w->count * inner;
@@ -46,12 +47,16 @@ static void find_places(const struct walk *w, int64_t inner) {
       }
       const int64_t start = w->leaves ? w->leaves[source] : source;
       if (known[start] < 0) {
-        p.pair_rows[pairs] = start;
+        p.pair_sources[pairs] = source;
         known[start] = pairs++;
       }
       p.pair_of[row * w->count + k] = known[start];
     }
     p.earlier[k * (inner + 1) + inner] = links;
+    for (int64_t pair = first_pair(&p, k); pair < pairs; pair++, links++) {
+      p.link_rows[k * inner + links] = inner + pair;
+      p.link_sources[k * inner + links] = p.pair_sources[pair];
+    }
     p.pair_ends[k] = pairs;
   }
 }

@@ -62,8 +62,8 @@ static struct slots divide_slots(const struct walk *w, int backward, int64_t thr
   s.packed_late = s.packed_early + w->count * s.one_early;
   s.zeros = s.packed_late + (w->forgets ? w->size * padded(w->size) : 0);
   s.base = s.zeros + w->size;
-  s.pair_sums = s.base + s.gates;
-  s.scratch = s.pair_sums + most_pairs * s.gates + thread * s.stride;
+  s.pair_sums = backward ? w->dsums + s.inner * s.gates : s.base + s.gates;
+  s.scratch = s.base + s.gates + (backward ? 0 : most_pairs * s.gates) + thread * s.stride;
   s.total = s.scratch - thread * s.stride + w->num_threads * s.stride - w->workspace;
   return s;
 }
@@ -125,8 +125,8 @@ static void multiply_pairs(const struct slots *s, int64_t thread, int64_t thread
   for (int64_t k = 0; k < w->count; k++) {
     const int64_t begin = first_pair(&s->places, k), end = s->places.pair_ends[k];
     const int64_t last = share(begin, end, thread + 1, threads);
-    const struct rows parts[] = {{w->start[0], w->size, s->places.pair_rows},
-                                 {w->start[1], w->size, s->places.pair_rows}};
+    const struct rows parts[] = {{w->states[0], w->size, s->places.pair_sources},
+                                 {w->states[1], w->size, s->places.pair_sources}};
     for (int64_t n = share(begin, end, thread, threads); n < last; n += s->block) {
       const struct sums to = {s->pair_sums + n * s->gates, s->gates};
       multiply_states(s, k, parts, n, smaller(s->block, last - n), to);

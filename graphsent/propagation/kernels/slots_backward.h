@@ -103,7 +103,7 @@ static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int
   const int64_t size = w->size, input = w->input_rows ? w->input_rows[row] : row;
   const real *dsums = w->dsums + row * s->gates;
   for (int64_t gate = 0; gate < w->num_gates; gate++, dsums += size) {
-    add(w->dbias + gate * size, dsums, from, to);
+    if (w->dbias) add(w->dbias + gate * size, dsums, from, to);
     if (!w->input_stride) continue;
     real *dinputs = w->dinputs + input * w->input_stride + w->input_of[gate] * size;
     if (w->input_rows || (gate && w->input_of[gate] == w->input_of[gate - 1])) {
@@ -137,9 +137,9 @@ static void pairs_gradient(const struct slots *s, int64_t thread, int64_t thread
       multiply_gradients(s, k, s->pair_sums + n * s->gates, count, s->scratch + s->sums,
                          s->scratch + s->more);
       for (int64_t i = 0; i < count; i++) {
-        const int64_t place = s->places.pair_rows[n + i] * size;
-        add(w->dstart[0] + place, dh + i * size, 0, size);
-        if (s->early) add(w->dstart[1] + place, dc + i * size, 0, size);
+        const int64_t source = s->places.pair_sources[n + i];
+        add(gradient_at(w, 0, source), dh + i * size, 0, size);
+        if (s->early) add(gradient_at(w, 1, source), dc + i * size, 0, size);
       }
     }
   }
@@ -151,17 +151,13 @@ static void weight_gradient(const struct slots *s, int part, int64_t gates, real
   const struct walk *w = s->w;
   const int64_t size = w->size;
   for (int64_t k = 0; k < w->count; k++) {
-    const int64_t pair = first_pair(&s->places, k), at = k * s->inner;
-    const int64_t links = s->places.earlier[k * (s->inner + 1) + s->inner];
+    int64_t links, at = k * s->inner;
+    links_to(s, k, 0, s->inner, &links);
+    links += s->places.pair_ends[k] - first_pair(&s->places, k);
     const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + at};
     const struct rows states = {w->states[part], size, s->places.link_sources + at};
-    const struct rows dpairs = {s->pair_sums + pair * s->gates, s->gates};
-    const struct rows starts = {w->start[part], size, s->places.pair_rows + pair};
-    struct sums to = {dweight + k * size, w->count * size};
+    const struct sums to = {dweight + k * size, w->count * size};
     multiply_transposed(dsums, gates, states, size, links, to, s->scratch, thread, threads);
-    to.add = 1;
-    multiply_transposed(dpairs, gates, starts, size, s->places.pair_ends[k] - pair, to, s->scratch,
-                        thread, threads);
   }
 }
 

@@ -30,7 +30,8 @@ struct walk {
   // In the walk over slots these are NULL if no gradients are wanted.
   real *edge_gates, *attention, *pooled[2];
   // Gradients: of the results, or NULL; of the states, to be filled; and the wanted ones, of which
-  // the walk over slots can do without `dstart`.
+  // the walk over slots can do without `dstart` and, where each node has a row of inputs, `dbias`.
+  // There, rows for pairs come after those of nodes in `dsums`.
   const real *dresults[2];
   real *dstates[2], *dstart[2], *dsums, *dinputs, *dbias, *dweight, *dmore_weight;
   real *dedge_sums, *dscores, *messages[2];
