@@ -18,7 +18,7 @@ COMPLETE := import ensurepip, venv; $(SUPPORTED)
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' Makefile | expand -t 14
 
 # An environment that was copied from elsewhere, or whose interpreter is gone, counts as absent.
 USABLE := $(shell head -n 2 $(VENV)/bin/pip 2>/dev/null | grep -qF '$(CURDIR)/$(VENV)/' \

@@ -110,11 +110,12 @@ class _TritonEdges(Function):
         transposed = weight.t()
         with on_device_of(inputs):
             launch(kernels().start, first, *start, h, c, edges_h, *successors, size=size)
+            given = (sums, inputs, first_edge, source, h, c, gates, edges_h, *successors)
             ends = (first, row_stride(inputs))
+            kernel, constants = kernels().child_sum, walk.constants
             for row, num_rows, level_sums, rows in walk.by_level(sums, edges_h):
                 torch.mm(rows, transposed, out=level_sums)
-                given = (sums, inputs, first_edge, source, h, c, gates, edges_h, *successors)
-                launch(kernels().child_sum, num_rows, *given, row, *ends, **walk.constants)
+                launch(kernel, num_rows, *given, row, *ends, **constants)
         ctx.walk, ctx.input_dim = walk, inputs.dim()
         ctx.save_for_backward(weight, c, gates, sums, edges_h, first_edge, *successors)
         return h, c
@@ -128,16 +129,15 @@ class _TritonEdges(Function):
         collected = (*contiguous(gradients), *messages, *successors)
         dsums, dinputs = torch.empty_like(sums), c.new_empty(len(gates), sums.shape[1])
         dstart = [c.new_empty(schedule.num_sources, size) for _ in range(2)]
-        ways = (first_edge, schedule.source)
+        given = (*collected, gates, sums, first_edge, schedule.source, c, dsums, dinputs)
+        first = schedule.num_sources
         with on_device_of(c):
+            kernel, constants = kernels().child_sum_gradient, walk.constants
             levels = list(walk.by_level(dsums, messages[0]))
-            kernel, first = kernels().child_sum_gradient, schedule.num_sources
             for row, num_rows, level_dsums, message in reversed(levels):
-                given = (*collected, gates, sums, *ways, c, dsums, dinputs, row, first)
-                launch(kernel, num_rows, *given, **walk.constants)
+                launch(kernel, num_rows, *given, row, first, **constants)
                 torch.mm(level_dsums, weight, out=message)
-            given = (*collected, *dstart)
-            launch(kernels().start_gradient, first, *given, size=size)
+            launch(kernels().start_gradient, first, *collected, *dstart, size=size)
         dweight = torch.mm(dsums.t(), edges_h)
         return None, dinputs if ctx.input_dim > 1 else dinputs.sum(0), dweight, *dstart
 

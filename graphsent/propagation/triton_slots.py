@@ -99,7 +99,8 @@ class _Walk:
         """For each level but the first, its first row, and the rows of tensors."""
         levels, first = self.schedule.levels[1:], self.schedule.num_sources
         parts = [part.split([level.end - level.start for level in levels]) for part in tensors]
-        return list(zip((level.start - first for level in levels), *parts, strict=True))
+        rows = (level.start - first for level in levels)
+        return list(zip(rows, *parts, strict=True))
 
     @property
     def constants(self) -> dict[str, int]:
@@ -122,12 +123,12 @@ class _TritonSlots(Function):
         transposed = weight.t()
         with on_device_of(inputs):
             launch(kernels().start, first, *start, h, c, slots_h, *successors, size=size)
+            given = (gates, inputs, bias, source, h, c, slots_h, *successors)
             ends = (first, num_nodes, row_stride(inputs))
+            kernel, constants = kernels().nary, {**walk.constants, "SHARED": int(walk.shared)}
             for row, sums, rows in walk.by_level(gates, slots_h):
                 torch.mm(rows, transposed, out=sums)
-                given = (gates, inputs, bias, source, h, c, slots_h, *successors, row, *ends)
-                constants = {**walk.constants, "SHARED": int(walk.shared)}
-                launch(kernels().nary, len(sums), *given, **constants)
+                launch(kernel, len(sums), *given, row, *ends, **constants)
         ctx.walk, ctx.input_dim, ctx.has_bias = walk, inputs.dim(), bias is not None
         ctx.save_for_backward(weight, c, gates, slots_h, source, *successors)
         return h, c
@@ -141,14 +142,14 @@ class _TritonSlots(Function):
         collected = (*contiguous(gradients), *messages, *successors)
         dsums = torch.empty_like(gates)
         dstart = [c.new_empty(schedule.num_sources, rule.size) for _ in range(2)]
+        given = (*collected, gates, source, c, dsums)
         ends = (schedule.num_sources, schedule.num_nodes)
         with on_device_of(c):
+            kernel, constants = kernels().nary_gradient, walk.constants
             for row, level_dsums, message in reversed(walk.by_level(dsums, messages[0])):
-                given = (*collected, gates, source, c, dsums, row, *ends)
-                launch(kernels().nary_gradient, len(level_dsums), *given, **walk.constants)
+                launch(kernel, len(level_dsums), *given, row, *ends, **constants)
                 torch.mm(level_dsums, weight, out=message)
-            given = (*collected, *dstart)
-            launch(kernels().start_gradient, schedule.num_sources, *given, size=rule.size)
+            launch(kernels().start_gradient, ends[0], *collected, *dstart, size=rule.size)
         dweight = torch.mm(dsums.t(), slots_h)
         total = dsums.sum(0) if ctx.has_bias or ctx.input_dim == 1 else None
         dinputs = dsums if ctx.input_dim > 1 else total

@@ -16,7 +16,8 @@ import pytest
 import torch
 from fused_cases import dag, forest
 from launches import CountOperators
-from triton_cases import RULES, Launches, Problem, without_values
+from test_waiting import gpu_does_not_wait
+from triton_cases import RULES, Launches, Problem, moved
 from waiting import no_waiting
 
 from graphsent._dgl import dgl
@@ -70,7 +71,8 @@ def test_imported_with_the_first_kernel():
 @make_graph
 def test_host_does_not_wait(rule, make):
     """Neither does it look at a value of a device that has none."""
-    problem = without_values(Problem(rule, make(random.Random(0), 30, 2), shared_leaves=True))
+    problem = Problem(rule, make(random.Random(0), 30, 2), shared_leaves=True)
+    problem = moved(problem, "meta")
     with Launches() as launches, no_waiting():
         states = problem.run()
         gradients = torch.autograd.grad(states[0].sum(), problem.tensors)
@@ -83,7 +85,7 @@ def chain_costs(rule: str, depth: int, switch: str, monkeypatch) -> list[int]:
     """Operators of torch, and kernels of ours, of forward and backward pass over a chain."""
     graph = dgl.graph((torch.arange(depth), torch.arange(1, depth + 1)))
     graph.edata["child_index"] = torch.zeros(depth, dtype=torch.int64)
-    problem = without_values(Problem(rule, graph))
+    problem = moved(Problem(rule, graph), "meta")
     monkeypatch.setenv(SWITCH, switch)
     with Launches() as launches:
         with CountOperators() as forward:
@@ -109,6 +111,24 @@ def test_launches_a_level_in_torch(rule, expected, monkeypatch):
     costs = [chain_costs(rule, depth, "0", monkeypatch) for depth in (10, 11)]
     assert [more - less for less, more in zip(*costs, strict=True)][::2] == expected
     assert not any(costs[0][1::2])
+
+
+@needs_triton
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@each_rule
+@make_graph
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.float64, 1e-10)])
+def test_on_a_gpu(rule, make, dtype, tolerance, monkeypatch):
+    graph = make(random.Random(0), 300, 2)
+    problem = moved(Problem(rule, graph, 150, shared_leaves=True, dtype=dtype), "cuda")
+    problem.outcome()  # kernels are built
+    with gpu_does_not_wait():
+        ours = problem.outcome()
+    assert "Triton" in type(ours[0].grad_fn).__name__
+    monkeypatch.setenv(SWITCH, "0")
+    for got, expected in zip(ours, problem.outcome(), strict=True):
+        difference = float((got - expected).detach().abs().max())
+        assert difference <= tolerance * float(expected.detach().abs().max())
 
 
 # Compilation for GPUs
@@ -152,7 +172,7 @@ class Built:
 def build(problem: Problem) -> dict[str, Any]:
     """What Triton makes of all launches of both passes, by the name of the kernel."""
     with Launches(triton_launch.kernels()) as launches:
-        states = without_values(problem).run()
+        states = moved(problem, "meta").run()
         torch.autograd.grad(states[0].sum(), problem.tensors)
     results = {}
     for kernel, num_rows, arguments, constants in launches.all:
@@ -231,7 +251,7 @@ def test_switch(monkeypatch):
 
 def test_without_triton(monkeypatch, caplog):
     """Nothing is said: nobody asked for it."""
-    problem = without_values(Problem("N-ary", forest(random.Random(0), 9, 2)))
+    problem = moved(Problem("N-ary", forest(random.Random(0), 9, 2)), "meta")
     with Launches() as launches, caplog.at_level(logging.INFO):
         monkeypatch.setattr(triton_launch, "_found", lambda: False)
         problem.run()

@@ -79,17 +79,17 @@ class Problem(Compared):
         return run_slots(self.rule, self.schedule, self.slots, *given)
 
 
-def without_values(problem: Problem) -> Problem:
-    """The same on a device where tensors have shapes alone, so that nothing can wait for them."""
-    problem.schedule = problem.schedule.to("meta")
+def moved(problem: Problem, device: str) -> Problem:
+    """The same on another device; on "meta", tensors have shapes and no values."""
+    problem.schedule = problem.schedule.to(device)
     if problem.slots is not None:
-        tensors = (part.to("meta") for part in problem.slots[1:])
+        tensors = (part.to(device) for part in problem.slots[1:])
         problem.slots = Slots(problem.slots.count, *tensors)
     for tensors in (problem.start, problem.weights):
-        tensors[:] = [part.detach().to("meta").requires_grad_() for part in tensors]
-    problem.inputs = problem.inputs.detach().to("meta").requires_grad_()
+        tensors[:] = [part.detach().to(device).requires_grad_() for part in tensors]
+    problem.inputs = problem.inputs.detach().to(device).requires_grad_()
     if problem.leaves is not None:
-        problem.leaves = problem.leaves.to("meta")
+        problem.leaves = problem.leaves.to(device)
     return problem
 
 
