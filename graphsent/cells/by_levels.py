@@ -113,7 +113,9 @@ class LevelRun:
             return _Projected(*self._project_leaves(feat.rows, leaf_index), self._of_no_input())
         first = int(inner.min())
         if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
-            x = self._project_leaves(feat.rows[:first], leaf_index)
+            rows = feat.rows[:first]
+            rows = rows.detach() if first <= feat.constant else rows
+            x = self._project_leaves(rows, leaf_index)
             return _Projected(*x, *self._project_nodes(feat.rows[first:], inner_index - first))
         x, index = self._project_nodes(feat.rows, index)
         if index is None:

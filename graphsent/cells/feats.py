@@ -19,6 +19,7 @@ class IndexedFeat(NamedTuple):
     Attributes:
         rows: (num_rows, in_feats).
         index: (num_nodes,) int64 on the CPU, from -1 to num_rows - 1.
+        constant: so many of the first rows need no gradient, though others do.
 
     Example:
         >>> import torch
@@ -29,6 +30,7 @@ class IndexedFeat(NamedTuple):
 
     rows: Tensor
     index: Tensor
+    constant: int = 0
 
     @property
     def device(self) -> torch.device:
@@ -44,15 +46,15 @@ class IndexedFeat(NamedTuple):
         rows, index = self.with_zeros()
         return take(rows, index[nodes])
 
-    def with_zeros(self) -> IndexedFeat:
-        """The same inputs without -1: a row of zeros is added if need be."""
+    def with_zeros(self) -> tuple[Tensor, Tensor]:
+        """Rows and index without -1: a row of zeros is added if need be."""
         index = self.index.numpy()
         missing = index < 0
         if not missing.any():
-            return self
+            return self.rows, self.index
         zeros = self.rows.new_zeros(1, self.rows.shape[1])
         index = np.where(missing, len(self.rows), index)
-        return IndexedFeat(torch.cat((self.rows, zeros)), torch.from_numpy(index))
+        return torch.cat((self.rows, zeros)), torch.from_numpy(index)
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:

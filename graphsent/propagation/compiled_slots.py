@@ -22,7 +22,7 @@ from graphsent.propagation.compiled_walk import (
     needs_gradients,
 )
 from graphsent.propagation.gradients import first_order
-from graphsent.propagation.memory import empty
+from graphsent.propagation.memory import empty, zeros
 from graphsent.propagation.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class _CompiledSlots(Function):
         given = contiguous(gradients)
         dstates = [empty(*part.shape, like=part) for part in states]
         wanted = any(ctx.needs_input_grad[-num_parts:])
-        dstart = [torch.zeros_like(part) if wanted else None for part in start]
+        dstart = [zeros(*part.shape, like=part) if wanted else None for part in start]
         num_pairs = int(ctx.places[plan.count - 1])
         dsums = empty(plan.num_inner + num_pairs, plan.num_gates * plan.rule.size, like=inputs)
         dinputs, dbias = plan.inputs_gradient(inputs), None

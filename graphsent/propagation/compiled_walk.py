@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled import Arguments, fields, kernels_for, threads_for
-from graphsent.propagation.memory import empty
+from graphsent.propagation.memory import empty, zeros
 from graphsent.propagation.schedule import Schedule
 
 
@@ -83,7 +83,7 @@ class Plan:
     def inputs_gradient(self, inputs: Tensor) -> Tensor:
         """What the walk fills with the gradient of the inputs, or adds it to, if nodes share it."""
         if inputs.dim() == 1 or self.input_rows is not None:
-            return torch.zeros_like(inputs)
+            return zeros(*inputs.shape, like=inputs)
         return empty(*inputs.shape, like=inputs)
 
     def walk(self, inputs: Tensor, **numbers: int) -> Walk:

@@ -68,6 +68,7 @@ def compare(
         arguments["initial_state"] = state if len(state) > 1 else state[0]
     found = row.run_graph(cell, graph, given, engine=engine, **arguments)
     inputs = [leaf, *state, *(arguments[name] for name in arguments if name == "query")]
+    inputs = [each for each in inputs if each.requires_grad]
     return (
         largest_difference(found, expected),
         largest_difference(gradients(found, cell, inputs), gradients(expected, cell, inputs)),
@@ -138,6 +139,15 @@ def test_words(row, engine, inner):
     if inner:
         index = torch.where(leaves, index, torch.randint(4, 9, leaves.shape))
     feat = IndexedFeat(random_feat(9), index)
+    assert_equal(row, structure, structure.graph(), engine, feat=feat)
+
+
+@each_cell
+def test_frozen_words(row, engine):
+    structure = join(row.every_structure())
+    leaves = structure.leaves
+    index = torch.where(leaves, torch.randint(0, 4, leaves.shape), torch.full(leaves.shape, -1))
+    feat = IndexedFeat(random_feat(4).detach(), index)
     assert_equal(row, structure, structure.graph(), engine, feat=feat)
 
 
