@@ -12,7 +12,7 @@ import random
 import pytest
 import test_fused
 import torch
-from compiled_cases import Compared
+from compiled_cases import Compared, Draw
 from fused_cases import COMPILED, Case, child_sum, dag, forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +20,7 @@ from triton_cases import RULES, Problem
 
 from graphsent import cells
 from graphsent._dgl import dgl
+from graphsent.cells.feats import IndexedFeat
 from graphsent.propagation import (
     PropagationError,
     fused_edges,
@@ -253,3 +254,24 @@ def test_cells_against_dgl(case, monkeypatch):
         launched.clear()
     test_fused.check(case, dag(rng, 8, case.max_degree, case.slot_name))
     test_fused.test_no_edges_at_all(case, 3)
+
+
+@pytest.mark.parametrize("cell", [cells.NaryTreeLSTM, cells.ChildSumTreeLSTM])
+@pytest.mark.parametrize("with_initial_state", [False, True])
+def test_words_and_initial_states(cell, with_initial_state, monkeypatch):
+    """Nodes that share rows of the inputs, and those that have none; states before the leaves."""
+    graph = forest(random.Random(0), 16, 2)
+    cell = cell(3, 4).double()
+    draw = Draw(torch.float64)
+    rows, initial = draw(5, 3), [draw(16, 4) for _ in range(2 * with_initial_state)]
+    feat = IndexedFeat(rows, torch.arange(16) % 7 - 1)
+    feat.index[feat.index == 5] = -1
+    outcomes = []
+    for switch in ("1", "0"):
+        monkeypatch.setenv(SWITCH, switch)
+        h, c = cell(graph, feat, initial or None, return_cell=True, engine="levels")
+        total = (h * h.detach().cos()).sum() + c.sum()
+        gradients = torch.autograd.grad(total, [rows, *initial, *cell.parameters()])
+        outcomes.append((h, c, *gradients))
+    for got, expected in zip(*outcomes, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
