@@ -33,7 +33,7 @@ def _kernel(function: Callable[..., None]) -> Any:
 def _read(pointer, inside):
     """Numbers of 32 bits at least, zeros outside."""
     value = tl.load(pointer, mask=inside, other=0.0)
-    if value.dtype.primitive_bitwidth < 32:
+    if value.dtype != tl.float64:
         value = value.to(tl.float32)
     return value
 
