@@ -4,7 +4,7 @@
 // other: a tile of sums stays in registers while a panel streams by. The last panel is filled with
 // zeros. All rows are those of C: one number after the other.
 
-enum { PANEL = 2 * LANES, CACHE = (1 << 18) / sizeof(real) };
+enum { PANEL = 2 * LANES, CACHE = (1 << 18) / sizeof(real), TURNED = 8 * TILE_ROWS };
 
 static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -31,8 +31,8 @@ static void pack(const real *matrix, int64_t down, int64_t right, int64_t depth,
       }
       continue;
     }
-    for (int64_t k = 0; k < depth; k++) {
-      for (int j = 0; j < width; j++) to[k * PANEL + j] = from[k * down + j * right];
+    for (int j = 0; j < width; j++) {
+      for (int64_t k = 0; k < depth; k++) to[k * PANEL + j] = from[k * down + j * right];
     }
   }
 }
@@ -89,16 +89,16 @@ static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int
   }
 }
 
-// Copies some columns of rows, to rows as long as that; all that a tile can take, as a rule.
+// Copies some columns of rows for one tile after the other.
 static void turn_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t column,
                       int64_t width, real *to) {
-  for (int64_t k = 0; k < depth; k++, to += width) {
+  for (int64_t k = 0; k < depth; k++, to += TILE_ROWS) {
     const real *from = row_of(rows, first + k) + column;
-    if (width == TILE_ROWS) {
-      memcpy(to, from, TILE_ROWS * sizeof(real));
-    } else {
-      memcpy(to, from, width * sizeof(real));
+    int64_t j = 0;
+    for (; j + TILE_ROWS <= width; j += TILE_ROWS) {
+      memcpy(to + j * depth, from + j, TILE_ROWS * sizeof(real));
     }
+    memcpy(to + j * depth, from + j, (width - j) * sizeof(real));
   }
 }
 
@@ -193,10 +193,12 @@ static void run_tile(int64_t height, struct tile t, int64_t column, int64_t colu
   }
 }
 
-// sums = rows @ packed.
+// sums = rows @ packed; what comes behind the last column is overwritten where a row of sums has
+// padded(columns) numbers.
 static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
                           int64_t depth, int64_t columns, struct sums to) {
   const int64_t num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
+  if (to.stride == padded(columns)) columns = padded(columns);
   for (int64_t j = 0; j < columns; j += PANEL) {
     for (int64_t tile = 0; tile < num_tiles; tile++) {  // of about the same height
       const int64_t first = share(0, num_rows, tile, num_tiles);
@@ -206,17 +208,17 @@ static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, co
   }
 }
 
-// The same; a row of sums has padded(columns) numbers, one of the rows `stride`.
+// The same, to one row after the other.
 static void multiply(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
                      int64_t depth, int64_t columns, real *sums) {
-  const int64_t width = padded(columns);
-  multiply_into(rows, stride, num_rows, packed, depth, width, (struct sums){sums, width});
+  multiply_into(rows, stride, num_rows, packed, depth, columns,
+                (struct sums){sums, padded(columns)});
 }
 
 // Numbers that multiply_transposed needs.
 static int64_t scratch_for_transposed(int64_t columns) {
   const int64_t block = CACHE / padded(columns) + 1;
-  return block * (padded(columns) + TILE_ROWS);
+  return block * (padded(columns) + TURNED);
 }
 
 // sums = rows.T @ others, (num_sums, columns), both of the same number of rows; some rows of sums.
@@ -226,19 +228,19 @@ static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows 
   const int64_t block = CACHE / padded(columns) + 1;
   real *packed = scratch, *turned = packed + block * padded(columns);
   const int64_t begin = share(0, num_sums, part, parts), end = share(0, num_sums, part + 1, parts);
-  const int64_t num_tiles = (end - begin + TILE_ROWS - 1) / TILE_ROWS;
   for (int64_t sum = begin; sum < end && !num_rows && !to.add; sum++) {
     memset(place_of(&to, sum), 0, columns * sizeof(real));
   }
   for (int64_t row = 0; row < num_rows; row += block) {
     const int64_t depth = smaller(num_rows - row, block);
     pack_rows(&others, row, depth, columns, packed);
-    for (int64_t tile = 0; tile < num_tiles; tile++) {
-      const int64_t first = share(begin, end, tile, num_tiles);
-      const int64_t height = share(begin, end, tile + 1, num_tiles) - first;
-      turn_rows(&rows, row, depth, first, height, turned);
-      const struct tile t = {turned, 1, height, packed, depth, after(to, first)};
-      for (int64_t j = 0; j < columns; j += PANEL) run_tile(height, t, j, columns);
+    for (int64_t first = begin; first < end; first += TILE_ROWS) {
+      const int64_t at = (first - begin) % TURNED;
+      if (!at) turn_rows(&rows, row, depth, first, smaller(TURNED, end - first), turned);
+      const struct tile t = {turned + at * depth, 1, TILE_ROWS, packed, depth, after(to, first)};
+      for (int64_t j = 0; j < columns; j += PANEL) {
+        run_tile(smaller(TILE_ROWS, end - first), t, j, columns);
+      }
     }
     to.add = 1;
   }

@@ -11,7 +11,7 @@ struct slots {
   int64_t block;                              // rows that are handled at once
   real *packed, *packed_early, *packed_late;  // the weights, those of one slot after the other
   int64_t one, one_early;                     // numbers of a slot in them
-  real *pair_sums;                            // (pairs, gates) sums, or their gradients
+  real *pair_sums;                            // (pairs, padded(gates)); gradients: (pairs, gates)
   real *zeros;                                // a state
   real *base;                                 // what is added to all sums
   real *scratch;  // of this thread; the others' are `stride` numbers before and after
@@ -27,7 +27,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static void divide_scratch(struct slots *s, int backward) {
   const struct walk *w = s->w;
-  const int64_t in_slots = s->block * w->count * w->size, peepholes = w->forgets > 0;
+  const int64_t in_slots = s->block * w->count * padded(w->size), peepholes = w->forgets > 0;
   s->sums = s->block * (backward ? s->gates : w->size);
   if (backward) {
     s->more = s->sums + in_slots;
@@ -36,7 +36,7 @@ static void divide_scratch(struct slots *s, int backward) {
     s->late = s->dc + s->block * w->size;
     s->stride = larger(s->late + s->block * padded(w->size), scratch_for_transposed(w->size));
   } else {
-    s->more = s->sums + s->block * s->gates;
+    s->more = s->sums + s->block * padded(s->gates);
     s->others = s->more + peepholes * s->block * padded(w->size);
     s->stride = s->others + s->gates + w->size;
   }
@@ -63,7 +63,7 @@ static struct slots divide_slots(const struct walk *w, int backward, int64_t thr
   s.zeros = s.packed_late + (w->forgets ? w->size * padded(w->size) : 0);
   s.base = s.zeros + w->size;
   s.pair_sums = backward ? w->dsums + s.inner * s.gates : s.base + s.gates;
-  s.scratch = s.base + s.gates + (backward ? 0 : most_pairs * s.gates) + thread * s.stride;
+  s.scratch = s.base + s.gates + (backward ? 0 : most_pairs * padded(s.gates)) + thread * s.stride;
   s.total = s.scratch - thread * s.stride + w->num_threads * s.stride - w->workspace;
   return s;
 }
@@ -128,7 +128,7 @@ static void multiply_pairs(const struct slots *s, int64_t thread, int64_t thread
     const struct rows parts[] = {{w->states[0], w->size, s->places.pair_sources},
                                  {w->states[1], w->size, s->places.pair_sources}};
     for (int64_t n = share(begin, end, thread, threads); n < last; n += s->block) {
-      const struct sums to = {s->pair_sums + n * s->gates, s->gates};
+      const struct sums to = {s->pair_sums + n * padded(s->gates), padded(s->gates)};
       multiply_states(s, k, parts, n, smaller(s->block, last - n), to);
     }
   }
@@ -145,7 +145,7 @@ static void begin_sums(const struct slots *s, int64_t row, real *sums) {
   }
   for (int64_t k = 0; k < w->count; k++) {
     const int64_t pair = s->places.pair_of[row * w->count + k];
-    if (pair >= 0) add(sums, s->pair_sums + pair * s->gates, 0, s->gates);
+    if (pair >= 0) add(sums, s->pair_sums + pair * padded(s->gates), 0, s->gates);
   }
 }
 
@@ -175,11 +175,11 @@ static void make_state(const struct slots *s, int64_t row, const real *sums) {
 
 static void finish_states(const struct slots *s, int64_t first, int64_t last, const real *sums) {
   const struct walk *w = s->w;
-  const int64_t size = w->size, late = s->gates - size;
+  const int64_t size = w->size, width = padded(s->gates), late = s->gates - size;
   const real *c = w->states[1] + (w->num_sources + first) * size, *more = s->scratch + s->more;
   real *unused = s->scratch + s->others;
   multiply(c, size, last - first, s->packed_late, size, size, s->scratch + s->more);
-  for (int64_t row = first; row < last; row++, sums += s->gates, more += padded(size), c += size) {
+  for (int64_t row = first; row < last; row++, sums += width, more += padded(size), c += size) {
     peephole_output(size, sums + late, more, c,
                     (w->gates ? w->gates + row * s->gates : unused) + late,
                     w->kept ? w->kept + row * size : unused + s->gates,
@@ -189,21 +189,18 @@ static void finish_states(const struct slots *s, int64_t first, int64_t last, co
 
 static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   const struct walk *w = s->w;
+  const int64_t width = padded(s->gates);
   real *sums = s->scratch + s->sums;
-  for (int64_t row = first; row < last; row++) {
-    begin_sums(s, row, sums + (row - first) * s->gates);
-  }
+  for (int64_t row = first; row < last; row++) begin_sums(s, row, sums + (row - first) * width);
   for (int64_t k = 0; k < w->count; k++) {
     int64_t count, link = links_to(s, k, first, last, &count);
     const int64_t *sources = s->places.link_sources + k * s->inner;
     const struct rows parts[] = {{w->states[0], w->size, sources},
                                  {w->states[1], w->size, sources}};
     const int64_t *rows = s->places.link_rows + k * s->inner + link;
-    multiply_states(s, k, parts, link, count, (struct sums){sums, s->gates, rows, first, 1});
+    multiply_states(s, k, parts, link, count, (struct sums){sums, width, rows, first, 1});
   }
-  for (int64_t row = first; row < last; row++) {
-    make_state(s, row, sums + (row - first) * s->gates);
-  }
+  for (int64_t row = first; row < last; row++) make_state(s, row, sums + (row - first) * width);
   if (w->rule == PEEPHOLE) finish_states(s, first, last, sums);
 }
 

@@ -51,10 +51,10 @@ static void multiply_gradients(const struct slots *s, int64_t slot, const real *
                                int64_t count, real *dh, real *dc) {
   const int64_t size = s->w->size;
   multiply_into(dsums, s->gates, count, s->packed + slot * s->one, s->gates, size,
-                (struct sums){dh, size});
+                (struct sums){dh, padded(size)});
   if (!s->early) return;
   multiply_into(dsums, s->gates, count, s->packed_early + slot * s->one_early, s->early, size,
-                (struct sums){dc, size});
+                (struct sums){dc, padded(size)});
 }
 
 // The gradients of the sums of some nodes and, in the scratch, those of the states in their slots.
@@ -63,7 +63,7 @@ static void slots_gradient_block(const struct slots *s, int64_t first, int64_t l
   if (w->rule == PEEPHOLE) late_gradient_block(s, first, last);
   for (int64_t row = first; row < last; row++) sums_gradient(s, row, first);
   for (int64_t k = 0; k < w->count; k++) {
-    int64_t count, link = links_to(s, k, first, last, &count), at = k * s->block * w->size;
+    int64_t count, link = links_to(s, k, first, last, &count), at = k * s->block * padded(w->size);
     const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + k * s->inner};
     copy_rows(&dsums, link, count, s->gates, s->scratch);
     multiply_gradients(s, k, s->scratch, count, s->scratch + s->sums + at,
@@ -92,7 +92,7 @@ static void send_to_slots(const struct slots *s, const real *scratch, int64_t ro
       continue;
     }
     const int64_t *earlier = s->places.earlier + k * (s->inner + 1);
-    const int64_t at = (k * s->block + earlier[row] - earlier[first]) * size;
+    const int64_t at = (k * s->block + earlier[row] - earlier[first]) * padded(size);
     add(gradient_at(w, 0, source), scratch + s->sums + at, from, to);
     if (s->early) add(gradient_at(w, 1, source), scratch + s->more + at, from, to);
   }
@@ -138,8 +138,8 @@ static void pairs_gradient(const struct slots *s, int64_t thread, int64_t thread
                          s->scratch + s->more);
       for (int64_t i = 0; i < count; i++) {
         const int64_t source = s->places.pair_sources[n + i];
-        add(gradient_at(w, 0, source), dh + i * size, 0, size);
-        if (s->early) add(gradient_at(w, 1, source), dc + i * size, 0, size);
+        add(gradient_at(w, 0, source), dh + i * padded(size), 0, size);
+        if (s->early) add(gradient_at(w, 1, source), dc + i * padded(size), 0, size);
       }
     }
   }
