@@ -1,13 +1,29 @@
-"""What Tree-LSTMs do beside products, in Triton's language: once a level, forward and backward.
+r"""What Tree-LSTMs do beside products, in Triton's language: once a level, forward and backward.
+
+.. math::
+    c = \sigma(i) * \tanh(u) + \textstyle\sum_k \sigma(f_k) * c_k, \qquad
+    h = \sigma(o) * \tanh(c)
 
 A program has one node and a block of the columns of its state. It hands the new h on to all
 successors of the node, so that no level has to gather what it multiplies, and it collects the
-gradients that successors have left, in the same order every time. Memories c are read where they
-are.
+gradients that successors have left, in the same order every time. Memories :math:`c_k` are read
+where they are.
 
 Gates are side by side in the order of the cells' weights: i, o, u, f (one for each slot), or i, u,
-f without output gate. ``FORGET`` is the number of the first f. Pointers are to whole buffers and
-nothing is specialized to lengths or addresses: there is one kernel for all batches.
+f without output gate. ``FORGET`` is the number of the first f. Pointers are to whole buffers, rows
+of a level begin at ``first_row``, and nothing is specialized to lengths or addresses: there is one
+kernel for all batches.
+
+* ``h``, ``c``, ``dresult_h``, ``dresult_c``: (num_nodes, SIZE) by position.
+* ``start_h``, ``start_c`` and their gradients: (num_sources, SIZE).
+* ``rows``, ``rows_h``, ``rows_c``: the states that are read, or their gradients, (places, SIZE), a
+  place for each slot of the inner nodes or for each edge.
+* ``source``: (places,) node that is read there, num_nodes for none.
+* ``first_sent``, ``last_sent``, ``sent``: the places where each node is read, see ``Successors``.
+* ``first_edge``: (inner nodes + 1,) the first edge to each.
+* ``inputs``: (inner nodes, blocks * SIZE), or one row, where ``input_stride`` is 0.
+* ``bias``: (gates * SIZE,), or None.
+* ``sums``, ``gates`` and their gradients: (inner nodes or edges, gates * SIZE).
 
 Only this module imports Triton.
 """
@@ -106,6 +122,21 @@ def _gate_gradients(dh, dc, c, i, o, u, OUTPUT: tl.constexpr):
     return dc, dc * u * i * (1 - i), do, dc * i * (1 - u * u)
 
 
+@triton.jit
+def _load_gates(row, inside, SIZE: tl.constexpr, OUTPUT: tl.constexpr):
+    """i, o and u of a row. Without output gate o is what nobody uses."""
+    u = _read(row + (1 + OUTPUT) * SIZE, inside)
+    return _read(row, inside), _read(row + SIZE, inside), u
+
+
+@triton.jit
+def _store_gates(row, i, o, u, inside, SIZE: tl.constexpr, OUTPUT: tl.constexpr):
+    tl.store(row, i, mask=inside)
+    if OUTPUT:
+        tl.store(row + SIZE, o, mask=inside)
+    tl.store(row + (1 + OUTPUT) * SIZE, u, mask=inside)
+
+
 @_kernel
 def start(
     start_h, start_c, h, c, rows, first_sent, last_sent, sent,
@@ -168,10 +199,7 @@ def nary(
         o = _sum_of_gate(sums, inputs, bias, columns, inside, 1, 1, SIZE)
     at = node * SIZE + columns
     new_h, o = _finish(new_c, o, h + at, c + at, inside, OUTPUT)
-    tl.store(sums + columns, i, mask=inside)
-    if OUTPUT:
-        tl.store(sums + SIZE + columns, o, mask=inside)
-    tl.store(sums + (1 + OUTPUT) * SIZE + columns, u, mask=inside)
+    _store_gates(sums + columns, i, o, u, inside, SIZE, OUTPUT)
     _hand_on(new_h, rows, first_sent, last_sent, sent, node, columns, inside, SIZE)
 
 
@@ -190,15 +218,10 @@ def nary_gradient(
     at = row * (FORGET + COUNT) * SIZE + columns
     dh = _collected(dresult_h, rows_h, first_sent, last_sent, sent, node, columns, inside, SIZE)
     dc = _collected(dresult_c, rows_c, first_sent, last_sent, sent, node, columns, inside, SIZE)
-    i = _read(gates + at, inside)
-    o = _read(gates + at + SIZE, inside)
-    u = _read(gates + at + (1 + OUTPUT) * SIZE, inside)
+    i, o, u = _load_gates(gates + at, inside, SIZE, OUTPUT)
     new_c = _read(c + node * SIZE + columns, inside)
     dc, di, do, du = _gate_gradients(dh, dc, new_c, i, o, u, OUTPUT)
-    tl.store(dsums + at, di, mask=inside)
-    if OUTPUT:
-        tl.store(dsums + at + SIZE, do, mask=inside)
-    tl.store(dsums + at + (1 + OUTPUT) * SIZE, du, mask=inside)
+    _store_gates(dsums + at, di, do, du, inside, SIZE, OUTPUT)
     for k in tl.static_range(COUNT):
         f = _read(gates + at + (FORGET + k) * SIZE, inside)
         child = tl.load(source + row * COUNT + k)
@@ -223,27 +246,22 @@ def child_sum(
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = columns < SIZE
     inputs += row * input_stride + columns
-    i = _read(inputs, inside)
-    o = _read(inputs + SIZE, inside)
-    u = _read(inputs + (1 + OUTPUT) * SIZE, inside)
+    i, o, u = _load_gates(inputs, inside, SIZE, OUTPUT)
     input_f = _read(inputs + FORGET * SIZE, inside)
     memory = tl.zeros_like(i)
     for edge in range(tl.load(first_edge + row), tl.load(first_edge + row + 1)):
         at = edge * (FORGET + 1) * SIZE + columns
-        i += _read(sums + at, inside)
-        o += _read(sums + at + SIZE, inside)
-        u += _read(sums + at + (1 + OUTPUT) * SIZE, inside)
+        more_i, more_o, more_u = _load_gates(sums + at, inside, SIZE, OUTPUT)
+        i += more_i
+        o += more_o
+        u += more_u
         f = _logistic(input_f + _read(sums + at + FORGET * SIZE, inside))
         tl.store(sums + at + FORGET * SIZE, f, mask=inside)
         memory += f * _read(c + tl.load(source + edge) * SIZE + columns, inside)
     i, u = _logistic(i), _tanh(u)
     at = node * SIZE + columns
     new_h, o = _finish(i * u + memory, o, h + at, c + at, inside, OUTPUT)
-    gates += row * FORGET * SIZE + columns
-    tl.store(gates, i, mask=inside)
-    if OUTPUT:
-        tl.store(gates + SIZE, o, mask=inside)
-    tl.store(gates + (1 + OUTPUT) * SIZE, u, mask=inside)
+    _store_gates(gates + row * FORGET * SIZE + columns, i, o, u, inside, SIZE, OUTPUT)
     _hand_on(new_h, rows, first_sent, last_sent, sent, node, columns, inside, SIZE)
 
 
@@ -261,10 +279,7 @@ def child_sum_gradient(
     inside = columns < SIZE
     dh = _collected(dresult_h, rows_h, first_sent, last_sent, sent, node, columns, inside, SIZE)
     dc = _collected(dresult_c, rows_c, first_sent, last_sent, sent, node, columns, inside, SIZE)
-    gates += row * FORGET * SIZE + columns
-    i = _read(gates, inside)
-    o = _read(gates + SIZE, inside)
-    u = _read(gates + (1 + OUTPUT) * SIZE, inside)
+    i, o, u = _load_gates(gates + row * FORGET * SIZE + columns, inside, SIZE, OUTPUT)
     new_c = _read(c + node * SIZE + columns, inside)
     dc, di, do, du = _gate_gradients(dh, dc, new_c, i, o, u, OUTPUT)
     df = tl.zeros_like(dc)
@@ -273,16 +288,10 @@ def child_sum_gradient(
         f = _read(sums + at + FORGET * SIZE, inside)
         memory = _read(c + tl.load(source + edge) * SIZE + columns, inside)
         df_of_edge = dc * memory * f * (1 - f)
-        tl.store(dsums + at, di, mask=inside)
-        if OUTPUT:
-            tl.store(dsums + at + SIZE, do, mask=inside)
-        tl.store(dsums + at + (1 + OUTPUT) * SIZE, du, mask=inside)
+        _store_gates(dsums + at, di, do, du, inside, SIZE, OUTPUT)
         tl.store(dsums + at + FORGET * SIZE, df_of_edge, mask=inside)
         tl.store(rows_c + edge * SIZE + columns, dc * f, mask=inside)
         df += df_of_edge
     dinputs += row * (FORGET + 1) * SIZE + columns
-    tl.store(dinputs, di, mask=inside)
-    if OUTPUT:
-        tl.store(dinputs + SIZE, do, mask=inside)
-    tl.store(dinputs + (1 + OUTPUT) * SIZE, du, mask=inside)
+    _store_gates(dinputs, di, do, du, inside, SIZE, OUTPUT)
     tl.store(dinputs + FORGET * SIZE, df, mask=inside)
