@@ -140,8 +140,16 @@ class LevelRun:
         rows, index = IndexedFeat(rows, index).with_zeros()
         if len(rows) > len(index):
             return self.cell.project(take(rows, index)), None
-        x = self.cell.project(rows)
+        x = self._project_table(rows)
         return (x, index) if first_of_run(index) is None else (take(x, index), None)
+
+    def _project_table(self, rows: Tensor) -> Tensor:
+        """What ``project`` gives; constant rows by themselves, so that nothing is made for them."""
+        count = self.feat.constant
+        if not 0 < count < len(rows) or len(rows) != len(self.feat.rows):
+            return self.cell.project(rows)
+        parts = rows[:count].detach(), rows[count:]
+        return torch.cat([self.cell.project(part) for part in parts])
 
     def _of_leaves(self, rows: Tensor) -> Tensor:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_own
+from graphsent.cells.fusion import Fused, is_own, is_plain
 from graphsent.cells.gates import first_lstm_state, glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
@@ -176,9 +177,16 @@ class LexicalizedTreeLSTM(SlottedCell):
         """Inputs to i, f, g, o without biases, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
+    def project_leaves(self, feat: Tensor) -> Tensor:
+        """Inputs to i, g, o: a leaf has nothing to forget."""
+        if not is_plain(self.W):
+            return self.project(feat)
+        i, _, g, o = self.W.weight.split(self.hidden_feats)
+        return functional.linear(feat, torch.cat((i, g, o)))
+
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
-        i, _, g, o = x.chunk(4, -1)
+        i, *_, g, o = x.split(self.hidden_feats, -1)
         b_i, _, _, b_g, b_o = self.U.bias.to(x.dtype).chunk(5)
         c = torch.sigmoid(i + b_i) * torch.tanh(g + b_g)
         peephole = self.V_o(c) if self.leaf_peephole else 0
@@ -188,7 +196,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         """The same."""
         if self.leaf_peephole:
             return self.start(x)
-        i, _, g, o = x.chunk(4, -1)
+        i, *_, g, o = x.split(self.hidden_feats, -1)
         b_i, _, _, b_g, b_o = self.U.bias.to(x.dtype).chunk(5)
         return first_lstm_state(torch.cat((i, o, g), -1) + torch.cat((b_i, b_o, b_g)))
 

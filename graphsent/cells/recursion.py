@@ -65,7 +65,7 @@ class Recursion(nn.Module):
         raise NotImplementedError
 
     def project_leaves(self, feat: Tensor) -> Tensor:
-        """The first columns of :meth:`project`, as many as :meth:`start` reads at least."""
+        """The columns of :meth:`project` that :meth:`start` needs, which takes all of them, too."""
         return self.project(feat)
 
     def project_nothing(self, like: Tensor) -> Tensor:
