@@ -209,6 +209,28 @@ def test_the_first_use_may_be_inference(monkeypatch):
     assert set(triton_launch._known.values()) == {True}
 
 
+def test_kernels_that_compute_something_else(monkeypatch, caplog):
+    """They are not used: everything runs in torch."""
+
+    def launch(kernel, *given, **constants):
+        triton_launch.launch(kernel, *given, **constants)
+        if kernel is triton_launch.kernels().nary:
+            h = given[5]
+            h += 1
+
+    problem = Problem("N-ary", forest(random.Random(5), 8, 2))
+    expected = problem.run()
+    monkeypatch.setattr(triton_launch, "_known", {})
+    monkeypatch.setattr(triton_slots, "launch", launch)
+    for _ in range(2):
+        states = problem.run()
+        assert "Triton" not in type(states[0].grad_fn).__name__
+        for got, wanted in zip(states, expected, strict=True):
+            torch.testing.assert_close(got, wanted, rtol=1e-10, atol=1e-10)
+    (record,) = caplog.records
+    assert "something else than torch" in record.getMessage()
+
+
 @each_rule
 def test_tensors_that_do_not_fit(rule):
     """They are left to the other ways to run, which say so."""
