@@ -14,7 +14,7 @@ BENCH ?=
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow test-triton lint bench clean FORCE
+.PHONY: help venv demo test test-slow test-triton test-sanitized lint bench clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -64,6 +64,14 @@ test-slow: venv  ## run the slow tests
 test-triton: venv  ## install Triton (286 MB) and test its kernels, without a GPU (2 minutes)
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[triton]'
 	$(VENV)/bin/python -m pytest -m "slow or not slow" tests/propagation/test_triton.py
+
+# GCC's sanitizers; reports of the address sanitizer are lost in what pytest captures, hence -s.
+GCC_LIBRARIES := libasan.so libubsan.so libstdc++.so
+
+test-sanitized: venv  ## run the tests of the compiled kernels with GCC's sanitizers
+	LD_PRELOAD="$(foreach name,$(GCC_LIBRARIES),$(shell gcc -print-file-name=$(name)))" \
+	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 PYTHONPATH=tests \
+		$(VENV)/bin/python -m pytest -s -p sanitizers tests/propagation/test_compiled*.py
 
 lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .

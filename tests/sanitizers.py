@@ -1,0 +1,13 @@
+"""A plugin of pytest: the compiled kernels are built with sanitizers; for ``make test-sanitized``.
+
+Reading or writing beyond a tensor, and whatever C does not define, ends the process with a report.
+"""
+
+from __future__ import annotations
+
+from graphsent.propagation import compiled_library, memory
+
+OPTIONS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+
+compiled_library._COMMAND = (*compiled_library._COMMAND, *OPTIONS)
+memory.SMALLEST = 1 << 60  # every tensor has memory of its own, with a fence round it
