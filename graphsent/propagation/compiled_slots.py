@@ -28,7 +28,7 @@ from graphsent.propagation.schedule import Schedule
 if TYPE_CHECKING:
     from graphsent.propagation.fused_slots import SlotRule, Slots
 
-KINDS = ("nary", "peephole", "mixture", "squash")
+KINDS = ("nary", "peephole", "mixture", "squash", "composition")
 """What rules have as ``compiled``, in the order of ``kernels/walk.h``."""
 
 _KEPT = {
@@ -36,6 +36,7 @@ _KEPT = {
     "peephole": ("gates", "kept"),
     "mixture": ("gates",),
     "squash": (),
+    "composition": ("gates", "kept"),
 }
 _DWEIGHTS = ("dweight", "dmore_weight")
 
@@ -93,7 +94,7 @@ class _SlotPlan(Plan):
         numbers |= {"num_gates": self.num_gates, "num_starts": len(start[0])}
         if self.num_early:
             numbers["forgets"] = self.num_early - 1
-        elif self.rule.num_parts > 1:
+        elif self.rule.compiled == "nary":
             numbers["has_output"] = self.rule.gates.gate_output
         walk = self.walk(inputs, **numbers)
         names = ("weight", "more_weight_0", "more_weight_1")

@@ -35,6 +35,7 @@ class Composition:
     products = (Product(0, order),)
     late = None
     direct = (1,)
+    compiled = "composition"
 
     def __init__(self, size: int) -> None:
         self.size = size

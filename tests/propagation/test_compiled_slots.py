@@ -19,6 +19,7 @@ from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.fused_recursive import Mixture, Squash
 from graphsent.propagation.fused_slots import make_slots, run_slots
+from graphsent.propagation.fused_treenet import Composition
 from graphsent.propagation.schedule import schedule_of
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
@@ -32,6 +33,7 @@ RULES = {
     "peephole, inputs of each f": (partial(PeepholeLSTM, shared_forget=False), (1, 2, 3)),
     "peephole, one f": (lambda size, count: PeepholeLSTM(size, 1), (1, 2, 3)),
     "squash": (lambda size, count: Squash(size), (1, 2, 3)),
+    "composition": (lambda size, count: Composition(size), (2,)),
     "mixture": (lambda size, count: Mixture(size), (2,)),
 }
 each_rule = pytest.mark.parametrize("rule", RULES)

@@ -18,6 +18,7 @@
 #include "peephole.h"
 #include "mixture.h"
 #include "squash.h"
+#include "composition.h"
 #include "walk.h"
 #include "places.h"
 #include "slots.h"

@@ -154,13 +154,13 @@ static void make_state(const struct slots *s, int64_t row, const real *sums) {
   const struct walk *w = s->w;
   const int64_t size = w->size, place = (w->num_sources + row) * size;
   real *unused = s->scratch + s->others, *gates = w->gates ? w->gates + row * s->gates : unused;
+  real *kept = w->kept ? w->kept + row * size : unused + s->gates;
   real *const state[] = {w->states[0] + place, w->num_parts > 1 ? w->states[1] + place : NULL};
   const real *memories[w->count];
   const int64_t count = memories_of(s, row, memories);
   switch (w->rule) {
     case NARY:
-      nary(w->has_output, size, count, sums, memories, gates,
-           w->kept ? w->kept + row * size : unused + s->gates, state);
+      nary(w->has_output, size, count, sums, memories, gates, kept, state);
       break;
     case PEEPHOLE:
       peephole_memory(size, w->forgets, count, sums, memories, gates, state[1]);
@@ -170,6 +170,9 @@ static void make_state(const struct slots *s, int64_t row, const real *sums) {
       break;
     case SQUASH:
       squash(size, sums, state[0]);
+      break;
+    case COMPOSITION:
+      composition(size, count, sums, memories, gates, kept, state);
   }
 }
 

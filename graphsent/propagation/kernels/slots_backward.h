@@ -23,6 +23,7 @@ static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
   const struct walk *w = s->w;
   const int64_t size = w->size, position = w->num_sources + row;
   const real *gates = w->gates ? w->gates + row * s->gates : NULL;
+  const real *kept = w->kept ? w->kept + row * size : NULL;
   const real *dh = gradient_at(w, 0, position);
   real *dsums = w->dsums + row * s->gates;
   real *dmemories = s->scratch + s->others + (row - first) * w->count * size;
@@ -31,8 +32,7 @@ static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
   const int64_t count = memories_of(s, row, memories);
   switch (w->rule) {
     case NARY:
-      nary_gradient(w->has_output, size, count, gates, memories, w->kept + row * size, dstate,
-                    dsums, dmemories);
+      nary_gradient(w->has_output, size, count, gates, memories, kept, dstate, dsums, dmemories);
       break;
     case PEEPHOLE:
       peephole_memory_gradient(size, w->forgets, count, gates, memories,
@@ -43,6 +43,9 @@ static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
       break;
     case SQUASH:
       squash_gradient(size, w->states[0] + position * size, dh, dsums);
+      break;
+    case COMPOSITION:
+      composition_gradient(size, count, gates, memories, kept, dstate, dsums, dmemories);
   }
 }
 
