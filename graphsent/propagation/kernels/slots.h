@@ -52,18 +52,19 @@ static struct slots divide_slots(const struct walk *w, int backward, int64_t thr
   s.places = places_of(w, s.inner);
   s.early = w->forgets ? (1 + w->forgets) * w->size : 0;
   s.block = CACHE / (w->size + s.gates) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
-  s.block = smaller(s.block, largest);
+  const int64_t pairs_a_slot = smaller(w->num_starts, s.inner);  // or fewer
+  s.block = smaller(s.block, larger(largest, pairs_a_slot));
   divide_scratch(&s, backward);
   s.one = backward ? s.gates * padded(w->size) : w->size * padded(s.gates);
   s.one_early = backward ? s.early * padded(w->size) : w->size * padded(s.early);
-  const int64_t most_pairs = w->count * smaller(w->num_starts, s.inner);
   s.packed = w->workspace;
   s.packed_early = s.packed + w->count * s.one;
   s.packed_late = s.packed_early + w->count * s.one_early;
   s.zeros = s.packed_late + (w->forgets ? w->size * padded(w->size) : 0);
   s.base = s.zeros + w->size;
   s.pair_sums = backward ? w->dsums + s.inner * s.gates : s.base + s.gates;
-  s.scratch = s.base + s.gates + (backward ? 0 : most_pairs * padded(s.gates)) + thread * s.stride;
+  s.scratch = s.base + s.gates + thread * s.stride;
+  if (!backward) s.scratch += w->count * pairs_a_slot * padded(s.gates);
   s.total = s.scratch - thread * s.stride + w->num_threads * s.stride - w->workspace;
   return s;
 }

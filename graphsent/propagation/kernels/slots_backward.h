@@ -74,8 +74,8 @@ static void slots_gradient_block(const struct slots *s, int64_t first, int64_t l
   }
 }
 
-// Adds some columns of the gradients of what a node sees in its slots where they belong. `scratch`
-// has them; in each slot the node is the `at`-th there.
+// Adds some columns of the gradients of what a node sees in its slots where they belong. They are
+// in a scratch, with those of other rows from the first one.
 static void send_to_slots(const struct slots *s, const real *scratch, int64_t row, int64_t first,
                           int64_t from, int64_t to) {
   const struct walk *w = s->w;
