@@ -192,8 +192,9 @@ class Limit(TorchContender):
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See :class:`TorchContender`."""
         cell, token = self.model.cell, graph.ndata["token"]
-        rows, index = self.model.table.indexed(token[token >= 0])
-        leaves = cell.start(cell.project(rows).index_select(0, index))
+        feat = self.model.table.indexed(token[token >= 0])
+        index = feat.index
+        leaves = cell.start(cell.project(feat.rows).index_select(0, index))
         num_inner = len(token) - len(index)
         degree = graph.num_edges() // max(num_inner, 1)
         if degree * num_inner != graph.num_edges():
