@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +17,8 @@ from graphsent.tasks import Task, TaskData
 from graphsent.training.callbacks import EpochKeeper
 from graphsent.training.data import TreeDataModule
 from graphsent.training.directory import RunDirectory
-from graphsent.training.errors import TrainingError, TrainingInterrupted
+from graphsent.training.errors import TrainingError
+from graphsent.training.interruption import Interruption
 from graphsent.training.module import TrainingModule
 from graphsent.training.options import TrainingOptions
 from graphsent.training.progress import EpochBar
@@ -61,10 +60,12 @@ def fit(
         train = model.training_examples(train)
     batches = TreeDataModule(model, train, data.splits["dev"], options)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
-    with _quiet_lightning(), _matmul(options.precision), _signals_handed_on(keeper):
+    bar = [EpochBar()] if progress else []
+    interruption = Interruption(keeper.describe_interruption)
+    with _quiet_lightning(), _matmul(options.precision), interruption.handled():
         trainer = Trainer(
             max_epochs=options.epochs,
-            callbacks=[EpochBar(), keeper] if progress else [keeper],  # the bar goes first
+            callbacks=[*bar, keeper, interruption],
             logger=_loggers(run),
             enable_checkpointing=False,
             enable_model_summary=False,
@@ -78,30 +79,6 @@ def fit(
         if trainer.interrupted:  # versions of Lightning that return
             raise KeyboardInterrupt
     return keeper.history
-
-
-@contextmanager
-def _signals_handed_on(keeper: EpochKeeper) -> Iterator[None]:
-    """Turns what Lightning makes of signals into one exception.
-
-    It answers Ctrl-C by leaving the interpreter with status 1 and Ctrl-C ignored, and SIGTERM by
-    leaving it with status 0.
-    """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT)
-    number = None
-    try:
-        yield
-    except KeyboardInterrupt:
-        number = signal.SIGINT
-    except SystemExit as error:
-        by_keyboard = isinstance(error.__context__, KeyboardInterrupt)
-        number = signal.SIGINT if by_keyboard else signal.SIGTERM
-    finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, handler)
-    if number is not None:
-        raise TrainingInterrupted(keeper.describe_interruption(), number)
 
 
 def _loggers(run: RunDirectory) -> list[Logger]:

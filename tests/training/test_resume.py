@@ -79,6 +79,36 @@ def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept
     assert_same(resumed, whole, [tmp_path / "stopped", tmp_path / "whole"])
 
 
+def test_ctrl_c_where_exceptions_are_lost(configure, tmp_path, monkeypatch):
+    class Ending:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    original = TrainingModule.training_step
+
+    def training_step(self: TrainingModule, *args: Any) -> Any:
+        Ending()  # is gone at once
+        return original(self, *args)
+
+    monkeypatch.setattr(TrainingModule, "training_step", training_step)
+    with pytest.raises(TrainingInterrupted, match="no epoch is complete"):
+        train(configure(), tmp_path / "run", echo=silent)
+
+
+def test_a_second_ctrl_c_does_not_wait(configure, tmp_path, monkeypatch):
+    steps = []
+
+    def training_step(*_: Any) -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+        steps.append("over")
+
+    monkeypatch.setattr(TrainingModule, "training_step", training_step)
+    with pytest.raises(TrainingInterrupted):
+        train(configure(), tmp_path / "run", echo=silent)
+    assert not steps
+
+
 def test_resuming_twice(configure, tmp_path, monkeypatch):
     config = configure(epochs=EPOCHS)
     go: list[Callable[[], Any]] = [

@@ -1,0 +1,74 @@
+"""Ctrl-C and SIGTERM during training: never lost, and one exception for all."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pytorch_lightning.callbacks import Callback
+
+from graphsent.training.errors import TrainingInterrupted
+
+__all__ = ["Interruption"]
+
+
+class Interruption(Callback):
+    """Turns signals into a :class:`TrainingInterrupted`.
+
+    Ctrl-C waits for the end of a batch: an exception in the middle of one gets lost if it comes
+    while the interpreter, or a library of C, runs a callback that nobody can take it from. A second
+    Ctrl-C does not wait. SIGTERM is left to Lightning, which does the same.
+
+    Args:
+        describe: gives the message of the exception.
+    """
+
+    def __init__(self, describe: Callable[[], str]) -> None:
+        super().__init__()
+        self._describe = describe
+        self._asked = False
+
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        """Where signals are handled; that of Ctrl-C as before afterwards.
+
+        Lightning answers Ctrl-C by leaving the interpreter with status 1 and Ctrl-C ignored, and
+        SIGTERM by leaving it with status 0.
+        """
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        handler = signal.getsignal(signal.SIGINT)
+        if in_main_thread and handler is signal.default_int_handler:  # nobody else's
+            signal.signal(signal.SIGINT, self._ask)
+        number = None
+        try:
+            yield
+        except KeyboardInterrupt:
+            number = signal.SIGINT
+        except SystemExit as error:
+            by_keyboard = isinstance(error.__context__, KeyboardInterrupt)
+            number = signal.SIGINT if by_keyboard else signal.SIGTERM
+        finally:
+            if in_main_thread:
+                signal.signal(signal.SIGINT, handler)
+        if number is not None:
+            raise TrainingInterrupted(self._describe(), number)
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """See :class:`Callback`."""
+        self._answer()
+
+    def on_validation_batch_end(self, *_: Any) -> None:
+        """See :class:`Callback`."""
+        self._answer()
+
+    def _ask(self, *_: Any) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def _answer(self) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
