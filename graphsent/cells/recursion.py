@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from graphsent.cells.errors import CellError
 from graphsent.cells.fusion import Fused
 from graphsent.cells.turned import Graph
-from graphsent.propagation.fused_slots import Slots
 from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.slots import Slots
 
 State = tuple[Tensor, ...]
 """The parts of a state, the output ``h`` first; all of shape (..., hidden_feats)."""

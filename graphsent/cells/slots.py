@@ -13,9 +13,8 @@ from graphsent.cells.errors import CellError
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, targets_of
 from graphsent.cells.validation import describe_node
-from graphsent.propagation.fused_slots import Slots
 from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import slots_of
+from graphsent.propagation.slots import Slots, slots_of
 
 CHILD_INDEX = "child_index"
 

@@ -26,7 +26,8 @@ from graphsent.propagation.memory import empty, zeros
 from graphsent.propagation.schedule import Schedule
 
 if TYPE_CHECKING:
-    from graphsent.propagation.fused_slots import SlotRule, Slots
+    from graphsent.propagation.fused_slots import SlotRule
+    from graphsent.propagation.slots import Slots
 
 KINDS = ("nary", "peephole", "mixture", "squash", "composition")
 """What rules have as ``compiled``, in the order of ``kernels/walk.h``."""

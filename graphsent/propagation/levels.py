@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused_slots import Slots
 from graphsent.propagation.linear import DeferredLinear
 from graphsent.propagation.schedule import Level, Schedule
+from graphsent.propagation.slots import Slots
 from graphsent.propagation.tape import Column, Tape
 
 Combine = Callable[..., Sequence[Tensor]]

@@ -1,4 +1,4 @@
-"""The slots of a schedule, found once."""
+"""The slots of a schedule: which predecessor is in which place."""
 
 from __future__ import annotations
 
@@ -8,8 +8,46 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused_slots import Slots, make_slots
 from graphsent.propagation.schedule import Schedule
+
+
+class Slots(NamedTuple):
+    """Which node is in which slot; nodes by position, those of the first level have no slots.
+
+    Attributes:
+        count: slots a node.
+        source: (num_inner * count,) position of the node in each slot, num_nodes where there is
+            none.
+        sent_to: (num_nodes,) slot of each node, num_inner * count where it is in none; no rows if
+            some node is in several.
+    """
+
+    count: int
+    source: Tensor
+    sent_to: Tensor
+
+
+def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> Slots:
+    """The slots of a schedule.
+
+    Args:
+        schedule: the schedule.
+        count: slots a node; no node has more predecessors.
+        slots: (num_edges,) slot of each edge, different for the edges to one node. By default the
+            place of the edge in the mailbox.
+    """
+    first = schedule.num_sources
+    if slots is None:
+        places = torch.arange(schedule.num_edges, device=schedule.device)
+        slots = places - torch.searchsorted(schedule.target, schedule.target)
+    else:
+        slots = slots.to(schedule.device)[schedule.edges]
+    rows = torch.add(slots, schedule.target - first, alpha=count)
+    num_slots = (schedule.num_nodes - first) * count
+    source = torch.full((num_slots,), schedule.num_nodes, device=schedule.device)
+    source[rows] = schedule.source
+    none = rows.new_full((1,), num_slots)
+    return Slots(count, source, torch.cat((rows, none))[schedule.sent_to])
 
 
 class _Known(NamedTuple):

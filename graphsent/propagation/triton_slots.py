@@ -27,7 +27,8 @@ from graphsent.propagation.triton_walk import Successors, fit, row_stride, small
 
 if TYPE_CHECKING:
     from graphsent.propagation.fused_lstm import NaryLSTM
-    from graphsent.propagation.fused_slots import SlotRule, Slots
+    from graphsent.propagation.fused_slots import SlotRule
+    from graphsent.propagation.slots import Slots
 
 
 def run_triton_slots(
@@ -172,7 +173,8 @@ def _is_right(rule: NaryLSTM, like: Tensor, has_bias: bool) -> bool:
 
 def _try(rule: NaryLSTM, like: Tensor, has_bias: bool) -> None:
     """Runs the walk over a small graph, and compares it with that in torch."""
-    from graphsent.propagation.fused_slots import _Slots, make_slots
+    from graphsent.propagation.fused_slots import _Slots
+    from graphsent.propagation.slots import make_slots
 
     schedule = small_schedule(rule.count, like.device)
     slots = make_slots(schedule, rule.count)

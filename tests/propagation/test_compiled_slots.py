@@ -18,9 +18,10 @@ from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.fused_recursive import Mixture, Squash
-from graphsent.propagation.fused_slots import make_slots, run_slots
+from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.fused_treenet import Composition
 from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.slots import make_slots
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 

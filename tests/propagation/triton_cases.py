@@ -13,8 +13,9 @@ from graphsent._dgl import dgl
 from graphsent.propagation import triton_edges, triton_launch, triton_slots
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
-from graphsent.propagation.fused_slots import Slots, make_slots, run_slots
+from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.slots import Slots, make_slots
 
 # By size and number of slots.
 RULES = {
