@@ -9,5 +9,8 @@ from graphsent.propagation import compiled_library, memory
 
 OPTIONS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 
-compiled_library._COMMAND = (*compiled_library._COMMAND, *OPTIONS)
-memory.SMALLEST = 1 << 60  # every tensor has memory of its own, with a fence round it
+
+def pytest_configure() -> None:
+    """Before anything is collected."""
+    compiled_library._COMMAND = (*compiled_library._COMMAND, *OPTIONS)
+    memory.SMALLEST = 1 << 60  # every tensor has memory of its own, with a fence round it
