@@ -12,7 +12,8 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.fields import CHILD_INDEX, KIND, TOKEN
-from graphsent.graphs.notes import edge_ends, known_levels, note_edge_ends
+from graphsent.graphs.levels import levels_of
+from graphsent.graphs.notes import edge_ends, note_edge_ends
 
 _EDGE_FIELDS = (CHILD_INDEX, KIND)
 
@@ -77,7 +78,7 @@ def merge_equal_subtrees(
     of_nodes = _columns(graph.ndata, fields, "node", graph.num_nodes())
     of_edges = _columns(graph.edata, edge_fields, "edge", graph.num_edges())
     source, target = edge_ends(graph)
-    number, first = _numbers(_levels(graph), source, target, of_nodes, of_edges)
+    number, first = _numbers(levels_of(graph), source, target, of_nodes, of_edges)
     kept = np.flatnonzero(first[number[target]] == target)
     ends = number[source[kept]], number[target[kept]]
     merged = dgl.graph(tuple(map(torch.from_numpy, ends)), num_nodes=len(first))
@@ -102,23 +103,6 @@ def _columns(data: dict, names: Sequence[str], kind: str, num_rows: int) -> np.n
             raise DataError(f"expected {kind} data {name!r} of integers, got {values.dtype}")
         columns.append(values.view(num_rows, math.prod(values.shape[1:])).cpu().long().numpy())
     return np.concatenate(columns, 1)
-
-
-def _levels(graph: dgl.DGLGraph) -> np.ndarray:
-    """The length of the longest path that ends at each node."""
-    known = known_levels(graph)
-    if known is not None or not graph.num_nodes():
-        return np.zeros(0, np.int64) if known is None else known
-    try:
-        frontiers = dgl.topological_nodes_generator(graph.cpu())
-    except dgl.DGLError as error:
-        if "loop detected" not in str(error):
-            raise
-        raise DataError(f"a graph of {graph.num_nodes()} nodes has a cycle") from error
-    level = np.empty(graph.num_nodes(), np.int64)
-    for number, nodes in enumerate(frontiers):
-        level[nodes.numpy()] = number
-    return level
 
 
 def _numbers(

@@ -1,6 +1,7 @@
 """The error of this room."""
 
 from graphsent.errors import GraphsentError
+from graphsent.graphs.levels import cycle_message
 
 
 class PropagationError(GraphsentError, ValueError):
@@ -9,7 +10,4 @@ class PropagationError(GraphsentError, ValueError):
 
 def cycle_error(num_nodes: int) -> PropagationError:
     """What to raise where there is no topological order."""
-    return PropagationError(
-        f"expected an acyclic graph, got one with a cycle among its {num_nodes} "
-        "nodes: there is no topological order"
-    )
+    return PropagationError(cycle_message(num_nodes))

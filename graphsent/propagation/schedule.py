@@ -18,8 +18,10 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.graphs.notes import edge_ends, known_levels, notes_of
-from graphsent.propagation.errors import cycle_error
+from graphsent.errors import DataError
+from graphsent.graphs.levels import levels_of
+from graphsent.graphs.notes import edge_ends, notes_of
+from graphsent.propagation.errors import PropagationError
 
 
 class Bucket(NamedTuple):
@@ -138,9 +140,10 @@ def schedule_of(
         source, target = edge_ends(graph)
         if turn_edges:
             source, target = target, source
-        level = known_levels(graph, turn_edges=reverse != turn_edges)
-        if level is None:
-            level = _levels(graph, reverse != turn_edges)
+        try:
+            level = levels_of(graph, turn_edges=reverse != turn_edges)
+        except DataError as error:
+            raise PropagationError(str(error)) from error
         notes.facts[key] = make_schedule(source, target, level)
     return notes.facts[key]
 
@@ -171,23 +174,6 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
         sent_to = sent_to[:0]
     tensors = (nodes, position, edges, source, target, sent_to)
     return Schedule(_slices(key[nodes], num_degrees), *map(torch.from_numpy, tensors))
-
-
-def _levels(graph: dgl.DGLGraph, reverse: bool) -> np.ndarray:
-    """The level of each node, int64; DGL finds them in linear time."""
-    num_nodes = graph.num_nodes()
-    if not num_nodes:
-        return np.zeros(0, np.int64)
-    try:
-        frontiers = dgl.topological_nodes_generator(graph.cpu(), reverse)
-    except dgl.DGLError as error:
-        if "loop detected" not in str(error):
-            raise
-        raise cycle_error(num_nodes) from error
-    level = np.empty(num_nodes, np.int64)
-    sizes = [len(frontier) for frontier in frontiers]
-    level[torch.cat(list(frontiers)).numpy()] = np.repeat(np.arange(len(sizes)), sizes)
-    return level
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def test_graphs_without_edges(num_nodes):
 def test_errors():
     graph = dgl.graph(([0, 1], [1, 0]))
     graph.ndata["token"], graph.ndata["x"] = torch.zeros(2).long(), torch.zeros(2)
-    with pytest.raises(DataError, match="a graph of 2 nodes has a cycle"):
+    with pytest.raises(DataError, match="a cycle among its 2 nodes"):
         merge_equal_subtrees(graph)
     with pytest.raises(DataError, match=r"node data 'x' of integers, got torch\.float32"):
         merge_equal_subtrees(graph, ["x"])
