@@ -12,8 +12,9 @@ from nltk.tokenize import TweetTokenizer
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import read_lines
-from graphsent.tasks.corpus import WORDS, Corpus
+from graphsent.tasks.corpus import SPLITS, WORDS, Corpus
 from graphsent.tasks.sentence_task import SentenceTask
+from graphsent.tasks.sst import sst2
 from graphsent.tasks.task import Task
 
 __all__ = ["tokenize_tweet", "twitter"]
@@ -23,6 +24,13 @@ _HELD_OUT = 0.1
 _NUM_COLUMNS = 6
 # Polarity -> class; neutral tweets, which are in test alone, are left out.
 _CLASSES = {"0": "0", "2": None, "4": "1"}
+
+_EMBEDDED = Corpus(
+    "sentiment",
+    "embedded synthetic sentiment treebank",
+    {split: f"sentiment/{split}.txt" for split in SPLITS},
+    own_kinds=(WORDS,),
+)
 
 _USER, _URL = "username", "url"
 _A_USER = re.compile(r"@\w+")
@@ -34,7 +42,8 @@ _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll))$")
 class TweetTask(SentenceTask):
     """Negative against positive tweets (Go, Bhayani and Huang 2009).
 
-    Training tweets are labelled by the emoticon that they had, test tweets by hand.
+    Training tweets are labelled by the emoticon that they had, test tweets by hand. No tweets are
+    embedded: without Sentiment140 the embedded treebank is read.
 
     Args:
         split_seed: Chooses the tweets that are held out of train as the dev split.
@@ -49,14 +58,22 @@ class TweetTask(SentenceTask):
         self.corpora = (
             _corpus("Sentiment140", 1_600_000),
             _corpus("Sentiment140, 20,000 tweets of it", 20_000),
+            _EMBEDDED,
         )
 
     def read_sentences(self, path: Path) -> list[Sentence]:
         """The tweets of a file: polarity, id, date, query, user and text, all in quotes.
 
+        The embedded treebank stands in for tweets: its sentences, in lower case, without neutral
+        ones.
+
         Raises:
             DataError: A row is not of this form.
+            TreeError: A tree of the treebank is malformed.
         """
+        if path.suffix == ".txt":
+            trees = sst2().read(path)
+            return [Sentence([word.lower() for word in t.words], t.labels[0]) for t in trees]
         sentences = []
         rows = csv.reader(f"{line}\n" for line in read_lines(path))
         for row in rows:

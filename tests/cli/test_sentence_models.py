@@ -219,7 +219,7 @@ def test_a_model_alone_needs_a_corpus(runs, capsys):
     [
         (["--task=sick", "--model=dcnn"], "'sick' is about pairs, the model 'dcnn' about trees"),
         (["--task=trec", "--model=arnn-relatedness"], "the model 'arnn-relatedness' about pairs"),
-        (["--task=twitter", "--model=dcnn"], "no twitter/training.1600000"),
+        (["--task=trec", "--model=dcnn"], "no trec/"),
         (
             ["--task=twitter", "--model=apdcnn", "+data"],
             "cannot be read as constituency: it has wo",

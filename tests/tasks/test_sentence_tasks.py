@@ -190,9 +190,20 @@ def test_what_is_wrong_with_tweets_is_named(tmp_path, row, message):
         get_task("twitter").load(tmp_path, tree_kind="words")
 
 
+def test_the_treebank_stands_in_for_tweets(repository):
+    data = get_task("twitter").load(repository / "data", tree_kind="words")
+    trees = get_task("sst2").load(repository / "data").splits["test"]
+    sentences = data.splits["test"]
+    assert [each.label for each in sentences] == [tree.labels[0] for tree in trees]
+    assert {each.label for each in sentences} == {"0", "1"}
+    words = [" ".join(tree.words).lower() for tree in trees]
+    assert [" ".join(each.words) for each in sentences] == words
+    assert data.source.corpus.name == "sentiment"
+
+
 def test_what_a_corpus_does_not_have(tmp_path, repository):
     with pytest.raises(DataError, match=r"no twitter/training\.1600000.*; .* 20,000 tweets of it"):
-        get_task("twitter").load(repository / "data", tree_kind="words")
+        get_task("twitter").load(tmp_path, tree_kind="words")
     write_tweets(tmp_path, [NEGATIVE], [POSITIVE])
     with pytest.raises(
         DataError, match="tweets of it cannot be read as constituency: it has words"
