@@ -157,9 +157,10 @@ static void edges_block(const struct edges *e, int64_t first, int64_t last) {
 
 static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threads) {
   const struct edges e = divide_edges(w, 0, thread);
-  pack(w->weight, 1, w->size, w->size, e.at_edge, e.packed_edge, thread, threads);
+  pack_transposed(w->weight, w->size, w->size, e.at_edge, e.packed_edge, thread, threads);
   for (int64_t p = 0; p < e.products; p++) {
-    pack(w->more_weights[p], 1, w->size, w->size, e.columns, e.packed_node[p], thread, threads);
+    pack_transposed(w->more_weights[p], w->size, w->size, e.columns, e.packed_node[p], thread,
+                    threads);
   }
   copy_leaves(w, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; begin = w->level_ends[level++]) {
@@ -276,9 +277,9 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   const struct edges e = divide_edges(w, 1, thread);
   const int64_t from = share(0, w->size, thread, threads);
   const int64_t to = share(0, w->size, thread + 1, threads);
-  pack(w->weight, w->size, 1, e.at_edge, w->size, e.packed_edge, thread, threads);
+  pack(w->weight, w->size, e.at_edge, w->size, e.packed_edge, thread, threads);
   for (int64_t p = 0; p < e.products; p++) {
-    pack(w->more_weights[p], w->size, 1, e.columns, w->size, e.packed_node[p], thread, threads);
+    pack(w->more_weights[p], w->size, e.columns, w->size, e.packed_node[p], thread, threads);
   }
   begin_gradients(w, from, to);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {

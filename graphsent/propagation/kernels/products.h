@@ -15,28 +15,6 @@ static inline int64_t share(int64_t first, int64_t last, int64_t part, int64_t p
   return first + (last - first) * part / parts;
 }
 
-// Packs some panels of a matrix, (depth, columns); `down` and `right` are its strides.
-static void pack(const real *matrix, int64_t down, int64_t right, int64_t depth, int64_t columns,
-                 real *packed, int64_t part, int64_t parts) {
-  const int64_t panels = padded(columns) / PANEL;
-  for (int64_t panel = share(0, panels, part, parts); panel < share(0, panels, part + 1, parts);
-       panel++) {
-    const real *from = matrix + panel * PANEL * right;
-    real *to = packed + panel * PANEL * depth;
-    const int width = smaller(columns - panel * PANEL, PANEL);
-    if (width < PANEL) memset(to, 0, PANEL * depth * sizeof(real));
-    if (width == PANEL && right == 1) {
-      for (int64_t k = 0; k < depth; k++) {
-        memcpy(to + k * PANEL, from + k * down, PANEL * sizeof(real));
-      }
-      continue;
-    }
-    for (int j = 0; j < width; j++) {
-      for (int64_t k = 0; k < depth; k++) to[k * PANEL + j] = from[k * down + j * right];
-    }
-  }
-}
-
 // Some rows of a matrix: those that are listed, or the first ones.
 struct rows {
   const real *matrix;
@@ -72,19 +50,49 @@ static inline struct sums after(struct sums to, int64_t n) {
   return to;
 }
 
-// Packs some rows, from the first one.
+// Packs some panels of rows, from the first one.
 static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t columns,
-                      real *packed) {
-  for (int64_t j = 0; j < columns; j += PANEL, packed += PANEL * depth) {
-    const int64_t width = smaller(columns - j, PANEL);
-    if (width < PANEL) memset(packed, 0, PANEL * depth * sizeof(real));
-    for (int64_t k = 0; k < depth; k++) {
-      const real *from = row_of(rows, first + k) + j;
+                      real *packed, int64_t begin, int64_t end) {
+  for (int64_t k = 0; k < depth; k++) {
+    const real *from = row_of(rows, first + k);
+    for (int64_t panel = begin; panel < end; panel++) {
+      const int64_t width = smaller(columns - panel * PANEL, PANEL);
+      real *to = packed + (panel * depth + k) * PANEL;
       if (width == PANEL) {
-        memcpy(packed + k * PANEL, from, PANEL * sizeof(real));
+        memcpy(to, from + panel * PANEL, PANEL * sizeof(real));
       } else {
-        memcpy(packed + k * PANEL, from, width * sizeof(real));
+        memset(to, 0, PANEL * sizeof(real));
+        memcpy(to, from + panel * PANEL, width * sizeof(real));
       }
+    }
+  }
+}
+
+// Packs a part of the panels of a matrix, (depth, columns).
+static void pack(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
+                 int64_t part, int64_t parts) {
+  const struct rows rows = {matrix, stride, NULL};
+  const int64_t panels = padded(columns) / PANEL;
+  pack_rows(&rows, 0, depth, columns, packed, share(0, panels, part, parts),
+            share(0, panels, part + 1, parts));
+}
+
+// The same of a matrix that is there as its transpose, (columns, depth).
+static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
+                            real *packed, int64_t part, int64_t parts) {
+  const int64_t panels = padded(columns) / PANEL, last = share(0, panels, part + 1, parts);
+  for (int64_t panel = share(0, panels, part, parts); panel < last; panel++) {
+    const real *from = matrix + panel * PANEL * stride;
+    real *to = packed + panel * PANEL * depth;
+    const int64_t width = smaller(columns - panel * PANEL, PANEL);
+    if (width < PANEL) memset(to, 0, PANEL * depth * sizeof(real));
+    int64_t k = 0;
+    for (; width == PANEL && k + LANES <= depth; k += LANES) {
+      transpose(from + k, stride, to + k * PANEL, PANEL);
+      transpose(from + LANES * stride + k, stride, to + k * PANEL + LANES, PANEL);
+    }
+    for (; k < depth; k++) {
+      for (int64_t j = 0; j < width; j++) to[k * PANEL + j] = from[j * stride + k];
     }
   }
 }
@@ -233,7 +241,7 @@ static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows 
   }
   for (int64_t row = 0; row < num_rows; row += block) {
     const int64_t depth = smaller(num_rows - row, block);
-    pack_rows(&others, row, depth, columns, packed);
+    pack_rows(&others, row, depth, columns, packed, 0, padded(columns) / PANEL);
     for (int64_t first = begin; first < end; first += TILE_ROWS) {
       const int64_t at = (first - begin) % TURNED;
       if (!at) turn_rows(&rows, row, depth, first, smaller(TURNED, end - first), turned);

@@ -212,12 +212,14 @@ static void pack_for_sums(const struct slots *s, int64_t thread, int64_t threads
   const struct walk *w = s->w;
   const int64_t size = w->size, right = w->count * size;
   for (int64_t k = 0; k < w->count; k++) {
-    pack(w->weight + k * size, 1, right, size, s->gates, s->packed + k * s->one, thread, threads);
+    pack_transposed(w->weight + k * size, right, size, s->gates, s->packed + k * s->one, thread,
+                    threads);
     if (!s->early) continue;
-    pack(w->more_weights[0] + k * size, 1, right, size, s->early,
-         s->packed_early + k * s->one_early, thread, threads);
+    pack_transposed(w->more_weights[0] + k * size, right, size, s->early,
+                    s->packed_early + k * s->one_early, thread, threads);
   }
-  if (s->early) pack(w->more_weights[1], 1, size, size, size, s->packed_late, thread, threads);
+  if (!s->early) return;
+  pack_transposed(w->more_weights[1], size, size, size, s->packed_late, thread, threads);
 }
 
 static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threads) {

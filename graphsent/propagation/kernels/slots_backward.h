@@ -168,12 +168,12 @@ static void pack_for_gradients(const struct slots *s, int64_t thread, int64_t th
   const struct walk *w = s->w;
   const int64_t size = w->size, down = w->count * size;
   for (int64_t k = 0; k < w->count; k++) {
-    pack(w->weight + k * size, down, 1, s->gates, size, s->packed + k * s->one, thread, threads);
+    pack(w->weight + k * size, down, s->gates, size, s->packed + k * s->one, thread, threads);
     if (!s->early) continue;
-    pack(w->more_weights[0] + k * size, down, 1, s->early, size, s->packed_early + k * s->one_early,
+    pack(w->more_weights[0] + k * size, down, s->early, size, s->packed_early + k * s->one_early,
          thread, threads);
   }
-  if (s->early) pack(w->more_weights[1], size, 1, size, size, s->packed_late, thread, threads);
+  if (s->early) pack(w->more_weights[1], size, size, size, s->packed_late, thread, threads);
 }
 
 static void slots_backward_by(const struct walk *w, int64_t thread, int64_t threads) {

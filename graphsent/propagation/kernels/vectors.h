@@ -34,6 +34,37 @@ static inline void store(real *to, vec x, int n) {
   }
 }
 
+// The numbers of two vectors that `from` names; those of the second come after those of the first.
+static inline vec pick(vec a, vec b, mask from) {
+#ifdef __clang__
+  vec x;
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = from[i] < LANES ? a[from[i]] : b[from[i] - LANES];
+  return x;
+#else
+  return __builtin_shuffle(a, b, from);
+#endif
+}
+
+// Copies LANES rows of LANES numbers to columns; the rows are so many numbers from each other.
+static inline void transpose(const real *from, int64_t across, real *to, int64_t apart) {
+  vec rows[LANES], mixed[LANES];
+  mask low, high;
+  UNROLL for (int i = 0; i < LANES; i++) {
+    low[i] = i / 2 + i % 2 * LANES;
+    high[i] = low[i] + LANES / 2;
+    rows[i] = load(from + i * across, LANES);
+  }
+  // Each round deals the first half of the rows and the second one in turn, number by number.
+  UNROLL for (int round = 1; round < LANES; round *= 2) {
+    UNROLL for (int i = 0; i < LANES / 2; i++) {
+      mixed[2 * i] = pick(rows[i], rows[i + LANES / 2], low);
+      mixed[2 * i + 1] = pick(rows[i], rows[i + LANES / 2], high);
+    }
+    UNROLL for (int i = 0; i < LANES; i++) rows[i] = mixed[i];
+  }
+  UNROLL for (int i = 0; i < LANES; i++) store(to + i * apart, rows[i], LANES);
+}
+
 // Runs STEP(j, n), which handles n numbers from the j-th, over a row. The last vector overlaps the
 // one before: a step must not read what it writes.
 #define OVER_ROW(size, STEP)                                  \
