@@ -101,7 +101,7 @@ def smallest_launch(device: torch.device) -> float:
 
 def num_levels(graphs: Sequence[dgl.DGLGraph]) -> float:
     """Levels of a graph, on average, without that of the leaves."""
-    return statistics.mean(len(schedule_of(graph).levels) - 1 for graph in graphs)
+    return statistics.mean(schedule_of(graph).num_levels - 1 for graph in graphs)
 
 
 def table(

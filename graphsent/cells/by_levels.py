@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device
+from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device, with_zeros
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
@@ -32,15 +33,15 @@ class _Projected(NamedTuple):
 
     Attributes:
         leaves: what ``start`` reads: rows of the nodes without predecessors, by position.
-        shared: (num_leaves,) their rows in ``leaves``, on the CPU; None: each has its own.
+        shared: (num_leaves,) their rows in ``leaves``; None: each has its own.
         inner: what ``combine`` reads, rows of the other nodes, or one row (size,) for all of them.
-        inner_rows: (num_inner,) their rows in ``inner``, on the CPU; None: each has its own.
+        inner_rows: (num_inner,) their rows in ``inner``; None: each has its own.
     """
 
     leaves: Tensor
-    shared: Tensor | None
+    shared: np.ndarray | None
     inner: Tensor
-    inner_rows: Tensor | None = None
+    inner_rows: np.ndarray | None = None
 
     def every_inner(self) -> Tensor:
         """``inner`` without shared rows."""
@@ -83,13 +84,13 @@ class LevelRun:
         """The parts of the states of all nodes, (num_nodes, hidden_feats) by position."""
         x = self._project()
         start = self._start(x)
-        shared = None if x.shared is None else to_device(x.shared, x.leaves.device)
+        shared = self._on_device(x.shared)
         same_dtype = len({x.inner.dtype, *(part.dtype for part in start)}) == 1
-        if self.fused is not None and same_dtype and len(self.schedule.levels) > 1:
+        if self.fused is not None and same_dtype and self.schedule.num_levels > 1:
             return self._run_fused(self.fused, start, shared, x)
         if shared is not None:
             start = tuple(part.index_select(0, shared) for part in start)
-        return start if len(self.schedule.levels) <= 1 else self._run_any(start, x.every_inner())
+        return start if self.schedule.num_levels <= 1 else self._run_any(start, x.every_inner())
 
     # Inputs
 
@@ -106,38 +107,36 @@ class LevelRun:
         return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        index = torch.from_numpy(feat.index.numpy()[self.on_host.nodes.numpy()])
-        leaf_index, inner_index = self._split(index)
-        leaves, inner = leaf_index.numpy(), inner_index.numpy()
+        index = feat.index.numpy()[self.on_host.nodes.numpy()]
+        leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
         if not self.cell.inner_input or inner.max(initial=-1) < 0:
-            return _Projected(*self._project_leaves(feat.rows, leaf_index), self._of_no_input())
+            return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())
         first = int(inner.min())
         if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
             rows = feat.rows[:first]
             rows = rows.detach() if first <= feat.constant else rows
-            x = self._project_leaves(rows, leaf_index)
-            return _Projected(*x, *self._project_nodes(feat.rows[first:], inner_index - first))
+            x = self._project_leaves(rows, leaves)
+            return _Projected(*x, *self._project_nodes(feat.rows[first:], inner - first))
         x, index = self._project_nodes(feat.rows, index)
         if index is None:
             leaves, inner = self._split(x)
             return _Projected(leaves, None, inner)
-        leaf_index, inner_index = self._split(index)
-        return _Projected(take(x, leaf_index), None, x, inner_index)
+        return _Projected(take(x, index[: self.num_leaves]), None, x, index[self.num_leaves :])
 
-    def _project_leaves(self, rows: Tensor, index: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _project_leaves(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
         """The first fields of :class:`_Projected`."""
-        rows, index = IndexedFeat(rows, index).with_zeros()
+        rows, index = with_zeros(rows, index)
         if len(rows) > len(index):
             return self._of_leaves(take(rows, index)), None
         x = self._of_leaves(rows)
         return (x, index) if self._shares_leaves() else (take(x, index), None)
 
-    def _project_nodes(self, rows: Tensor, index: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _project_nodes(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
         """What ``project`` gives for some nodes, and their rows in it; None: each has its own.
 
         It is made of all rows, or of the nodes if they are fewer.
         """
-        rows, index = IndexedFeat(rows, index).with_zeros()
+        rows, index = with_zeros(rows, index)
         if len(rows) > len(index):
             return self.cell.project(take(rows, index)), None
         x = self._project_table(rows)
@@ -188,8 +187,7 @@ class LevelRun:
         inner, rows = x.inner, x.inner_rows
         if fused.edge_maps or self.inner_extra:  # these have rows of nodes
             inner, rows = x.every_inner(), None
-        if rows is not None:
-            rows = to_device(rows, inner.device)
+        rows = self._on_device(rows)
         dtype = inner.dtype  # under autocast not that of the weights
         inputs = self.cell.fused_inputs(inner, *self.inner_extra)
         weights = [module.weight.to(dtype) for module in fused.maps]
@@ -210,6 +208,9 @@ class LevelRun:
         rows = inner.expand(num_inner, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
         return run_levels(self.cell.combine, self.schedule, start, inputs, self.slots)
+
+    def _on_device(self, index: np.ndarray | None) -> Tensor | None:
+        return None if index is None else to_device(torch.from_numpy(index), self.feat.device)
 
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Rows of the nodes without predecessors, and of the others."""

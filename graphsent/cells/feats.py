@@ -43,33 +43,29 @@ class IndexedFeat(NamedTuple):
 
     def at(self, nodes: Tensor | slice) -> Tensor:
         """The inputs of some nodes, (n, in_feats); their numbers are int64 on the CPU."""
-        rows, index = self.with_zeros()
-        return take(rows, index[nodes])
-
-    def with_zeros(self) -> tuple[Tensor, Tensor]:
-        """Rows and index without -1: a row of zeros is added if need be."""
-        index = self.index.numpy()
-        missing = index < 0
-        if not missing.any():
-            return self.rows, self.index
-        zeros = self.rows.new_zeros(1, self.rows.shape[1])
-        index = np.where(missing, len(self.rows), index)
-        return torch.cat((self.rows, zeros)), torch.from_numpy(index)
+        return take(*with_zeros(self.rows, self.index[nodes].numpy()))
 
 
-def take(rows: Tensor, index: Tensor) -> Tensor:
-    """``rows[index]``, a view if the index, on the CPU, names rows one after the other."""
+def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
+    """Rows and index without -1: a row of zeros is added if need be."""
+    if index.min(initial=0) >= 0:
+        return rows, index
+    zeros = rows.new_zeros(1, rows.shape[1])
+    return torch.cat((rows, zeros)), np.where(index < 0, len(rows), index)
+
+
+def take(rows: Tensor, index: np.ndarray) -> Tensor:
+    """``rows[index]``, a view if the index names rows one after the other."""
     first = first_of_run(index)
     if first is None:
-        return rows.index_select(0, to_device(index, rows.device))
+        return rows.index_select(0, to_device(torch.from_numpy(index), rows.device))
     return rows if len(index) == len(rows) else rows[first : first + len(index)]
 
 
-def first_of_run(index: Tensor) -> int | None:
-    """The first number, if each of the others, on the CPU, is one more than the one before it."""
-    numbers = index.numpy()
-    first = int(numbers[0]) if len(numbers) else 0
-    return first if np.array_equal(numbers, np.arange(first, first + len(numbers))) else None
+def first_of_run(index: np.ndarray) -> int | None:
+    """The first number, if each of the others is one more than the one before it."""
+    first = int(index[0]) if len(index) else 0
+    return first if np.array_equal(index, np.arange(first, first + len(index))) else None
 
 
 def to_device(index: Tensor, device: torch.device) -> Tensor:

@@ -73,10 +73,10 @@ class SlottedCell(TreeCell):
 
     def _fits(self, graph: Graph) -> bool:
         """Whether nothing is wrong; asks neither DGL nor torch, which take their time."""
-        nodes = targets_of(graph)
-        if np.bincount(nodes).max(initial=0) > self.max_degree:
+        nodes, slots = targets_of(graph), graph.edata.get(self.slot_name)
+        counted = slots is None or self.max_degree < self.num_slots  # else slots limit them
+        if counted and np.bincount(nodes).max(initial=0) > self.max_degree:
             return False
-        slots = graph.edata.get(self.slot_name)
         if slots is None:
             return True
         if slots.dim() != 1 or slots.dtype != torch.int64 or slots.device.type != "cpu":

@@ -86,7 +86,7 @@ class WordEmbedding(nn.Embedding):
         number = np.arange(len(words))
         if not (self.training and self.dropout.p):
             words, number = self._distinct(words)
-        index = np.full_like(tokens, -1)
+        index = np.full(len(tokens), -1)
         index[with_word] = number
         return IndexedFeat(self._look_up(torch.from_numpy(words)), torch.from_numpy(index))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,10 +54,9 @@ class Plan:
         self.leaves = None if leaves is None else leaves.contiguous()
         self.input_rows = None if input_rows is None else input_rows.contiguous()
         self.num_inner = schedule.num_nodes - schedule.num_sources
-        levels, first = schedule.levels[1:], schedule.num_sources
-        self.ends = (ctypes.c_int64 * len(levels))(*(level.end - first for level in levels))
+        self.ends = torch.from_numpy(schedule.bounds.ends[1:] - schedule.num_sources)
         self.num_blocks = 1 + max(input_of)
-        self.input_of = (ctypes.c_int64 * len(input_of))(*input_of)
+        self.input_of = _array_of(tuple(input_of))
 
     def check(self, start: Sequence[Tensor], inputs: Tensor, *others: tuple[Any, ...]) -> None:
         """Raises a ValueError unless all shapes fit: compiled code would not notice.
@@ -77,7 +77,7 @@ class Plan:
             *((part, (num_rows, size)) for part in start),
         ]
         for tensor, shape in shapes:
-            if tensor is not None and tuple(tensor.shape) != shape:
+            if tensor is not None and tensor.shape != shape:
                 raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
 
     def inputs_gradient(self, inputs: Tensor) -> Tensor:
@@ -93,10 +93,15 @@ class Plan:
         walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
         walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
         walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
-        walk.level_ends = ctypes.addressof(self.ends)
         walk.input_of = ctypes.addressof(self.input_of)
-        walk.point(source=self.source, leaves=self.leaves, input_rows=self.input_rows)
+        walk.point(level_ends=self.ends, source=self.source)
+        walk.point(leaves=self.leaves, input_rows=self.input_rows)
         return walk
+
+
+@functools.cache
+def _array_of(numbers: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:
+    return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
 def has_walk(rule: Any, *tensors: Tensor | None) -> bool:

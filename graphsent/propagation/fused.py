@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
@@ -210,7 +211,7 @@ def bias_gradient(dsums: Tensor, order: Sequence[Block], size: int) -> Tensor:
 
 def level_sizes(schedule: Schedule) -> list[int]:
     """Numbers of nodes of all levels."""
-    return [level.end - level.start for level in schedule.levels]
+    return np.diff(schedule.bounds.ends, prepend=0).tolist()
 
 
 def gates_by_level(sums: Tensor, size: int, sizes: list[int]) -> list[tuple[Tensor, ...]]:

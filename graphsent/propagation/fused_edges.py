@@ -149,14 +149,14 @@ def run_edges(
     Returns:
         The parts of the states, (num_nodes, size).
     """
-    if len(schedule.levels) > 1:
+    if schedule.num_levels > 1:
         problem = (rule, schedule, start, inputs, edge_weight, weights, vectors, leaves)
         states = run_triton_edges(*problem) or run_compiled_edges(*problem)
         if states is not None:
             return states
     if leaves is not None:
         start = [part.index_select(0, leaves) for part in start]
-    if len(schedule.levels) <= 1:
+    if schedule.num_levels <= 1:
         return tuple(start)
     return _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights, *vectors)
 

@@ -131,7 +131,7 @@ def run_slots(
     Returns:
         The parts of the states, (num_nodes, size).
     """
-    if len(schedule.levels) <= 1:
+    if schedule.num_levels <= 1:
         return tuple(start) if leaves is None else _rows_of(start, leaves)
     known, others = (rule, schedule, slots, start), (weights, bias, leaves)
     states = run_compiled_slots(*known, inputs, *others, input_rows)

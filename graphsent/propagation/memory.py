@@ -3,7 +3,7 @@
 The first write to memory that is new to the process costs several times what a later one does, and
 the C library gives large blocks back as soon as they are free. Here they are kept: a block returns
 when the last tensor in it is gone, whoever holds that: no tensor in use is ever overwritten.
-GPUs are left to torch, which does the same there.
+GPUs are left to torch, which does the same there, as are types that the kernels do not know.
 """
 
 from __future__ import annotations
@@ -22,22 +22,25 @@ SMALLEST = 1 << 16
 LARGEST_TOTAL = 1 << 29
 """Bytes of the blocks that are kept while nobody uses them."""
 
+_TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
 _free: defaultdict[int, deque[np.ndarray]] = defaultdict(deque)  # by size in bytes
+_lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by what tells of their end
 
 
 def empty(*shape: int, like: Tensor) -> Tensor:
     """An uninitialized tensor of a shape, of the dtype and on the device of another."""
     num_bytes = math.prod(shape) * like.element_size()
-    if like.device.type != "cpu" or num_bytes < SMALLEST:
-        return torch.empty(shape, dtype=like.dtype, device=like.device)
+    if num_bytes < SMALLEST or not like.is_cpu or like.dtype not in _TYPES:
+        return like.new_empty(shape)
     size = _rounded(num_bytes)
     try:
         block = _free[size].pop()
     except IndexError:
         block = np.empty(size, np.uint8)
-    lease = block[:num_bytes]
-    weakref.finalize(lease, _give_back, block).atexit = False
-    return torch.from_numpy(lease).view(like.dtype).view(shape)
+    lease = np.ndarray(shape, _TYPES[like.dtype], block)
+    reference = weakref.ref(lease, _give_back)
+    _lent[id(reference)] = reference, block
+    return torch.from_numpy(lease)
 
 
 def zeros(*shape: int, like: Tensor) -> Tensor:
@@ -55,7 +58,8 @@ def release() -> None:
     _free.clear()
 
 
-def _give_back(block: np.ndarray) -> None:
+def _give_back(reference: weakref.ref[np.ndarray]) -> None:
+    _, block = _lent.pop(id(reference))
     if kept_bytes() + block.size <= LARGEST_TOTAL:
         _free[block.size].append(block)
 

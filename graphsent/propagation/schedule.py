@@ -44,15 +44,47 @@ class Level(NamedTuple):
     buckets: tuple[Bucket, ...]
 
 
+class Bounds:
+    """Where levels and buckets begin and end; the slices are made when they are asked for.
+
+    Attributes:
+        ends: (num_levels,) int64, position behind the last node of each level.
+        degrees: (num_nodes,) int64, in-degree of the node at each position.
+    """
+
+    def __init__(self, ends: np.ndarray, degrees: np.ndarray) -> None:
+        self.ends = ends
+        self.degrees = degrees
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """All slices."""
+        if not len(self.ends):
+            return ()
+        changes = np.flatnonzero(self.degrees[1:] != self.degrees[:-1]) + 1
+        starts = np.unique(np.concatenate(([0], changes, self.ends)))
+        level = np.searchsorted(self.ends, starts[:-1], side="right")
+        edges = np.concatenate(([0], np.cumsum(self.degrees)))[starts]
+        degree = self.degrees[starts[:-1]]
+        columns = (starts[:-1], starts[1:], edges[:-1], edges[1:], degree)
+        buckets = map(Bucket, *(column.tolist() for column in columns))
+        levels = []
+        for _, members in groupby(zip(level.tolist(), buckets, strict=True), itemgetter(0)):
+            parts = tuple(bucket for _, bucket in members)
+            first, last = parts[0], parts[-1]
+            levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
+        return tuple(levels)
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Nodes by position, and the mailbox: all edges by the position of their target.
 
     The edges of one target are in the order of their ids, as in the mailbox of a DGL reduce
-    function. Bounds are Python numbers; all tensors are int64 and on one device.
+    function. All tensors are int64 and on one device, bounds on the host.
 
     Attributes:
-        levels: slices of positions and mailbox rows.
+        bounds: where levels begin and end.
         nodes: (num_nodes,) node at each position.
         position: (num_nodes,) position of each node.
         edges: (num_edges,) edge at each row of the mailbox.
@@ -62,7 +94,7 @@ class Schedule:
             where there is none; no rows at all if some node sends to several.
     """
 
-    levels: tuple[Level, ...]
+    bounds: Bounds
     nodes: Tensor
     position: Tensor
     edges: Tensor
@@ -71,19 +103,29 @@ class Schedule:
     sent_to: Tensor
 
     @property
+    def levels(self) -> tuple[Level, ...]:
+        """Slices of positions and mailbox rows, as Python numbers."""
+        return self.bounds.levels
+
+    @property
+    def num_levels(self) -> int:
+        """Number of levels."""
+        return len(self.bounds.ends)
+
+    @cached_property
     def num_nodes(self) -> int:
         """Number of nodes."""
         return len(self.nodes)
 
-    @property
+    @cached_property
     def num_edges(self) -> int:
         """Number of edges."""
         return len(self.edges)
 
-    @property
+    @cached_property
     def num_sources(self) -> int:
         """Number of nodes of the first level."""
-        return self.levels[0].end if self.levels else 0
+        return int(self.bounds.ends[0]) if self.num_levels else 0
 
     @property
     def single_successor(self) -> bool:
@@ -107,7 +149,7 @@ class Schedule:
                 packed = packed.pin_memory()
             packed = packed.to(device, non_blocking=True)
             sizes = [len(tensor) for tensor in (*tensors, self.sent_to)]
-            self._moved[device] = Schedule(self.levels, *packed.split(sizes))
+            self._moved[device] = Schedule(self.bounds, *packed.split(sizes))
         return self._moved[device]
 
     @cached_property
@@ -158,9 +200,7 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
     """
     num_nodes, num_edges = len(level), len(source)
     degree = np.bincount(target, minlength=num_nodes)
-    num_degrees = int(degree.max(initial=0)) + 1
-    key = level * num_degrees + degree
-    nodes = _argsort(key)
+    nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
     position = np.empty_like(nodes)
     position[nodes] = np.arange(num_nodes)
 
@@ -172,8 +212,9 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
     sent_to[source] = np.arange(num_edges)
     if np.count_nonzero(sent_to < num_edges) < num_edges:  # some node sends to several
         sent_to = sent_to[:0]
+    bounds = Bounds(np.cumsum(np.bincount(level)), degree[nodes])
     tensors = (nodes, position, edges, source, target, sent_to)
-    return Schedule(_slices(key[nodes], num_degrees), *map(torch.from_numpy, tensors))
+    return Schedule(bounds, *map(torch.from_numpy, tensors))
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:
@@ -184,20 +225,3 @@ def _argsort(keys: np.ndarray) -> np.ndarray:
             return np.argsort(keys.astype(dtype), kind="stable")
     return np.argsort(keys, kind="stable")
 
-
-def _slices(keys: np.ndarray, num_degrees: int) -> tuple[Level, ...]:
-    """Levels and buckets of nodes in order, from level * num_degrees + in-degree of each."""
-    if not len(keys):
-        return ()
-    starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-    starts = np.concatenate(([0], starts, [len(keys)]))
-    level, degree = np.divmod(keys[starts[:-1]], num_degrees)
-    edges = np.concatenate(([0], np.cumsum(np.diff(starts) * degree)))
-    columns = (starts[:-1], starts[1:], edges[:-1], edges[1:], degree)
-    buckets = list(map(Bucket, *(column.tolist() for column in columns)))
-    levels = []
-    for _, members in groupby(zip(level.tolist(), buckets, strict=True), itemgetter(0)):
-        parts = tuple(bucket for _, bucket in members)
-        first, last = parts[0], parts[-1]
-        levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
-    return tuple(levels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,23 +32,22 @@ def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> S
     """The slots of a schedule.
 
     Args:
-        schedule: the schedule.
+        schedule: the schedule, on the CPU.
         count: slots a node; no node has more predecessors.
         slots: (num_edges,) slot of each edge, different for the edges to one node. By default the
             place of the edge in the mailbox.
     """
-    first = schedule.num_sources
+    source, target = schedule.source.numpy(), schedule.target.numpy()
     if slots is None:
-        places = torch.arange(schedule.num_edges, device=schedule.device)
-        slots = places - torch.searchsorted(schedule.target, schedule.target)
+        places = np.arange(len(target)) - np.searchsorted(target, target)
     else:
-        slots = slots.to(schedule.device)[schedule.edges]
-    rows = torch.add(slots, schedule.target - first, alpha=count)
-    num_slots = (schedule.num_nodes - first) * count
-    source = torch.full((num_slots,), schedule.num_nodes, device=schedule.device)
-    source[rows] = schedule.source
-    none = rows.new_full((1,), num_slots)
-    return Slots(count, source, torch.cat((rows, none))[schedule.sent_to])
+        places = slots.numpy(force=True)[schedule.edges.numpy()]
+    rows = (target - schedule.num_sources) * count + places
+    num_slots = (schedule.num_nodes - schedule.num_sources) * count
+    source_of = np.full(num_slots, schedule.num_nodes)
+    source_of[rows] = source
+    sent_to = np.append(rows, num_slots)[schedule.sent_to.numpy()]
+    return Slots(count, torch.from_numpy(source_of), torch.from_numpy(sent_to))
 
 
 class _Known(NamedTuple):

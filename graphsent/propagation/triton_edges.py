@@ -146,7 +146,7 @@ def _try(rule: ChildSumLSTM, inputs: Tensor) -> None:
     """Runs the walk over a small graph, and compares it with that in torch."""
     from graphsent.propagation.fused_edges import _Edges
 
-    schedule = small_schedule(2, inputs.device)
+    schedule = small_schedule(2).to(inputs.device)
     walk = _Walk(rule, schedule)
     made = [numbers(*shape, like=inputs) for shape in walk.shapes(2)]
     for weight in made[1:3]:

@@ -14,6 +14,7 @@ from torch.autograd.function import FunctionCtx
 from graphsent.propagation.compiled_walk import contiguous
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.slots import Slots, slots_of
 from graphsent.propagation.triton_launch import (
     compare,
     has_triton_walk,
@@ -28,7 +29,6 @@ from graphsent.propagation.triton_walk import Successors, fit, row_stride, small
 if TYPE_CHECKING:
     from graphsent.propagation.fused_lstm import NaryLSTM
     from graphsent.propagation.fused_slots import SlotRule
-    from graphsent.propagation.slots import Slots
 
 
 def run_triton_slots(
@@ -174,10 +174,10 @@ def _is_right(rule: NaryLSTM, like: Tensor, has_bias: bool) -> bool:
 def _try(rule: NaryLSTM, like: Tensor, has_bias: bool) -> None:
     """Runs the walk over a small graph, and compares it with that in torch."""
     from graphsent.propagation.fused_slots import _Slots
-    from graphsent.propagation.slots import make_slots
 
-    schedule = small_schedule(rule.count, like.device)
-    slots = make_slots(schedule, rule.count)
+    schedule = small_schedule(rule.count)
+    slots = slots_of(schedule, rule.count, None, like.device)
+    schedule = schedule.to(like.device)
     walk = _Walk(rule, schedule, slots)
     made = [numbers(*shape, like=like) for shape in walk.shapes(2)]
     made[2] /= rule.size**0.5

@@ -53,8 +53,8 @@ def row_stride(inputs: Tensor) -> int:
     return inputs.shape[1] if inputs.dim() > 1 else 0
 
 
-def small_schedule(num_predecessors: int, device: torch.device) -> Schedule:
+def small_schedule(num_predecessors: int) -> Schedule:
     """Of three nodes in three levels; the first has two successors, if the last may have two."""
     edges = [(0, 1), (1, 2), (0, 2)][: 1 + min(num_predecessors, 2)]
     source, target = np.array(edges).T
-    return make_schedule(source, target, np.arange(3)).to(device)
+    return make_schedule(source, target, np.arange(3))
