@@ -20,6 +20,7 @@ from graphsent.cells.treelstm import PooledTreeLSTM
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
 from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
+from graphsent.propagation.starts import Start
 
 _QUERY = "query"
 
@@ -116,7 +117,7 @@ class AttentiveCell(TreeCell):
         """State of a leaf: there is nothing to attend to."""
         return super().start(x)
 
-    def start_by_levels(self, x: Tensor, query: Tensor | None = None) -> State:
+    def start_by_levels(self, x: Tensor, query: Tensor | None = None) -> Start:
         """The same."""
         return super().start_by_levels(x)
 

@@ -17,7 +17,6 @@ from graphsent.cells.recursion import Recursion, State
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_feat, check_graph, check_initial_state
 from graphsent.propagation import prop_nodes_topo, resolve_engine
-from graphsent.propagation.fused import by_node
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
 
 __all__ = ["State", "TreeCell"]
@@ -191,9 +190,8 @@ class TreeCell(Recursion):
         if self._replaces_functions():
             return self._run_functions(graph, self.prepare(graph, feat, initial_state, **extra))
         data = self.extra_inputs(graph, feat.device, **extra)
-        levels = LevelRun(self, graph, feat, data, initial_state)
-        states = levels.states()
-        return tuple(by_node(part, levels.schedule) for part in states[: 2 if memory else 1])
+        num_results = len(self.state_names) if memory else 1
+        return LevelRun(self, graph, feat, data, initial_state).states(num_results)
 
     def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         with graph.local_scope():

@@ -17,10 +17,11 @@ from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device, wi
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
-from graphsent.propagation.fused import by_position
+from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
+from graphsent.propagation.starts import Start, states_of, tensors_of
 
 if TYPE_CHECKING:
     from graphsent.cells.base import TreeCell
@@ -80,17 +81,22 @@ class LevelRun:
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
-    def states(self) -> State:
-        """The parts of the states of all nodes, (num_nodes, hidden_feats) by position."""
+    def states(self, num_results: int | None = None) -> State:
+        """The states of all nodes, each part (num_nodes, hidden_feats).
+
+        Args:
+            num_results: so many parts, h first, by node; all by position by default.
+        """
         x = self._project()
-        start = self._start(x)
-        shared = self._on_device(x.shared)
-        same_dtype = len({x.inner.dtype, *(part.dtype for part in start)}) == 1
-        if self.fused is not None and same_dtype and self.schedule.num_levels > 1:
-            return self._run_fused(self.fused, start, shared, x)
-        if shared is not None:
-            start = tuple(part.index_select(0, shared) for part in start)
-        return start if self.schedule.num_levels <= 1 else self._run_any(start, x.every_inner())
+        start, shared = self._start(x), self._on_device(x.shared)
+        same_dtype = len({x.inner.dtype, *(part.dtype for part in tensors_of(start))}) == 1
+        several = self.schedule.num_levels > 1
+        if self.fused is not None and same_dtype and several:
+            return self._run_fused(self.fused, start, shared, x, num_results)
+        states = states_of(start, shared)
+        if several:
+            states = self._run_any(states, x.every_inner())
+        return in_order(states, self.schedule, num_results)
 
     # Inputs
 
@@ -171,7 +177,7 @@ class LevelRun:
 
     # States
 
-    def _start(self, x: _Projected) -> State:
+    def _start(self, x: _Projected) -> Start:
         """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
             if overridden(self.cell, "start_by_levels", "start"):
@@ -183,7 +189,14 @@ class LevelRun:
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
         return self.cell.combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
 
-    def _run_fused(self, fused: Fused, start: State, shared: Tensor | None, x: _Projected) -> State:
+    def _run_fused(
+        self,
+        fused: Fused,
+        start: Start,
+        shared: Tensor | None,
+        x: _Projected,
+        num_results: int | None,
+    ) -> State:
         inner, rows = x.inner, x.inner_rows
         if fused.edge_maps or self.inner_extra:  # these have rows of nodes
             inner, rows = x.every_inner(), None
@@ -196,12 +209,12 @@ class LevelRun:
             inputs, bias = bias, None
         with torch.autocast(inner.device.type, enabled=False):
             if not fused.edge_maps:
-                ways = (self.schedule, self.slots)
-                return run_slots(fused.rule, *ways, start, inputs, weights, bias, shared, rows)
+                problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)
+                return run_slots(*problem, bias, shared, rows, num_results)
             edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
-            of_edges = (edge_weight, weights, vectors)
-            return run_edges(fused.rule, self.schedule, start, inputs, *of_edges, shared)
+            problem = (fused.rule, self.schedule, start, inputs, edge_weight, weights, vectors)
+            return run_edges(*problem, shared, num_results)
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         num_inner = self.schedule.num_nodes - self.num_leaves

@@ -7,8 +7,6 @@ import math
 import torch
 from torch import Tensor, nn
 
-from graphsent.propagation.compiled_leaves import lstm_leaves
-
 
 def lstm_state(
     update: Tensor, forgotten: Tensor | None = None, gate_output: bool = True
@@ -28,12 +26,6 @@ def lstm_state(
     if forgotten is not None:
         c = c + forgotten
     return (torch.sigmoid(parts[1]) * torch.tanh(c) if gate_output else torch.tanh(c)), c
-
-
-def first_lstm_state(update: Tensor, gate_output: bool = True) -> tuple[Tensor, Tensor]:
-    """What :func:`lstm_state` gives without predecessors, without gradients of gradients."""
-    state = lstm_leaves(update, gate_output)
-    return lstm_state(update, gate_output=gate_output) if state is None else state
 
 
 def uniform_(tensor: Tensor, fan_in: int) -> None:

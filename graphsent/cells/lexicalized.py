@@ -12,12 +12,13 @@ from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused, is_own, is_plain
-from graphsent.cells.gates import first_lstm_state, glorot_
+from graphsent.cells.gates import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation import resolve_engine
 from graphsent.propagation.fused_peephole import PeepholeLSTM
+from graphsent.propagation.starts import LSTMStart, Start
 
 
 class LexicalizedTreeLSTM(SlottedCell):
@@ -192,13 +193,13 @@ class LexicalizedTreeLSTM(SlottedCell):
         peephole = self.V_o(c) if self.leaf_peephole else 0
         return torch.sigmoid(o + b_o + peephole) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor) -> State:
+    def start_by_levels(self, x: Tensor) -> Start:
         """The same."""
         if self.leaf_peephole:
             return self.start(x)
         i, *_, g, o = x.split(self.hidden_feats, -1)
         b_i, _, _, b_g, b_o = self.U.bias.to(x.dtype).chunk(5)
-        return first_lstm_state(torch.cat((i, o, g), -1) + torch.cat((b_i, b_o, b_g)))
+        return LSTMStart(torch.cat((i, o, g), -1) + torch.cat((b_i, b_o, b_g)))
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, 2, hidden_feats), zeros where missing."""

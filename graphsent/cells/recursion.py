@@ -10,6 +10,7 @@ from graphsent.cells.fusion import Fused
 from graphsent.cells.turned import Graph
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
+from graphsent.propagation.starts import Start
 
 State = tuple[Tensor, ...]
 """The parts of a state, the output ``h`` first; all of shape (..., hidden_feats)."""
@@ -83,8 +84,11 @@ class Recursion(nn.Module):
         """
         raise NotImplementedError
 
-    def start_by_levels(self, *inputs: Tensor) -> State:
-        """The same as :meth:`start`, for the engine by levels; need not have second gradients."""
+    def start_by_levels(self, *inputs: Tensor) -> Start:
+        """The same as :meth:`start`, for the engine by levels; need not have second gradients.
+
+        It may also say what the states are made of, and leave that to the engine.
+        """
         return self.start(*inputs)
 
     def combine(self, children: State, *inputs: Tensor) -> State:

@@ -7,11 +7,12 @@ from torch import Tensor, nn
 
 from graphsent.cells.feats import to_device
 from graphsent.cells.fusion import Fused, map_nothing
-from graphsent.cells.gates import first_lstm_state, glorot_
+from graphsent.cells.gates import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.turned import Graph
 from graphsent.propagation.fused_peephole import PeepholeLSTM
+from graphsent.propagation.starts import LSTMStart
 
 _SIDE = "side"
 
@@ -110,10 +111,10 @@ class TopDownTreeLSTM(SlottedCell):
         c = torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor, side: Tensor | None = None) -> State:
+    def start_by_levels(self, x: Tensor, side: Tensor | None = None) -> LSTMStart:
         """The same."""
         i, _, g, o = self._of_side(x, side).chunk(4, -1)
-        return first_lstm_state(torch.cat((i, o, g), -1))
+        return LSTMStart(torch.cat((i, o, g), -1))
 
     def combine(self, children: State, x: Tensor, side: Tensor | None = None) -> State:
         """State from the parent's h and c, (nodes, 2, hidden_feats), in the slot of the side."""

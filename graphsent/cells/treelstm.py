@@ -8,11 +8,12 @@ from torch.nn import functional
 
 from graphsent.cells.base import TreeCell
 from graphsent.cells.fusion import Fused, is_plain, map_nothing
-from graphsent.cells.gates import first_lstm_state, lstm_state, uniform_
+from graphsent.cells.gates import lstm_state, uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
+from graphsent.propagation.starts import LSTMStart, Start
 
 
 def first_outputs(linear: nn.Module, feat: Tensor, count: int) -> Tensor:
@@ -71,9 +72,9 @@ class PooledTreeLSTM(TreeCell):
             x[:, : self.num_updates * self.hidden_feats], gate_output=self.gate_output
         )
 
-    def start_by_levels(self, x: Tensor) -> State:
+    def start_by_levels(self, x: Tensor) -> LSTMStart:
         """The same."""
-        return first_lstm_state(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
+        return LSTMStart(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
@@ -275,11 +276,11 @@ class NaryTreeLSTM(SlottedCell):
         c, o = x.chunk(2, -1)
         return torch.sigmoid(o) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor) -> State:
+    def start_by_levels(self, x: Tensor) -> Start:
         """The same."""
         if self.leaf != "gated":
             return self.start(x)
-        return first_lstm_state(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
+        return LSTMStart(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""

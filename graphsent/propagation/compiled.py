@@ -17,6 +17,7 @@ import logging
 import os
 import subprocess
 import threading
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -44,13 +45,18 @@ class Arguments(ctypes.Structure):
         for name, tensor in tensors.items():
             setattr(self, name, None if tensor is None else tensor.data_ptr())
 
+    def reserve(self, name: str, like: Tensor, *, backward: bool) -> None:
+        """Makes room for the work of a function, on numbers ``like`` these."""
+        library = _load(_TYPES[like.dtype])
+        size = getattr(library, f"{name}_workspace")(ctypes.byref(self), int(backward))
+        self.room = empty(size, like=like)
+        self.point(workspace=self.room)
+
     def run(self, name: str, like: Tensor, *, backward: bool) -> None:
         """Calls the functions of this name, for numbers ``like`` these."""
-        library, reference = _load(_TYPES[like.dtype]), ctypes.byref(self)
-        size = getattr(library, f"{name}_workspace")(reference, int(backward))
-        workspace = empty(size, like=like)
-        self.workspace = workspace.data_ptr()
-        getattr(library, f"{name}_backward" if backward else f"{name}_forward")(reference)
+        self.reserve(name, like, backward=backward)
+        function = f"{name}_backward" if backward else f"{name}_forward"
+        getattr(_load(_TYPES[like.dtype]), function)(ctypes.byref(self))
 
 
 def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
@@ -74,14 +80,24 @@ def kernels_for(*tensors: Tensor | None) -> bool:
     """
     if os.environ.get(SWITCH) == "0":
         return False
-    kinds = {(part.dtype, part.device.type) for part in tensors if part is not None}
-    if len(kinds) != 1:
-        return False
-    ((dtype, device),) = kinds
-    if dtype not in _TYPES or device != "cpu":
+    given = [part for part in tensors if part is not None]
+    dtype = given[0].dtype if given else None
+    if dtype not in _TYPES or not all(part.is_cpu and part.dtype == dtype for part in given):
         return False
     with _lock:
         return _load(_TYPES[dtype]) is not None
+
+
+def needs_gradients(*tensors: Tensor | None) -> bool:
+    """Whether a backward pass may follow."""
+    return torch.is_grad_enabled() and any(
+        part is not None and part.requires_grad for part in tensors
+    )
+
+
+def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The tensors in the order that the kernels expect."""
+    return [None if part is None else part.contiguous() for part in tensors]
 
 
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:

@@ -8,18 +8,44 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import Arguments, fields, kernels_for, threads_for
-from graphsent.propagation.compiled_walk import needs_gradients
+from graphsent.propagation.compiled import (
+    Arguments,
+    fields,
+    kernels_for,
+    needs_gradients,
+    threads_for,
+)
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 
 
-class _Leaves(Arguments):
+class Leaves(Arguments):
     """``struct leaves`` of ``kernels/leaves.h``."""
 
     _fields_ = fields(
         "has_output size num_rows num_threads", "sums h c gates kept dh dc dsums workspace"
     )
+
+    @classmethod
+    def forward(cls, gate_output: bool, sums: Tensor, keep: bool) -> tuple[Leaves, list[Tensor]]:
+        """The arguments; and what they fill: h, c and, to ``keep``, gates and tanh(c)."""
+        num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
+        filled = [empty(num_rows, size, like=sums) for _ in range(3 if keep else 2)]
+        if keep:
+            filled.insert(2, empty(*sums.shape, like=sums))
+        leaves = cls(gate_output, size, num_rows, threads_for(num_rows))
+        leaves.point(sums=sums, **dict(zip(("h", "c", "gates", "kept"), filled, strict=False)))
+        return leaves, filled
+
+    @classmethod
+    def backward(cls, gates: Tensor, kept: Tensor, *gradients: Tensor) -> tuple[Leaves, Tensor]:
+        """The arguments, and what they fill: the gradient of the sums."""
+        num_rows, size = kept.shape
+        dsums = empty(*gates.shape, like=gates)
+        leaves = cls(gates.shape[1] // size - 2, size, num_rows, threads_for(num_rows))
+        leaves.point(gates=gates, kept=kept, dsums=dsums)
+        leaves.point(**dict(zip(("dh", "dc"), gradients, strict=True)))
+        return leaves, dsums
 
 
 def lstm_leaves(sums: Tensor, gate_output: bool = True) -> tuple[Tensor, Tensor] | None:
@@ -46,25 +72,15 @@ class _CompiledLeaves(Function):
         ctx: FunctionCtx, gate_output: bool, keep: bool, sums: Tensor
     ) -> tuple[Tensor, Tensor]:
         sums = sums.contiguous()
-        num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
-        h, c = (empty(num_rows, size, like=sums) for _ in range(2))
-        gates = empty(*sums.shape, like=sums) if keep else None
-        kept = empty(num_rows, size, like=sums) if keep else None
-        leaves = _Leaves(gate_output, size, num_rows, threads_for(num_rows))
-        leaves.point(sums=sums, h=h, c=c, gates=gates, kept=kept)
+        leaves, (h, c, *kept) = Leaves.forward(gate_output, sums, keep)
         leaves.run("leaves", sums, backward=False)
-        ctx.gate_output = gate_output
-        if keep:
-            ctx.save_for_backward(gates, kept)
+        ctx.save_for_backward(*kept)
         return h, c
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         gates, kept = ctx.saved_tensors
-        dh, dc = (part.contiguous() for part in gradients)
-        dsums = empty(*gates.shape, like=gates)
-        leaves = _Leaves(ctx.gate_output, kept.shape[1], len(kept), threads_for(len(kept)))
-        leaves.point(gates=gates, kept=kept, dh=dh, dc=dc, dsums=dsums)
+        leaves, dsums = Leaves.backward(gates, kept, *(part.contiguous() for part in gradients))
         leaves.run("leaves", gates, backward=True)
         return None, None, dsums

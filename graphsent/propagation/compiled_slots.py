@@ -10,20 +10,22 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
+from graphsent.propagation.compiled import contiguous, needs_gradients
 from graphsent.propagation.compiled_walk import (
     RESULTS,
     START,
     STATES,
+    WEIGHTS,
     Plan,
     Walk,
-    contiguous,
+    gradients_named,
     has_walk,
     named,
-    needs_gradients,
 )
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty, zeros
 from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.starts import Start, tensors_of
 
 if TYPE_CHECKING:
     from graphsent.propagation.fused_slots import SlotRule
@@ -46,18 +48,19 @@ def run_compiled_slots(
     rule: SlotRule,
     schedule: Schedule,
     slots: Slots,
-    start: Sequence[Tensor],
+    start: Start,
     inputs: Tensor,
     weights: Sequence[Tensor],
     bias: Tensor | None,
     leaves: Tensor | None,
     input_rows: Tensor | None,
+    num_results: int | None,
 ) -> tuple[Tensor, ...] | None:
     """What ``run_slots`` gives; None where there is no compiled code for it."""
-    tensors = (inputs, bias, *weights, *start)
+    tensors = (inputs, bias, *weights, *tensors_of(start))
     if not has_walk(rule, *tensors):
         return None
-    plan = _SlotPlan(rule, schedule, slots, leaves, input_rows)
+    plan = _SlotPlan(rule, schedule, slots, start, leaves, input_rows, num_results)
     plan.check(start, inputs, *zip((bias, *weights, slots.source), plan.shapes(), strict=True))
     return _CompiledSlots.apply(plan, needs_gradients(*tensors), *tensors)
 
@@ -70,13 +73,17 @@ class _SlotPlan(Plan):
         rule: SlotRule,
         schedule: Schedule,
         slots: Slots,
+        start: Start,
         leaves: Tensor | None,
         input_rows: Tensor | None,
+        num_results: int | None,
     ) -> None:
         gates = [0] * len(rule.order)
         for block in rule.order:
             gates[block.weight] = block.inputs
-        super().__init__(rule, schedule, slots.source, leaves, gates, input_rows)
+        super().__init__(
+            rule, schedule, slots.source, start, leaves, gates, input_rows, num_results
+        )
         self.count = slots.count
         self.num_gates = len(gates)
         self.num_early = len(rule.products[1].gates) if rule.late else 0
@@ -89,18 +96,15 @@ class _SlotPlan(Plan):
             shapes += [(self.num_early * size, row), (size, size)]
         return [*shapes, (self.num_inner * self.count,)]
 
-    def slot_walk(self, inputs: Tensor, maps: Sequence[Tensor], start: Sequence[Tensor]) -> Walk:
-        """The arguments that both passes have; ``maps`` are the weights."""
+    def slot_walk(self, inputs: Tensor, num_starts: int) -> Walk:
+        """The arguments that both passes have, but for tensors."""
         numbers = {"rule": KINDS.index(self.rule.compiled), "count": self.count}
-        numbers |= {"num_gates": self.num_gates, "num_starts": len(start[0])}
+        numbers |= {"num_gates": self.num_gates, "num_starts": num_starts}
         if self.num_early:
             numbers["forgets"] = self.num_early - 1
         elif self.rule.compiled == "nary":
             numbers["has_output"] = self.rule.gates.gate_output
-        walk = self.walk(inputs, **numbers)
-        names = ("weight", "more_weight_0", "more_weight_1")
-        walk.point(inputs=inputs, **named(START, start), **named(names, maps))
-        return walk
+        return self.walk(inputs, **numbers)
 
     def kept(self, like: Tensor) -> dict[str, Tensor]:
         """What the walk keeps for the backward pass, by the names of its arguments."""
@@ -122,46 +126,48 @@ class _CompiledSlots(Function):
         ctx: FunctionCtx, plan: _SlotPlan, keep: bool, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
         inputs, bias, *others = contiguous(tensors)
-        num_parts = plan.rule.num_parts
-        maps, start = others[:-num_parts], others[-num_parts:]
-        walk = plan.slot_walk(inputs, maps, start)
-        shape = (plan.schedule.num_nodes, plan.rule.size)
-        states = [empty(*shape, like=inputs) for _ in start]
-        kept = plan.kept(inputs) if keep else {}
+        maps, given = others[: -plan.num_given], others[-plan.num_given :]
+        leaves, start, of_leaves = plan.first_states(given, keep)
+        states, results = plan.new_states(inputs)
+        known = {"inputs": inputs, "bias": bias, **named(WEIGHTS, maps), **named(START, start)}
+        known |= {**named(STATES, states), **(plan.kept(inputs) if keep else {})}
         places = plan.places(len(start[0]))
-        walk.point(bias=bias, places=places, **named(STATES, states), **kept)
+        walk = plan.slot_walk(inputs, len(start[0]))
+        walk.make_first(leaves)
+        walk.point(**known, **named(RESULTS, results), places=places)
         walk.run("slots", inputs, backward=False)
-        ctx.plan, ctx.places, ctx.names = plan, places, tuple(kept)
+        ctx.plan, ctx.places, ctx.names = plan, places, tuple(known)
         ctx.set_materialize_grads(False)
         if keep:
-            ctx.save_for_backward(inputs, bias, *maps, *start, *states, *kept.values())
-        return tuple(states)
+            ctx.save_for_backward(*known.values(), *of_leaves)
+        return tuple(results or states)
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan, num_parts = ctx.plan, ctx.plan.rule.num_parts
-        inputs, bias, *saved = ctx.saved_tensors
-        saved, kept = saved[: len(saved) - len(ctx.names)], saved[len(saved) - len(ctx.names) :]
-        saved, states = saved[:-num_parts], saved[-num_parts:]
-        maps, start = saved[:-num_parts], saved[-num_parts:]
-        walk = plan.slot_walk(inputs, maps, start)
-        given = contiguous(gradients)
-        dstates = [empty(*part.shape, like=part) for part in states]
-        wanted = any(ctx.needs_input_grad[-num_parts:])
-        dstart = [zeros(*part.shape, like=part) if wanted else None for part in start]
+        plan, num_parts, saved = ctx.plan, ctx.plan.rule.num_parts, ctx.saved_tensors
+        known, of_leaves = dict(zip(ctx.names, saved, strict=False)), saved[len(ctx.names) :]
+        inputs, bias, start_h = known["inputs"], known["bias"], known["start_h"]
+        num_nodes, size = known["h"].shape
+        dstates = [empty(num_nodes, size, like=inputs) for _ in range(num_parts)]
+        dstart = [None] * num_parts
+        if any(ctx.needs_input_grad[-plan.num_given :]):
+            dstart = [zeros(*start_h.shape, like=inputs) for _ in range(num_parts)]
         num_pairs = int(ctx.places[plan.count - 1])
-        dsums = empty(plan.num_inner + num_pairs, plan.num_gates * plan.rule.size, like=inputs)
+        dsums = empty(plan.num_inner + num_pairs, plan.num_gates * size, like=inputs)
         dinputs, dbias = plan.inputs_gradient(inputs), None
         if bias is not None or inputs.dim() == 1:
             dbias = inputs.new_zeros(dsums.shape[1])
-        dmaps = [empty(*weight.shape, like=inputs) for weight in maps[:2]]
-        walk.point(places=ctx.places, **named(STATES, states), **named(ctx.names, kept))
-        walk.point(**named(RESULTS, given), **named(("dh", "dc"), dstates))
-        walk.point(**named(("dstart_h", "dstart_c"), dstart), **named(_DWEIGHTS, dmaps))
-        walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias)
+        dmaps = [empty(*known[name].shape, like=inputs) for name in WEIGHTS[:2] if name in known]
+        leaves, dgiven = plan.first_gradients(of_leaves, dstart)
+        given = contiguous(gradients)
+        walk = plan.slot_walk(inputs, len(start_h))
+        walk.make_first(leaves)
+        walk.point(**known, **gradients_named(RESULTS, given), places=ctx.places)
+        walk.point(**gradients_named(STATES, dstates), **gradients_named(START, dstart))
+        walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, **named(_DWEIGHTS, dmaps))
         walk.run("slots", inputs, backward=True)
         if plan.num_early:
-            c = states[1][plan.schedule.num_sources :]
-            dmaps.append(dsums[: plan.num_inner, -plan.rule.size :].t() @ c)
-        return None, None, dinputs, None if bias is None else dbias, *dmaps, *dstart
+            c = known["c"][plan.schedule.num_sources :]
+            dmaps.append(dsums[: plan.num_inner, -size:].t() @ c)
+        return None, None, dinputs, None if bias is None else dbias, *dmaps, *dgiven

@@ -78,6 +78,15 @@ def by_node(rows: Tensor, schedule: Schedule) -> Tensor:
     return _Permute.apply(rows, schedule.position, schedule.nodes)
 
 
+def in_order(
+    states: Sequence[Tensor], schedule: Schedule, num_results: int | None
+) -> tuple[Tensor, ...]:
+    """So many parts of states by position, by node; all as they are if it is None."""
+    if num_results is None:
+        return tuple(states)
+    return tuple(by_node(part, schedule) for part in states[:num_results])
+
+
 def gather(rows: Tensor, index: Tensor, out: Tensor) -> Tensor:
     """Copies rows to contiguous memory."""
     return torch.index_select(rows, 0, index, out=out)

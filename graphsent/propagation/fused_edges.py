@@ -22,6 +22,7 @@ from graphsent.propagation.fused import (
     forward_weights,
     gates_by_level,
     gather,
+    in_order,
     inputs_gradient,
     level_sizes,
     new_states,
@@ -31,6 +32,7 @@ from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.segments import Segmentation, Segments, edge_sizes
+from graphsent.propagation.starts import Start, states_of
 from graphsent.propagation.triton_edges import run_triton_edges
 
 
@@ -124,20 +126,21 @@ class EdgeRule(Protocol):
 def run_edges(
     rule: EdgeRule,
     schedule: Schedule,
-    start: Sequence[Tensor],
+    start: Start,
     inputs: Tensor,
     edge_weight: Tensor,
     weights: Sequence[Tensor],
     vectors: Sequence[Tensor] = (),
     leaves: Tensor | None = None,
+    num_results: int | None = None,
 ) -> tuple[Tensor, ...]:
-    """The states of all nodes, by position.
+    """The states of all nodes, by node or by position.
 
     Args:
         rule: how a state follows from others.
         schedule: of the graph; on the device of the tensors.
         start: parts of the states of the first level, (num_sources, size), or with ``leaves`` any
-            rows.
+            rows, or what they are made of.
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
             by position, or one row for all nodes.
         edge_weight: (blocks * size, size).
@@ -145,20 +148,23 @@ def run_edges(
         vectors: parameters that the rule itself reads, (size,).
         leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
             nodes may share them.
+        num_results: so many parts of the states, h first, by node; all by position by default.
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
-    if schedule.num_levels > 1:
-        problem = (rule, schedule, start, inputs, edge_weight, weights, vectors, leaves)
-        states = run_triton_edges(*problem) or run_compiled_edges(*problem)
-        if states is not None:
-            return states
-    if leaves is not None:
-        start = [part.index_select(0, leaves) for part in start]
     if schedule.num_levels <= 1:
-        return tuple(start)
-    return _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights, *vectors)
+        return in_order(states_of(start, leaves), schedule, num_results)
+    maps = (inputs, edge_weight, weights, vectors, leaves)
+    states = run_compiled_edges(rule, schedule, start, *maps, num_results)
+    if states is not None:
+        return states
+    start = states_of(start)
+    states = run_triton_edges(rule, schedule, start, *maps)
+    if states is None:
+        start = states_of(start, leaves)
+        states = _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights, *vectors)
+    return in_order(states, schedule, num_results)
 
 
 class _Edges(Function):

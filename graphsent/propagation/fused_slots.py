@@ -22,6 +22,7 @@ from graphsent.propagation.fused import (
     forward_weights,
     gates_by_level,
     gather,
+    in_order,
     inputs_gradient,
     level_sizes,
     new_states,
@@ -31,6 +32,7 @@ from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
+from graphsent.propagation.starts import Start, states_of
 from graphsent.propagation.triton_slots import run_triton_slots
 
 
@@ -104,21 +106,22 @@ def run_slots(
     rule: SlotRule,
     schedule: Schedule,
     slots: Slots,
-    start: Sequence[Tensor],
+    start: Start,
     inputs: Tensor,
     weights: Sequence[Tensor],
     bias: Tensor | None = None,
     leaves: Tensor | None = None,
     input_rows: Tensor | None = None,
+    num_results: int | None = None,
 ) -> tuple[Tensor, ...]:
-    """The states of all nodes, by position.
+    """The states of all nodes, by node or by position.
 
     Args:
         rule: how a state follows from others.
         schedule: of the graph; on the device of the tensors.
         slots: which node is in which slot.
         start: parts of the states of the first level, (num_sources, size), or with ``leaves`` any
-            rows.
+            rows, or what they are made of.
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
             by position, or one row for all nodes, or with ``input_rows`` any rows.
         weights: for each product (blocks * size, count * size), for the late one (blocks * size,
@@ -127,28 +130,27 @@ def run_slots(
         leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
             nodes may share them.
         input_rows: (num_nodes - num_sources,) which row of ``inputs`` is that of each other node.
+        num_results: so many parts of the states, h first, by node; all by position by default.
 
     Returns:
         The parts of the states, (num_nodes, size).
     """
     if schedule.num_levels <= 1:
-        return tuple(start) if leaves is None else _rows_of(start, leaves)
-    known, others = (rule, schedule, slots, start), (weights, bias, leaves)
-    states = run_compiled_slots(*known, inputs, *others, input_rows)
+        return in_order(states_of(start, leaves), schedule, num_results)
+    maps = (weights, bias, leaves)
+    states = run_compiled_slots(
+        rule, schedule, slots, start, inputs, *maps, input_rows, num_results
+    )
     if states is not None:
         return states
     if input_rows is not None:
         inputs = inputs.index_select(0, input_rows)
-    states = run_triton_slots(*known, inputs, *others)
-    if states is not None:
-        return states
-    if leaves is not None:
-        start = _rows_of(start, leaves)
-    return _Slots.apply(rule, schedule, slots, inputs, bias, *start, *weights)
-
-
-def _rows_of(parts: Sequence[Tensor], index: Tensor) -> tuple[Tensor, ...]:
-    return tuple(part.index_select(0, index) for part in parts)
+    start = states_of(start)
+    states = run_triton_slots(rule, schedule, slots, start, inputs, *maps)
+    if states is None:
+        start = states_of(start, leaves)
+        states = _Slots.apply(rule, schedule, slots, inputs, bias, *start, *weights)
+    return in_order(states, schedule, num_results)
 
 
 class _Slots(Function):

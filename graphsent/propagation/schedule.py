@@ -224,4 +224,3 @@ def _argsort(keys: np.ndarray) -> np.ndarray:
         if largest <= np.iinfo(dtype).max:
             return np.argsort(keys.astype(dtype), kind="stable")
     return np.argsort(keys, kind="stable")
-

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled_walk import contiguous
+from graphsent.propagation.compiled import contiguous
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots, slots_of

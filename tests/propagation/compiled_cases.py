@@ -23,6 +23,12 @@ class Draw:
         return numbers.to(self.dtype).requires_grad_()
 
 
+def sums_for(start: list[Tensor], gate_output: bool) -> list[Tensor]:
+    """Random sums of gates, for as many states as these."""
+    rows, size = start[0].shape
+    return [Draw(start[0].dtype)(rows, (2 + gate_output) * size)]
+
+
 class Compared:
     """What is run both ways. A subclass has ``inputs``, ``tensors`` and ``run``."""
 

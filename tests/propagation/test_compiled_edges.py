@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads
+from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads, sums_for
 from fused_cases import dag, forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,6 +19,7 @@ from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_gru import ChildSumGRU
 from graphsent.propagation.fused_lstm import ChildSumLSTM
 from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.starts import LSTMStart
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -55,6 +56,7 @@ class Problem(Compared):
             self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
         blocks = 1 + max(block.inputs for block in (*self.rule.edge_order, *self.rule.order))
         self.start = [draw(num_rows, size) for _ in range(self.rule.num_parts)]
+        self.start_gate_output, self.num_results = None, None
         self.inputs = draw(blocks * size) if one_row else draw(num_inner, blocks * size)
         heights = [len(self.rule.edge_order), *(len(p.gates) for p in self.rule.products)]
         self.weights = [draw(height * size, size) for height in heights]
@@ -70,7 +72,10 @@ class Problem(Compared):
     def run(self):
         first, *others = self.weights
         maps = (self.inputs, first, others, self.vectors)
-        return run_edges(self.rule, self.schedule, self.start, *maps, self.leaves)
+        start = self.start
+        if self.start_gate_output is not None:
+            start = LSTMStart(*self.start, self.start_gate_output)
+        return run_edges(self.rule, self.schedule, start, *maps, self.leaves, self.num_results)
 
 
 def star(width: int) -> dgl.DGLGraph:
@@ -94,6 +99,31 @@ def test_sizes(rule, size, dtype, monkeypatch):
 def test_options(rule, one_row, shared_leaves, monkeypatch):
     graph = dag(random.Random(2), 30, 5)
     check(Problem(rule, graph, one_row=one_row, shared_leaves=shared_leaves), monkeypatch)
+
+
+@pytest.mark.parametrize("rule", [name for name in RULES if "LSTM" in name])
+@pytest.mark.parametrize("gate_output", [True, False])
+@pytest.mark.parametrize("shared_leaves", [True, False])
+def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
+    problem = Problem(rule, dag(random.Random(4), 60, 4), 7, shared_leaves=shared_leaves)
+    problem.start_gate_output, problem.start = gate_output, sums_for(problem.start, gate_output)
+    check(problem, monkeypatch)
+    check_threads(problem, 2)
+    states = problem.run()
+    with torch.no_grad():
+        assert all(map(torch.equal, problem.run(), states))
+
+
+@each_rule
+def test_results_by_node(rule, monkeypatch):
+    problem = Problem(rule, dag(random.Random(5), 60, 4), shared_leaves=True)
+    states, position = problem.run(), problem.schedule.position
+    for num_results in range(1, problem.rule.num_parts + 1):
+        problem.num_results = num_results
+        check(problem, monkeypatch)
+        check_threads(problem, 2)
+        by_node = [part[position] for part in states[:num_results]]
+        assert all(map(torch.equal, problem.run(), by_node))
 
 
 @each_rule

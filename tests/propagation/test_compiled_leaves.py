@@ -6,10 +6,10 @@ import pytest
 import torch
 from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads
 
-from graphsent.cells.gates import first_lstm_state
 from graphsent.propagation import PropagationError
 from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.compiled_leaves import lstm_leaves
+from graphsent.propagation.starts import LSTMStart
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 each_kind = pytest.mark.parametrize("gate_output", [True, False])
@@ -29,7 +29,7 @@ class Leaves(Compared):
         return [self.inputs]
 
     def run(self):
-        return first_lstm_state(self.inputs, self.gate_output)
+        return LSTMStart(self.inputs, self.gate_output).states()
 
 
 @each_kind

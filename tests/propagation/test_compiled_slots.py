@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 import torch
-from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads
+from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads, sums_for
 from fused_cases import dag, forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +22,7 @@ from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.fused_treenet import Composition
 from graphsent.propagation.schedule import schedule_of
 from graphsent.propagation.slots import make_slots
+from graphsent.propagation.starts import LSTMStart
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -69,6 +70,7 @@ class Problem(Compared):
             self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
         blocks = 1 + max(block.inputs for block in self.rule.order)
         self.start = [draw(num_rows, size) for _ in range(self.rule.num_parts)]
+        self.start_gate_output, self.num_results = None, None
         self.input_rows = None
         if shared_inputs:
             self.input_rows = torch.randint(7, (num_inner,), generator=draw.generator)
@@ -86,10 +88,18 @@ class Problem(Compared):
     def tensors(self) -> list[torch.Tensor]:
         return [*self.start, self.inputs, *self.weights, self.bias]
 
+    def start_with_sums(self, gate_output: bool) -> None:
+        """Start with states that are still to be made."""
+        self.start_gate_output = gate_output
+        self.start = sums_for(self.start, gate_output)
+
     def run(self):
+        start = self.start
+        if self.start_gate_output is not None:
+            start = LSTMStart(*self.start, self.start_gate_output)
         return run_slots(
-            *(self.rule, self.schedule, self.slots, self.start, self.inputs, self.weights),
-            *(self.bias, self.leaves, self.input_rows),
+            *(self.rule, self.schedule, self.slots, start, self.inputs, self.weights),
+            *(self.bias, self.leaves, self.input_rows, self.num_results),
         )
 
 
@@ -136,6 +146,54 @@ def test_one_predecessor(rule, slots, shared, monkeypatch):
     problem = Problem(rule, single_file(600, slots), 20, **options)
     check(problem, monkeypatch)
     check_threads(problem, 2)
+
+
+WITH_MEMORY = [name for name, (make, counts) in RULES.items() if make(1, counts[-1]).num_parts > 1]
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+@pytest.mark.parametrize("gate_output", [True, False])
+@pytest.mark.parametrize("shared_leaves", [True, False])
+def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
+    problem = Problem(rule, dag(random.Random(4), 60, 2), 7, shared_leaves=shared_leaves)
+    problem.start_with_sums(gate_output)
+    check(problem, monkeypatch)
+    check_threads(problem, 2)
+    states = problem.run()
+    with torch.no_grad():
+        assert all(map(torch.equal, problem.run(), states))
+    problem.start = [problem.start[0].detach()]
+    (gradient,) = torch.autograd.grad(states[0].sum(), problem.inputs)
+    (found,) = torch.autograd.grad(problem.run()[0].sum(), problem.inputs)
+    assert torch.equal(found, gradient)
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+def test_start_of_another_width(rule):
+    problem = Problem(rule, dag(random.Random(4), 20, 2))
+    problem.start_with_sums(gate_output=True)
+    problem.start_gate_output = False
+    with pytest.raises(ValueError, match=r"expected a tensor of shape \(\d+, 12\), got"):
+        problem.run()
+
+
+@each_rule
+def test_results_by_node(rule, monkeypatch):
+    problem = Problem(rule, dag(random.Random(5), 60, 2), shared_leaves=True)
+    num_parts, position = problem.rule.num_parts, problem.schedule.position
+    states, *gradients = problem.outcome(), problem.outcome(parts=(0,))
+    problem.num_results = num_parts
+    check(problem, monkeypatch)
+    check_threads(problem, 2)
+    for found, expected in zip(problem.outcome(), states, strict=True):
+        by_node = expected[position] if expected.shape == states[0].shape else expected
+        torch.testing.assert_close(found, by_node, rtol=1e-12, atol=1e-12)
+    problem.num_results = 1
+    check(problem, monkeypatch)
+    h, *found = problem.outcome()
+    assert torch.equal(h, states[0][position])
+    for part, expected in zip(found, gradients[0][num_parts:], strict=True):
+        torch.testing.assert_close(part, expected, rtol=1e-12, atol=1e-12)
 
 
 @each_rule

@@ -162,7 +162,7 @@ static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threa
     pack_transposed(w->more_weights[p], w->size, w->size, e.columns, e.packed_node[p], thread,
                     threads);
   }
-  copy_leaves(w, thread, threads);
+  begin_states(w, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; begin = w->level_ends[level++]) {
     const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
     BARRIER
@@ -171,6 +171,7 @@ static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threa
       edges_block(&e, row, next);
     }
   }
+  end_states(w, thread, threads);
 }
 
 // The gradients of the sums of a node's edges, and of what it has got from them but by the sums.
@@ -297,6 +298,8 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
       }
     }
   }
+  BARRIER
+  end_gradients(w, thread, threads);
 }
 
 int64_t edges_workspace(const struct walk *w, int backward) {

@@ -10,6 +10,7 @@
 #include <omp.h>
 #endif
 
+#include "team.h"
 #include "vectors.h"
 #include "functions.h"
 #include "products.h"
@@ -19,9 +20,9 @@
 #include "mixture.h"
 #include "squash.h"
 #include "composition.h"
+#include "leaves.h"
 #include "walk.h"
 #include "places.h"
 #include "slots.h"
 #include "slots_backward.h"
 #include "edges.h"
-#include "leaves.h"

@@ -230,7 +230,7 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
     memset(s.zeros, 0, w->size * sizeof(real));
     fill_base(&s);
   }
-  copy_leaves(w, thread, threads);
+  begin_states(w, thread, threads);
   BARRIER
   multiply_pairs(&s, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; level++) {
@@ -241,6 +241,7 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
     }
     begin = end;
   }
+  end_states(w, thread, threads);
 }
 
 // Numbers that the workspace needs.

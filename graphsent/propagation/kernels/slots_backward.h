@@ -204,6 +204,7 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
   }
   pairs_gradient(&s, thread, threads);
   BARRIER
+  end_gradients(w, thread, threads);
   for (int64_t gate = 0; gate < w->num_gates && !w->input_stride && thread == 0; gate++) {
     add(w->dinputs + w->input_of[gate] * w->size, w->dbias + gate * w->size, 0, w->size);
   }

@@ -17,6 +17,8 @@ struct walk {
   const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
   const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
   const int64_t *input_rows;  // (inner) their rows in inputs; their own where NULL
+  const int64_t *nodes;       // (num_nodes) the rows of results; those of states where NULL
+  const struct leaves *first;  // what makes start, and its gradients; NULL where it is given
   int64_t *places;            // of the walk over slots, see places.h
   const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
                             // one, or gates of a node that are side by side
@@ -25,6 +27,7 @@ struct walk {
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
   const real *start[2];                  // (num_starts, size)
   real *states[2];                       // (num_nodes, size)
+  real *results[2];                      // (num_nodes, size), with `nodes`: those that are wanted
   real *gates, *kept;                    // of inner nodes
   real *gathered[2];                     // parts of the states in slots, or at edges
   // In the walk over slots these are NULL if no gradients are wanted.
@@ -56,7 +59,12 @@ static inline real *gradient_at(const struct walk *w, int part, int64_t position
 // The part of the states that gates let through: c where there is one, else h.
 static inline int memory_part(const struct walk *w) { return w->num_parts - 1; }
 
-static void copy_leaves(const struct walk *w, int64_t thread, int64_t threads) {
+// The states of the first level.
+static void begin_states(const struct walk *w, int64_t thread, int64_t threads) {
+  if (w->first) {
+    leaves_forward_by(w->first, thread, threads);
+    BARRIER
+  }
   const int64_t last = share(0, w->num_sources, thread + 1, threads);
   for (int64_t p = share(0, w->num_sources, thread, threads); p < last; p++) {
     for (int part = 0; part < w->num_parts; part++) {
@@ -65,19 +73,32 @@ static void copy_leaves(const struct walk *w, int64_t thread, int64_t threads) {
   }
 }
 
+// Copies the states to the results.
+static void end_states(const struct walk *w, int64_t thread, int64_t threads) {
+  if (!w->nodes) return;
+  BARRIER
+  const int64_t last = share(0, w->num_nodes, thread + 1, threads);
+  for (int64_t p = share(0, w->num_nodes, thread, threads); p < last; p++) {
+    for (int part = 0; part < w->num_parts && w->results[part]; part++) {
+      memcpy(w->results[part] + w->nodes[p] * w->size, w->states[part] + p * w->size,
+             w->size * sizeof(real));
+    }
+  }
+}
+
 // Some columns of the gradients of the states, as far as they do not come from other states.
 static void begin_gradients(const struct walk *w, int64_t from, int64_t to) {
   for (int part = 0; part < w->num_parts; part++) {
-    const real *given = w->dresults[part];
     for (int64_t p = 0; p < w->num_nodes; p++) {
+      const real *given = w->dresults[part];
+      if (given) given += (w->nodes ? w->nodes[p] : p) * w->size;
       if (p < w->num_sources) {
-        if (!given || !w->dstart[part]) continue;
-        add(gradient_at(w, part, p), given + p * w->size, from, to);
+        if (given && w->dstart[part]) add(gradient_at(w, part, p), given, from, to);
         continue;
       }
       real *gradient = gradient_at(w, part, p);
       if (given) {
-        memcpy(gradient + from, given + p * w->size + from, (to - from) * sizeof(real));
+        memcpy(gradient + from, given + from, (to - from) * sizeof(real));
       } else {
         memset(gradient + from, 0, (to - from) * sizeof(real));
       }
@@ -85,13 +106,7 @@ static void begin_gradients(const struct walk *w, int64_t from, int64_t to) {
   }
 }
 
-// The code of one thread in a team; the barriers in it hold for the team.
-#ifdef _OPENMP
-#define IN_TEAM(work, w)                                                      \
-  _Pragma("omp parallel num_threads(w->num_threads) if (w->num_threads > 1)") \
-      work(w, omp_get_thread_num(), omp_get_num_threads())
-#define BARRIER _Pragma("omp barrier")
-#else
-#define IN_TEAM(work, w) work(w, 0, 1)
-#define BARRIER
-#endif
+// The gradients of what start is made of, from those of start; the whole team has them.
+static void end_gradients(const struct walk *w, int64_t thread, int64_t threads) {
+  if (w->first) leaves_backward_by(w->first, thread, threads);
+}

@@ -1,0 +1,49 @@
+"""The states of nodes without predecessors, given or to be made of the sums of their gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from graphsent.propagation.compiled_leaves import lstm_leaves
+
+
+class LSTMStart(NamedTuple):
+    r"""The first states of a Tree-LSTM, which the compiled walks make on their way.
+
+    .. math::
+        c = \sigma(i) * \tanh(u), \qquad h = \sigma(o) * \tanh(c)
+
+    Attributes:
+        sums: i, o, u, in this order, (num_rows, 3 * size).
+        gate_output: with False there is no o, and :math:`h = \tanh(c)`.
+    """
+
+    sums: Tensor
+    gate_output: bool = True
+
+    def states(self) -> tuple[Tensor, Tensor]:
+        """H and c, (num_rows, size), without gradients of gradients."""
+        states = lstm_leaves(self.sums, self.gate_output)
+        if states is not None:
+            return states
+        i, *o, u = self.sums.chunk(3 if self.gate_output else 2, -1)
+        c = torch.sigmoid(i) * torch.tanh(u)
+        return (torch.sigmoid(o[0]) * torch.tanh(c) if o else torch.tanh(c)), c
+
+
+Start = Sequence[Tensor] | LSTMStart
+
+
+def states_of(start: Start, rows: Tensor | None = None) -> tuple[Tensor, ...]:
+    """The parts of the states, (num_rows, size), or some rows of them."""
+    states = start.states() if isinstance(start, LSTMStart) else tuple(start)
+    return states if rows is None else tuple(part.index_select(0, rows) for part in states)
+
+
+def tensors_of(start: Start) -> tuple[Tensor, ...]:
+    """What the states are made of, or their parts."""
+    return (start.sums,) if isinstance(start, LSTMStart) else tuple(start)
