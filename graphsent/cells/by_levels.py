@@ -17,6 +17,7 @@ from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device, wi
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
+from graphsent.cells.validation import without_autocast
 from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
@@ -207,7 +208,7 @@ class LevelRun:
         bias = None if fused.bias is None else fused.bias.bias.to(dtype)
         if bias is not None and not self.cell.inner_input:
             inputs, bias = bias, None
-        with torch.autocast(inner.device.type, enabled=False):
+        with without_autocast(inner.device.type):
             if not fused.edge_maps:
                 problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)
                 return run_slots(*problem, bias, shared, rows, num_results)

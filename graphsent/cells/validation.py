@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -106,3 +108,10 @@ def autocast_enabled(device_type: str) -> bool:
         return torch.is_autocast_enabled(device_type)
     except TypeError:  # torch before 2.4 takes no argument
         return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+
+
+def without_autocast(device_type: str) -> AbstractContextManager[Any]:
+    """A context without autocast for devices of a type."""
+    if not autocast_enabled(device_type):
+        return nullcontext()
+    return torch.autocast(device_type, enabled=False)

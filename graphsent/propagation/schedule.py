@@ -220,7 +220,7 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
 def _argsort(keys: np.ndarray) -> np.ndarray:
     """Stable order of non-negative keys; numpy sorts numbers of 8 and 16 bits by radix."""
     largest = keys.max(initial=0)
-    for dtype in (np.uint8, np.uint16):
-        if largest <= np.iinfo(dtype).max:
+    for dtype, most in ((np.uint8, 0xFF), (np.uint16, 0xFFFF)):
+        if largest <= most:
             return np.argsort(keys.astype(dtype), kind="stable")
     return np.argsort(keys, kind="stable")
