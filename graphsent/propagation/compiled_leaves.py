@@ -10,6 +10,7 @@ from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.compiled import (
     Arguments,
+    contiguous,
     fields,
     kernels_for,
     needs_gradients,
@@ -28,7 +29,10 @@ class Leaves(Arguments):
 
     @classmethod
     def forward(cls, gate_output: bool, sums: Tensor, keep: bool) -> tuple[Leaves, list[Tensor]]:
-        """The arguments; and what they fill: h, c and, to ``keep``, gates and tanh(c)."""
+        """The arguments; and what they fill: h, c and, to ``keep``, gates and tanh(c).
+
+        The caller keeps all tensors, those that go in and those that come out.
+        """
         num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
         filled = [empty(num_rows, size, like=sums) for _ in range(3 if keep else 2)]
         if keep:
@@ -39,7 +43,7 @@ class Leaves(Arguments):
 
     @classmethod
     def backward(cls, gates: Tensor, kept: Tensor, *gradients: Tensor) -> tuple[Leaves, Tensor]:
-        """The arguments, and what they fill: the gradient of the sums."""
+        """The arguments, and what they fill: the gradient of the sums; all kept by the caller."""
         num_rows, size = kept.shape
         dsums = empty(*gates.shape, like=gates)
         leaves = cls(gates.shape[1] // size - 2, size, num_rows, threads_for(num_rows))
@@ -81,6 +85,7 @@ class _CompiledLeaves(Function):
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         gates, kept = ctx.saved_tensors
-        leaves, dsums = Leaves.backward(gates, kept, *(part.contiguous() for part in gradients))
+        given = contiguous(gradients)
+        leaves, dsums = Leaves.backward(gates, kept, *given)
         leaves.run("leaves", gates, backward=True)
         return None, None, dsums

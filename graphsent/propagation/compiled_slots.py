@@ -117,7 +117,8 @@ class _SlotPlan(Plan):
 
     def places(self, num_starts: int) -> Tensor:
         """Room for what ``places.h`` finds out."""
-        return torch.empty(self.count * (2 + 5 * self.num_inner + num_starts), dtype=torch.int64)
+        size = self.count * (2 + 7 * self.num_inner + num_starts) + 1
+        return torch.empty(size, dtype=torch.int64)
 
 
 class _CompiledSlots(Function):

@@ -21,8 +21,8 @@ class Walk(Arguments):
     """``struct walk`` of ``kernels/walk.h``."""
 
     _fields_ = fields(
-        "rule has_output attentive forgets num_parts size count num_gates input_stride "
-        "num_levels num_sources num_starts num_nodes num_threads",
+        "rule has_output attentive forgets single_successor num_parts size count num_gates "
+        "input_stride num_levels num_sources num_starts num_nodes num_threads",
         "level_ends source first_edge leaves input_rows nodes first places input_of inputs bias "
         "weight more_weight_0 more_weight_1 vector start_h start_c h c result_h result_c gates "
         "kept gathered_h gathered_c edge_gates attention pooled_0 pooled_1 dresult_h dresult_c "
@@ -137,6 +137,7 @@ class Plan:
         walk = Walk(num_parts=self.rule.num_parts, size=self.rule.size, **numbers)
         walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
         walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
+        walk.single_successor = schedule.single_successor
         walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
         walk.input_of = ctypes.addressof(self.input_of)
         walk.point(level_ends=self.ends, source=self.source)

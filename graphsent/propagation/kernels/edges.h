@@ -274,6 +274,18 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
   }
 }
 
+// Adds some columns of the gradients that some rows have of states of the first level, or of
+// others.
+static void send_messages(const struct walk *w, int64_t first, int64_t last, int others,
+                          int64_t from, int64_t to) {
+  for (int64_t edge = w->first_edge[first]; edge < w->first_edge[last]; edge++) {
+    if ((w->source[edge] >= w->num_sources) != others) continue;
+    for (int part = 0; part < w->num_parts; part++) {
+      add(gradient_at(w, part, w->source[edge]), w->messages[part] + edge * w->size, from, to);
+    }
+  }
+}
+
 static void edges_backward_by(const struct walk *w, int64_t thread, int64_t threads) {
   const struct edges e = divide_edges(w, 1, thread);
   const int64_t from = share(0, w->size, thread, threads);
@@ -282,21 +294,20 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   for (int64_t p = 0; p < e.products; p++) {
     pack(w->more_weights[p], w->size, e.columns, w->size, e.packed_node[p], thread, threads);
   }
-  begin_gradients(w, from, to);
+  begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t begin = level ? w->level_ends[level - 1] : 0, end = w->level_ends[level];
+    const int64_t first = share(begin, end, thread, threads);
     const int64_t last = share(begin, end, thread + 1, threads);
     BARRIER
-    for (int64_t row = share(begin, end, thread, threads), next; row < last; row = next) {
+    for (int64_t row = first, next; row < last; row = next) {
       next = end_of_block(&e, row, last);
       edges_gradient_block(&e, row, next);
     }
+    if (w->single_successor) send_messages(w, first, last, 1, 0, w->size);
     BARRIER
-    for (int64_t edge = w->first_edge[begin]; edge < w->first_edge[end]; edge++) {
-      for (int part = 0; part < w->num_parts; part++) {
-        add(gradient_at(w, part, w->source[edge]), w->messages[part] + edge * w->size, from, to);
-      }
-    }
+    send_messages(w, begin, end, 0, from, to);
+    if (!w->single_successor) send_messages(w, begin, end, 1, from, to);
   }
   BARRIER
   end_gradients(w, thread, threads);

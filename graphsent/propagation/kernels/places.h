@@ -11,6 +11,8 @@ struct places {
   int64_t *earlier;       // (count, inner + 1) links of a slot to earlier rows
   int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and position that it sees
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
+  int64_t *first_seen;                // (pairs + 1) where the nodes that see a pair begin in
+  int64_t *seen_by;                   // (inner * count) their rows; the backward pass makes both
 };
 
 // Where they are; compiled_slots.py makes room for them.
@@ -22,6 +24,8 @@ static struct places places_of(const struct walk *w, int64_t inner) {
   p.link_rows = p.earlier + w->count * (inner + 1);
   p.link_sources = p.link_rows + w->count * inner;
   p.known = p.link_sources + w->count * inner;
+  p.first_seen = p.known + w->count * w->num_starts;
+  p.seen_by = p.first_seen + w->count * inner + 1;
   return p;
 }
 
@@ -58,5 +62,22 @@ static void find_places(const struct walk *w, int64_t inner) {
       p.link_sources[k * inner + links] = p.pair_sources[pair];
     }
     p.pair_ends[k] = pairs;
+  }
+}
+
+// Which nodes see a pair, in the order of their rows.
+static void find_seen(const struct walk *w, int64_t inner) {
+  struct places p = places_of(w, inner);
+  const int64_t pairs = w->count ? p.pair_ends[w->count - 1] : 0;
+  memset(p.first_seen, 0, (pairs + 1) * sizeof(int64_t));
+  for (int64_t n = 0; n < inner * w->count; n++) {
+    if (p.pair_of[n] >= 0) p.first_seen[p.pair_of[n]]++;
+  }
+  for (int64_t pair = 0, seen = 0; pair <= pairs; pair++) {
+    seen += p.first_seen[pair];
+    p.first_seen[pair] = seen;
+  }
+  for (int64_t n = inner * w->count - 1; n >= 0; n--) {
+    if (p.pair_of[n] >= 0) p.seen_by[--p.first_seen[p.pair_of[n]]] = n / w->count;
   }
 }

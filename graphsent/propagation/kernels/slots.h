@@ -19,8 +19,8 @@ struct slots {
   // In a scratch, after rows that a product takes: sums, those of the late gate, and gates and
   // tanh(c) where they are not kept. In the backward pass: the gradients of h in the slots, those
   // of c that come through gates, those of memories that do not, those of c, and through the late
-  // gate.
-  int64_t sums, more, others, dc, late;
+  // gate; and that of the bias, as far as it comes from rows of this thread.
+  int64_t sums, more, others, dc, late, bias;
 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -34,7 +34,8 @@ static void divide_scratch(struct slots *s, int backward) {
     s->others = s->more + peepholes * in_slots;
     s->dc = s->others + in_slots;
     s->late = s->dc + s->block * w->size;
-    s->stride = larger(s->late + s->block * padded(w->size), scratch_for_transposed(w->size));
+    s->bias = larger(s->late + s->block * padded(w->size), scratch_for_transposed(w->size));
+    s->stride = s->bias + s->gates;
   } else {
     s->more = s->sums + s->block * padded(s->gates);
     s->others = s->more + peepholes * s->block * padded(w->size);

@@ -74,26 +74,20 @@ static void slots_gradient_block(const struct slots *s, int64_t first, int64_t l
   }
 }
 
-// Adds some columns of the gradients of what a node sees in its slots where they belong. They are
-// in a scratch, with those of other rows from the first one.
-static void send_to_slots(const struct slots *s, const real *scratch, int64_t row, int64_t first,
-                          int64_t from, int64_t to) {
+// Adds some columns of the gradients of what a node sees in its slots where they belong: to states
+// of the first level, or of others. They are in a scratch, with those of other rows from the first.
+static void send_to_states(const struct slots *s, const real *scratch, int64_t row, int64_t first,
+                           int others, int64_t from, int64_t to) {
   const struct walk *w = s->w;
   const int64_t size = w->size, memory = memory_part(w);
   const real *direct = scratch + s->others + (row - first) * w->count * size;
   for (int64_t k = 0; k < w->count; k++) {
     const int64_t source = w->source[row * w->count + k];
-    if (source == w->num_nodes) continue;
-    if (w->rule != SQUASH && (source >= w->num_sources || w->dstart[memory])) {
+    if (source == w->num_nodes || (source >= w->num_sources) != others) continue;
+    if (w->rule != SQUASH && (others || w->dstart[memory])) {
       add(gradient_at(w, memory, source), direct + (w->forgets == 1 ? 0 : k * size), from, to);
     }
-    if (source < w->num_sources) {
-      real *dpair = s->pair_sums + s->places.pair_of[row * w->count + k] * s->gates;
-      for (int64_t gate = 0; gate < s->gates; gate += size) {
-        add(dpair + gate, w->dsums + row * s->gates + gate, from, to);
-      }
-      continue;
-    }
+    if (!others) continue;  // the rest goes through pairs
     const int64_t *earlier = s->places.earlier + k * (s->inner + 1);
     const int64_t at = (k * s->block + earlier[row] - earlier[first]) * padded(size);
     add(gradient_at(w, 0, source), scratch + s->sums + at, from, to);
@@ -105,9 +99,7 @@ static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int
   const struct walk *w = s->w;
   const int64_t size = w->size, input = w->input_rows ? w->input_rows[row] : row;
   const real *dsums = w->dsums + row * s->gates;
-  for (int64_t gate = 0; gate < w->num_gates; gate++, dsums += size) {
-    if (w->dbias) add(w->dbias + gate * size, dsums, from, to);
-    if (!w->input_stride) continue;
+  for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++, dsums += size) {
     real *dinputs = w->dinputs + input * w->input_stride + w->input_of[gate] * size;
     if (w->input_rows || (gate && w->input_of[gate] == w->input_of[gate - 1])) {
       add(dinputs, dsums, from, to);
@@ -117,12 +109,46 @@ static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int
   }
 }
 
-// Adds some columns of what a block has found, in some scratch, where they belong.
-static void send_gradients(const struct slots *s, const real *scratch, int64_t first, int64_t last,
-                           int64_t from, int64_t to) {
+// Sends what a block of this thread has found, as far as no other thread sends to the same place.
+static void send_own(const struct slots *s, int64_t first, int64_t last) {
+  const struct walk *w = s->w;
   for (int64_t row = first; row < last; row++) {
-    send_to_slots(s, scratch, row, first, from, to);
-    send_to_inputs(s, row, from, to);
+    if (w->single_successor) send_to_states(s, s->scratch, row, first, 1, 0, w->size);
+    if (!w->input_rows) send_to_inputs(s, row, 0, w->size);
+    if (w->dbias) add(s->scratch + s->bias, w->dsums + row * s->gates, 0, s->gates);
+  }
+}
+
+// Sends some columns of the rest of what a block has found, in some scratch.
+static void send_shared(const struct slots *s, const real *scratch, int64_t first, int64_t last,
+                        int64_t from, int64_t to) {
+  const struct walk *w = s->w;
+  for (int64_t row = first; row < last; row++) {
+    send_to_states(s, scratch, row, first, 0, from, to);
+    if (!w->single_successor) send_to_states(s, scratch, row, first, 1, from, to);
+    if (w->input_rows) send_to_inputs(s, row, from, to);
+  }
+}
+
+// The gradients of the sums of pairs: those of all nodes that see them.
+static void sum_pairs(const struct slots *s, int64_t thread, int64_t threads) {
+  const int64_t pairs = s->w->count ? s->places.pair_ends[s->w->count - 1] : 0;
+  for (int64_t pair = share(0, pairs, thread, threads); pair < share(0, pairs, thread + 1, threads);
+       pair++) {
+    const int64_t *rows = s->places.seen_by + s->places.first_seen[pair];
+    const int64_t count = s->places.first_seen[pair + 1] - s->places.first_seen[pair];
+    real *sums = s->pair_sums + pair * s->gates;
+    memcpy(sums, s->w->dsums + rows[0] * s->gates, s->gates * sizeof(real));
+    for (int64_t n = 1; n < count; n++) add(sums, s->w->dsums + rows[n] * s->gates, 0, s->gates);
+  }
+}
+
+// What all nodes share of the gradients of the sums: that of a bias, from what each thread has.
+static void sum_bias(const struct slots *s, int64_t thread, int64_t threads) {
+  const int64_t from = share(0, s->gates, thread, threads);
+  const int64_t to = share(0, s->gates, thread + 1, threads);
+  for (int64_t part = 0; part < threads && s->w->dbias; part++) {
+    add(s->w->dbias, s->scratch + (part - thread) * s->stride + s->bias, from, to);
   }
 }
 
@@ -180,28 +206,32 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
   const struct slots s = divide_slots(w, 1, thread);
   const int64_t from = share(0, w->size, thread, threads);
   const int64_t to = share(0, w->size, thread + 1, threads);
-  const int64_t pairs = w->count ? s.places.pair_ends[w->count - 1] * s.gates : 0;
-  const int64_t pair = share(0, pairs, thread, threads);
-  memset(s.pair_sums + pair, 0, (share(0, pairs, thread + 1, threads) - pair) * sizeof(real));
   pack_for_gradients(&s, thread, threads);
-  if (thread == 0) memset(s.zeros, 0, w->size * sizeof(real));
-  begin_gradients(w, from, to);
+  if (thread == 0) {
+    find_seen(w, s.inner);
+    memset(s.zeros, 0, w->size * sizeof(real));
+  }
+  memset(s.scratch + s.bias, 0, s.gates * sizeof(real));
+  begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t end = w->level_ends[level];
     for (int64_t begin = level ? w->level_ends[level - 1] : 0; begin < end;) {
       const int64_t next = smaller(begin + threads * s.block, end);
+      const int64_t first = share(begin, next, thread, threads);
+      const int64_t last = share(begin, next, thread + 1, threads);
       BARRIER
-      slots_gradient_block(&s, share(begin, next, thread, threads),
-                           share(begin, next, thread + 1, threads));
+      slots_gradient_block(&s, first, last);
+      send_own(&s, first, last);
       BARRIER
       for (int64_t part = 0; part < threads; part++) {
-        send_gradients(&s, s.scratch + (part - thread) * s.stride,
-                       share(begin, next, part, threads), share(begin, next, part + 1, threads),
-                       from, to);
+        send_shared(&s, s.scratch + (part - thread) * s.stride, share(begin, next, part, threads),
+                    share(begin, next, part + 1, threads), from, to);
       }
       begin = next;
     }
   }
+  sum_pairs(&s, thread, threads);
+  sum_bias(&s, thread, threads);
   pairs_gradient(&s, thread, threads);
   BARRIER
   end_gradients(w, thread, threads);

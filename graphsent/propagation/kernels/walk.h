@@ -6,20 +6,21 @@ enum { NARY, PEEPHOLE, MIXTURE, SQUASH, COMPOSITION };
 struct walk {
   // What the cell is like; `forgets` are the forget gates of one with peepholes, 0 without.
   int64_t rule, has_output, attentive, forgets;
+  int64_t single_successor;  // whether no node sends to several
   // Parts of a state: h, or h and c. Their size, slots and gates a node; 0 as stride of inputs: one
   // row for all nodes.
   int64_t num_parts, size, count, num_gates, input_stride;
   int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
-  const int64_t *level_ends;  // (num_levels) row behind the last one of each level
-  const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
-                              // (edges) position of the node that each edge comes from
-  const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
-  const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
-  const int64_t *input_rows;  // (inner) their rows in inputs; their own where NULL
-  const int64_t *nodes;       // (num_nodes) the rows of results; those of states where NULL
+  const int64_t *level_ends;   // (num_levels) row behind the last one of each level
+  const int64_t *source;       // (inner * count) position of the node in each slot, or num_nodes;
+                               // (edges) position of the node that each edge comes from
+  const int64_t *first_edge;   // (inner + 1) the edges to a row, one at least, begin here
+  const int64_t *leaves;       // (num_sources) their rows in start; their own where NULL
+  const int64_t *input_rows;   // (inner) their rows in inputs; their own where NULL
+  const int64_t *nodes;        // (num_nodes) the rows of results; those of states where NULL
   const struct leaves *first;  // what makes start, and its gradients; NULL where it is given
-  int64_t *places;            // of the walk over slots, see places.h
+  int64_t *places;             // of the walk over slots, see places.h
   const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
                             // one, or gates of a node that are side by side
   const real *inputs, *bias,
@@ -86,22 +87,30 @@ static void end_states(const struct walk *w, int64_t thread, int64_t threads) {
   }
 }
 
-// Some columns of the gradients of the states, as far as they do not come from other states.
-static void begin_gradients(const struct walk *w, int64_t from, int64_t to) {
+// What the result at a position has got of a part of the gradients, or NULL.
+static inline const real *given_at(const struct walk *w, int part, int64_t position) {
+  if (!w->dresults[part]) return NULL;
+  return w->dresults[part] + (w->nodes ? w->nodes[position] : position) * w->size;
+}
+
+// The gradients of the states, as far as they do not come from other states.
+static void begin_gradients(const struct walk *w, int64_t thread, int64_t threads) {
+  const int64_t size = w->size, inner = w->num_nodes - w->num_sources;
+  const int64_t from = share(0, size, thread, threads), to = share(0, size, thread + 1, threads);
+  const int64_t begin = w->num_sources + share(0, inner, thread, threads);
+  const int64_t end = w->num_sources + share(0, inner, thread + 1, threads);
   for (int part = 0; part < w->num_parts; part++) {
-    for (int64_t p = 0; p < w->num_nodes; p++) {
-      const real *given = w->dresults[part];
-      if (given) given += (w->nodes ? w->nodes[p] : p) * w->size;
-      if (p < w->num_sources) {
-        if (given && w->dstart[part]) add(gradient_at(w, part, p), given, from, to);
-        continue;
-      }
-      real *gradient = gradient_at(w, part, p);
+    for (int64_t p = begin; p < end; p++) {
+      const real *given = given_at(w, part, p);
       if (given) {
-        memcpy(gradient + from, given + from, (to - from) * sizeof(real));
+        memcpy(gradient_at(w, part, p), given, size * sizeof(real));
       } else {
-        memset(gradient + from, 0, (to - from) * sizeof(real));
+        memset(gradient_at(w, part, p), 0, size * sizeof(real));
       }
+    }
+    if (!w->dresults[part] || !w->dstart[part]) continue;
+    for (int64_t p = 0; p < w->num_sources; p++) {  // several may have one row
+      add(gradient_at(w, part, p), given_at(w, part, p), from, to);
     }
   }
 }
