@@ -8,9 +8,14 @@ GPUs are left to torch, which does the same there, as are types that the kernels
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 import weakref
 from collections import defaultdict, deque
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,11 +24,32 @@ from torch import Tensor
 SMALLEST = 1 << 16
 """Bytes of the smallest tensor that gets a block; the C library keeps smaller ones itself."""
 
-LARGEST_TOTAL = 1 << 29
-"""Bytes of the blocks that are kept while nobody uses them."""
+
+def _limit() -> int:
+    """A quarter of the memory of the machine, or of what the process may take."""
+    limits = []
+    for file in ("memory.max", "memory/memory.limit_in_bytes"):  # of control groups, 2 and 1
+        with suppress(OSError, ValueError):  # "max" says that there is none
+            limits.append(int(Path("/sys/fs/cgroup", file).read_text()))
+    with suppress(AttributeError, ValueError, OSError):  # where there is no such thing
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(limits, default=1 << 31) // 4
+
+
+LARGEST_TOTAL = _limit()
+"""Bytes of the blocks that are kept while nobody uses them; the first that came back go first."""
+
+
+class _Kept(NamedTuple):
+    """A block that nobody uses, and when it came back."""
+
+    number: int
+    block: np.ndarray
+
 
 _TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
-_free: defaultdict[int, deque[np.ndarray]] = defaultdict(deque)  # by size in bytes
+_free: defaultdict[int, deque[_Kept]] = defaultdict(deque)  # by size, the last that came at the end
+_returns = itertools.count()
 _lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by what tells of their end
 
 
@@ -34,7 +60,7 @@ def empty(*shape: int, like: Tensor) -> Tensor:
         return like.new_empty(shape)
     size = _rounded(num_bytes)
     try:
-        block = _free[size].pop()
+        block = _free[size].pop().block
     except IndexError:
         block = np.empty(size, np.uint8)
     lease = np.ndarray(shape, _TYPES[like.dtype], block)
@@ -60,8 +86,18 @@ def release() -> None:
 
 def _give_back(reference: weakref.ref[np.ndarray]) -> None:
     _, block = _lent.pop(id(reference))
-    if kept_bytes() + block.size <= LARGEST_TOTAL:
-        _free[block.size].append(block)
+    if block.size > LARGEST_TOTAL:
+        return
+    _free[block.size].append(_Kept(next(_returns), block))
+    while kept_bytes() > LARGEST_TOTAL:
+        _drop_first()
+
+
+def _drop_first() -> None:
+    """Gives the block that came back before all others to the system."""
+    with suppress(IndexError):  # another thread may take it
+        waiting = [blocks for blocks in list(_free.values()) if blocks]
+        min(waiting, key=lambda blocks: blocks[0].number).popleft()
 
 
 def _rounded(num_bytes: int) -> int:

@@ -13,6 +13,7 @@ from pytorch_lightning import Trainer
 from pytorch_lightning.loggers import Logger, TensorBoardLogger
 
 from graphsent.models import Model
+from graphsent.propagation.memory import release
 from graphsent.tasks import Task, TaskData
 from graphsent.training.callbacks import EpochKeeper
 from graphsent.training.data import TreeDataModule
@@ -62,7 +63,7 @@ def fit(
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
     interruption = Interruption(keeper.describe_interruption)
-    with _quiet_lightning(), _matmul(options.precision), interruption.handled():
+    with _quiet_lightning(), _matmul(options.precision), _memory(), interruption.handled():
         trainer = Trainer(
             max_epochs=options.epochs,
             callbacks=[*bar, keeper, interruption],
@@ -98,6 +99,15 @@ def _device(name: str) -> dict[str, Any]:
         count = torch.cuda.device_count()
         raise TrainingError(f"device: {name} is not here; torch sees {count} GPUs")
     return {"accelerator": "gpu", "devices": [device.index or 0]}
+
+
+@contextmanager
+def _memory() -> Iterator[None]:
+    """Gives memory that is kept for other batches back at the end."""
+    try:
+        yield
+    finally:
+        release()
 
 
 @contextmanager
