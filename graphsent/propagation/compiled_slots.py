@@ -134,7 +134,7 @@ class _CompiledSlots(Function):
         known |= {**named(STATES, states), **(plan.kept(inputs) if keep else {})}
         places = plan.places(len(start[0]))
         walk = plan.slot_walk(inputs, len(start[0]))
-        walk.make_first(leaves)
+        walk.make_first(leaves, inputs)
         walk.point(**known, **named(RESULTS, results), places=places)
         walk.run("slots", inputs, backward=False)
         ctx.plan, ctx.places, ctx.names = plan, places, tuple(known)
@@ -163,7 +163,7 @@ class _CompiledSlots(Function):
         leaves, dgiven = plan.first_gradients(of_leaves, dstart)
         given = contiguous(gradients)
         walk = plan.slot_walk(inputs, len(start_h))
-        walk.make_first(leaves)
+        walk.make_first(leaves, inputs)
         walk.point(**known, **gradients_named(RESULTS, given), places=ctx.places)
         walk.point(**gradients_named(STATES, dstates), **gradients_named(START, dstart))
         walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, **named(_DWEIGHTS, dmaps))

@@ -30,11 +30,14 @@ class Walk(Arguments):
         "message_h message_c workspace",
     )
 
-    def make_first(self, leaves: Leaves | None) -> None:
-        """Lets the walk make the states of the first level, or their gradients."""
-        if leaves is not None:
-            self.leaves_of_first = leaves  # kept
-            self.first = ctypes.addressof(leaves)
+    def make_first(self, leaves: Leaves | None, like: Tensor) -> None:
+        """Lets the threads of the walk make the states of the first level, or their gradients."""
+        if leaves is None:
+            return
+        leaves.num_threads = self.num_threads
+        if not leaves.gates:
+            leaves.reserve("leaves", like, backward=False)
+        self.first, self.leaves_of_first = ctypes.addressof(leaves), leaves  # kept
 
 
 class Plan:
@@ -106,8 +109,6 @@ class Plan:
         if self.gate_output is None:
             return None, list(given), []
         leaves, (h, c, *kept) = Leaves.forward(self.gate_output, *given, keep)
-        if not keep:
-            leaves.reserve("leaves", h, backward=False)
         return leaves, [h, c], kept
 
     def first_gradients(

@@ -74,3 +74,18 @@ def check_threads(problem: Compared, num_threads: int) -> None:
     assert all(map(torch.equal, several, again))
     for got, expected in zip(several, alone, strict=True):
         torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
+
+
+def check_states_without_gradients(problem: Compared, num_threads: int) -> None:
+    """Compares the states that several threads make, for no gradients, with those of one."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = problem.run()
+        torch.set_num_threads(num_threads)
+        with torch.no_grad():
+            several = problem.run()
+    finally:
+        torch.set_num_threads(before)
+    for got, expected in zip(several, alone, strict=True):
+        torch.testing.assert_close(got, expected.detach(), rtol=1e-12, atol=1e-12)

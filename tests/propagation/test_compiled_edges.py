@@ -6,7 +6,15 @@ import random
 
 import pytest
 import torch
-from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads, sums_for
+from compiled_cases import (
+    TOLERANCES,
+    Compared,
+    Draw,
+    check,
+    check_states_without_gradients,
+    check_threads,
+    sums_for,
+)
 from fused_cases import dag, forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -112,6 +120,15 @@ def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
     states = problem.run()
     with torch.no_grad():
         assert all(map(torch.equal, problem.run(), states))
+
+
+@pytest.mark.parametrize("rule", [name for name in RULES if "LSTM" in name])
+def test_start_to_be_made_by_threads_without_gradients(rule):
+    """Fewer rows to start with than threads would be started for."""
+    problem = Problem(rule, forest(random.Random(4), 1500, 4), 7, shared_leaves=True)
+    problem.start_gate_output, sums = True, sums_for(problem.start, gate_output=True)
+    problem.leaves, problem.start = problem.leaves % 3, [sums[0].detach()[:3]]
+    check_states_without_gradients(problem, 4)
 
 
 @each_rule

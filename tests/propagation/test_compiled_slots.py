@@ -7,7 +7,15 @@ from functools import partial
 
 import pytest
 import torch
-from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads, sums_for
+from compiled_cases import (
+    TOLERANCES,
+    Compared,
+    Draw,
+    check,
+    check_states_without_gradients,
+    check_threads,
+    sums_for,
+)
 from fused_cases import dag, forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -166,6 +174,15 @@ def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
     (gradient,) = torch.autograd.grad(states[0].sum(), problem.inputs)
     (found,) = torch.autograd.grad(problem.run()[0].sum(), problem.inputs)
     assert torch.equal(found, gradient)
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+def test_start_to_be_made_by_threads_without_gradients(rule):
+    """Fewer rows to start with than threads would be started for."""
+    problem = Problem(rule, forest(random.Random(4), 1500, 2), 7, shared_leaves=True)
+    problem.start_with_sums(gate_output=True)
+    problem.leaves, problem.start = problem.leaves % 3, [problem.start[0].detach()[:3]]
+    check_states_without_gradients(problem, 4)
 
 
 @pytest.mark.parametrize("rule", WITH_MEMORY)

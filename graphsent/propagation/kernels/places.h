@@ -5,11 +5,12 @@
 // last.
 
 struct places {
-  int64_t *pair_ends;     // (count) the pairs of a slot come after those of the slot before
-  int64_t *pair_sources;  // (pairs) position of a node with that row of the start
-  int64_t *pair_of;       // (inner, count) the pair that a node sees in a slot, or -1
-  int64_t *earlier;       // (count, inner + 1) links of a slot to earlier rows
-  int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and position that it sees
+  int64_t *pair_ends;    // (count) the pairs of a slot come after those of the slot before
+  int64_t *pair_starts;  // (pairs) row of the start
+  int64_t *pair_of;      // (inner, count) the pair that a node sees in a slot, or -1
+  int64_t *earlier;      // (count, inner + 1) links of a slot to earlier rows
+  int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the position that it sees
+                                      // or, of pairs, ~row of the start
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
   int64_t *first_seen;                // (pairs + 1) where the nodes that see a pair begin in
   int64_t *seen_by;                   // (inner * count) their rows; the backward pass makes both
@@ -18,8 +19,8 @@ struct places {
 // Where they are; compiled_slots.py makes room for them.
 static struct places places_of(const struct walk *w, int64_t inner) {
   struct places p = {.pair_ends = w->places};
-  p.pair_sources = p.pair_ends + w->count;
-  p.pair_of = p.pair_sources + w->count * inner;
+  p.pair_starts = p.pair_ends + w->count;
+  p.pair_of = p.pair_starts + w->count * inner;
   p.earlier = p.pair_of + w->count * inner;
   p.link_rows = p.earlier + w->count * (inner + 1);
   p.link_sources = p.link_rows + w->count * inner;
@@ -51,7 +52,7 @@ static void find_places(const struct walk *w, int64_t inner) {
       }
       const int64_t start = w->leaves ? w->leaves[source] : source;
       if (known[start] < 0) {
-        p.pair_sources[pairs] = source;
+        p.pair_starts[pairs] = start;
         known[start] = pairs++;
       }
       p.pair_of[row * w->count + k] = known[start];
@@ -59,7 +60,7 @@ static void find_places(const struct walk *w, int64_t inner) {
     p.earlier[k * (inner + 1) + inner] = links;
     for (int64_t pair = first_pair(&p, k); pair < pairs; pair++, links++) {
       p.link_rows[k * inner + links] = inner + pair;
-      p.link_sources[k * inner + links] = p.pair_sources[pair];
+      p.link_sources[k * inner + links] = ~p.pair_starts[pair];
     }
     p.pair_ends[k] = pairs;
   }

@@ -15,15 +15,18 @@ static inline int64_t share(int64_t first, int64_t last, int64_t part, int64_t p
   return first + (last - first) * part / parts;
 }
 
-// Some rows of a matrix: those that are listed, or the first ones.
+// Some rows of a matrix: those that are listed, or the first ones. A number below zero is ~row of
+// another matrix.
 struct rows {
   const real *matrix;
   int64_t stride;
   const int64_t *listed;
+  const real *others;
 };
 
 static inline const real *row_of(const struct rows *rows, int64_t n) {
-  return rows->matrix + (rows->listed ? rows->listed[n] : n) * rows->stride;
+  const int64_t row = rows->listed ? rows->listed[n] : n;
+  return row < 0 ? rows->others + ~row * rows->stride : rows->matrix + row * rows->stride;
 }
 
 // Where rows of sums go, one below the other or, where rows are listed, to those less the first;
@@ -71,7 +74,7 @@ static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int
 // Packs a part of the panels of a matrix, (depth, columns).
 static void pack(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
                  int64_t part, int64_t parts) {
-  const struct rows rows = {matrix, stride, NULL};
+  const struct rows rows = {matrix, stride, NULL, NULL};
   const int64_t panels = padded(columns) / PANEL;
   pack_rows(&rows, 0, depth, columns, packed, share(0, panels, part, parts),
             share(0, panels, part + 1, parts));

@@ -127,8 +127,8 @@ static void multiply_pairs(const struct slots *s, int64_t thread, int64_t thread
   for (int64_t k = 0; k < w->count; k++) {
     const int64_t begin = first_pair(&s->places, k), end = s->places.pair_ends[k];
     const int64_t last = share(begin, end, thread + 1, threads);
-    const struct rows parts[] = {{w->states[0], w->size, s->places.pair_sources},
-                                 {w->states[1], w->size, s->places.pair_sources}};
+    const struct rows parts[] = {{w->start[0], w->size, s->places.pair_starts, NULL},
+                                 {w->start[1], w->size, s->places.pair_starts, NULL}};
     for (int64_t n = share(begin, end, thread, threads); n < last; n += s->block) {
       const struct sums to = {s->pair_sums + n * padded(s->gates), padded(s->gates)};
       multiply_states(s, k, parts, n, smaller(s->block, last - n), to);
@@ -200,8 +200,8 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   for (int64_t k = 0; k < w->count; k++) {
     int64_t count, link = links_to(s, k, first, last, &count);
     const int64_t *sources = s->places.link_sources + k * s->inner;
-    const struct rows parts[] = {{w->states[0], w->size, sources},
-                                 {w->states[1], w->size, sources}};
+    const struct rows parts[] = {{w->states[0], w->size, sources, NULL},
+                                 {w->states[1], w->size, sources, NULL}};
     const int64_t *rows = s->places.link_rows + k * s->inner + link;
     multiply_states(s, k, parts, link, count, (struct sums){sums, width, rows, first, 1});
   }

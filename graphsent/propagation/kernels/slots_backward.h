@@ -67,7 +67,7 @@ static void slots_gradient_block(const struct slots *s, int64_t first, int64_t l
   for (int64_t row = first; row < last; row++) sums_gradient(s, row, first);
   for (int64_t k = 0; k < w->count; k++) {
     int64_t count, link = links_to(s, k, first, last, &count), at = k * s->block * padded(w->size);
-    const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + k * s->inner};
+    const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + k * s->inner, NULL};
     copy_rows(&dsums, link, count, s->gates, s->scratch);
     multiply_gradients(s, k, s->scratch, count, s->scratch + s->sums + at,
                        s->scratch + s->more + at);
@@ -166,9 +166,9 @@ static void pairs_gradient(const struct slots *s, int64_t thread, int64_t thread
       multiply_gradients(s, k, s->pair_sums + n * s->gates, count, s->scratch + s->sums,
                          s->scratch + s->more);
       for (int64_t i = 0; i < count; i++) {
-        const int64_t source = s->places.pair_sources[n + i];
-        add(gradient_at(w, 0, source), dh + i * padded(size), 0, size);
-        if (s->early) add(gradient_at(w, 1, source), dc + i * padded(size), 0, size);
+        const int64_t at = s->places.pair_starts[n + i] * size;
+        add(w->dstart[0] + at, dh + i * padded(size), 0, size);
+        if (s->early) add(w->dstart[1] + at, dc + i * padded(size), 0, size);
       }
     }
   }
@@ -183,8 +183,8 @@ static void weight_gradient(const struct slots *s, int part, int64_t gates, real
     int64_t links, at = k * s->inner;
     links_to(s, k, 0, s->inner, &links);
     links += s->places.pair_ends[k] - first_pair(&s->places, k);
-    const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + at};
-    const struct rows states = {w->states[part], size, s->places.link_sources + at};
+    const struct rows dsums = {w->dsums, s->gates, s->places.link_rows + at, NULL};
+    const struct rows states = {w->states[part], size, s->places.link_sources + at, w->start[part]};
     const struct sums to = {dweight + k * size, w->count * size};
     multiply_transposed(dsums, gates, states, size, links, to, s->scratch, thread, threads);
   }

@@ -27,7 +27,7 @@ struct walk {
       *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
   const real *start[2];                  // (num_starts, size)
-  real *states[2];                       // (num_nodes, size)
+  real *states[2];                       // (num_nodes, size); see begin_states
   real *results[2];                      // (num_nodes, size), with `nodes`: those that are wanted
   real *gates, *kept;                    // of inner nodes
   real *gathered[2];                     // parts of the states in slots, or at edges
@@ -60,12 +60,13 @@ static inline real *gradient_at(const struct walk *w, int part, int64_t position
 // The part of the states that gates let through: c where there is one, else h.
 static inline int memory_part(const struct walk *w) { return w->num_parts - 1; }
 
-// The states of the first level.
+// The states of the first level; those of the walk have them only if they are the results.
 static void begin_states(const struct walk *w, int64_t thread, int64_t threads) {
   if (w->first) {
     leaves_forward_by(w->first, thread, threads);
     BARRIER
   }
+  if (w->nodes) return;
   const int64_t last = share(0, w->num_sources, thread + 1, threads);
   for (int64_t p = share(0, w->num_sources, thread, threads); p < last; p++) {
     for (int part = 0; part < w->num_parts; part++) {
@@ -81,7 +82,7 @@ static void end_states(const struct walk *w, int64_t thread, int64_t threads) {
   const int64_t last = share(0, w->num_nodes, thread + 1, threads);
   for (int64_t p = share(0, w->num_nodes, thread, threads); p < last; p++) {
     for (int part = 0; part < w->num_parts && w->results[part]; part++) {
-      memcpy(w->results[part] + w->nodes[p] * w->size, w->states[part] + p * w->size,
+      memcpy(w->results[part] + w->nodes[p] * w->size, state_at(w, part, p),
              w->size * sizeof(real));
     }
   }
