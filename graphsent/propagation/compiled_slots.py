@@ -117,8 +117,11 @@ class _SlotPlan(Plan):
 
     def places(self, num_starts: int) -> Tensor:
         """Room for what ``places.h`` finds out."""
-        size = self.count * (2 + 7 * self.num_inner + num_starts) + 1
-        return torch.empty(size, dtype=torch.int64)
+        return torch.empty(self.count * (2 + 5 * self.num_inner + num_starts), dtype=torch.int64)
+
+    def seen(self) -> Tensor:
+        """Room for what ``places.h`` finds out for the backward pass."""
+        return torch.empty(2 * self.count * self.num_inner + 1, dtype=torch.int64)
 
 
 class _CompiledSlots(Function):
@@ -161,10 +164,10 @@ class _CompiledSlots(Function):
             dbias = inputs.new_zeros(dsums.shape[1])
         dmaps = [empty(*known[name].shape, like=inputs) for name in WEIGHTS[:2] if name in known]
         leaves, dgiven = plan.first_gradients(of_leaves, dstart)
-        given = contiguous(gradients)
+        given, seen = contiguous(gradients), plan.seen()
         walk = plan.slot_walk(inputs, len(start_h))
         walk.make_first(leaves, inputs)
-        walk.point(**known, **gradients_named(RESULTS, given), places=ctx.places)
+        walk.point(**known, **gradients_named(RESULTS, given), places=ctx.places, seen=seen)
         walk.point(**gradients_named(STATES, dstates), **gradients_named(START, dstart))
         walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, **named(_DWEIGHTS, dmaps))
         walk.run("slots", inputs, backward=True)

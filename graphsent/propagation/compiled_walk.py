@@ -23,10 +23,10 @@ class Walk(Arguments):
     _fields_ = fields(
         "rule has_output attentive forgets single_successor num_parts size count num_gates "
         "input_stride num_levels num_sources num_starts num_nodes num_threads",
-        "level_ends source first_edge leaves input_rows nodes first places input_of inputs bias "
-        "weight more_weight_0 more_weight_1 vector start_h start_c h c result_h result_c gates "
-        "kept gathered_h gathered_c edge_gates attention pooled_0 pooled_1 dresult_h dresult_c "
-        "dh dc dstart_h dstart_c dsums dinputs dbias dweight dmore_weight dedge_sums dscores "
+        "level_ends source first_edge leaves input_rows nodes first places seen input_of inputs "
+        "bias weight more_weight_0 more_weight_1 vector start_h start_c h c result_h result_c "
+        "gates kept gathered_h gathered_c edge_gates attention pooled_0 pooled_1 dresult_h "
+        "dresult_c dh dc dstart_h dstart_c dsums dinputs dbias dweight dmore_weight dedge_sums dscores "
         "message_h message_c workspace",
     )
 

@@ -12,8 +12,9 @@ struct places {
   int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the position that it sees
                                       // or, of pairs, ~row of the start
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
-  int64_t *first_seen;                // (pairs + 1) where the nodes that see a pair begin in
-  int64_t *seen_by;                   // (inner * count) their rows; the backward pass makes both
+  // Of the backward pass:
+  int64_t *first_seen;  // (pairs + 1) where the nodes that see a pair begin in
+  int64_t *seen_by;     // (inner * count) their rows
 };
 
 // Where they are; compiled_slots.py makes room for them.
@@ -25,8 +26,8 @@ static struct places places_of(const struct walk *w, int64_t inner) {
   p.link_rows = p.earlier + w->count * (inner + 1);
   p.link_sources = p.link_rows + w->count * inner;
   p.known = p.link_sources + w->count * inner;
-  p.first_seen = p.known + w->count * w->num_starts;
-  p.seen_by = p.first_seen + w->count * inner + 1;
+  p.first_seen = w->seen;
+  p.seen_by = w->seen ? w->seen + w->count * inner + 1 : NULL;
   return p;
 }
 

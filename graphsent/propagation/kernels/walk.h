@@ -20,7 +20,7 @@ struct walk {
   const int64_t *input_rows;   // (inner) their rows in inputs; their own where NULL
   const int64_t *nodes;        // (num_nodes) the rows of results; those of states where NULL
   const struct leaves *first;  // what makes start, and its gradients; NULL where it is given
-  int64_t *places;             // of the walk over slots, see places.h
+  int64_t *places, *seen;      // of the walk over slots, see places.h
   const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
                             // one, or gates of a node that are side by side
   const real *inputs, *bias,
