@@ -26,8 +26,8 @@ class Walk(Arguments):
         "level_ends source first_edge leaves input_rows nodes first places seen input_of inputs "
         "bias weight more_weight_0 more_weight_1 vector start_h start_c h c result_h result_c "
         "gates kept gathered_h gathered_c edge_gates attention pooled_0 pooled_1 dresult_h "
-        "dresult_c dh dc dstart_h dstart_c dsums dinputs dbias dweight dmore_weight dedge_sums dscores "
-        "message_h message_c workspace",
+        "dresult_c dh dc dstart_h dstart_c dsums dinputs dbias dweight dmore_weight dedge_sums "
+        "dscores message_h message_c workspace",
     )
 
     def make_first(self, leaves: Leaves | None, like: Tensor) -> None:
