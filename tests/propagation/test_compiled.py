@@ -26,7 +26,8 @@ needs_compiler = pytest.mark.skipif(
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
-    """Nothing is loaded or built."""
+    """Nothing is loaded or built, but may be."""
+    monkeypatch.delenv(SWITCH, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     compiled._load.cache_clear()
     yield tmp_path / "cache" / "graphsent"

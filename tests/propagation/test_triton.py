@@ -37,6 +37,11 @@ make_graph = pytest.mark.parametrize("make", [forest, dag])
 ARCHITECTURES = (80, 90)
 
 
+@pytest.fixture(autouse=True)
+def kernels_allowed(monkeypatch):
+    monkeypatch.delenv(SWITCH, raising=False)
+
+
 @pytest.fixture
 def nothing_tried(monkeypatch):
     monkeypatch.setattr(triton_launch, "_known", {})
