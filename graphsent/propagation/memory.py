@@ -95,7 +95,7 @@ def _give_back(reference: weakref.ref[np.ndarray]) -> None:
 
 def _drop_first() -> None:
     """Gives the block that came back before all others to the system."""
-    with suppress(IndexError):  # another thread may take it
+    with suppress(IndexError, ValueError):  # another thread may take it
         waiting = [blocks for blocks in list(_free.values()) if blocks]
         min(waiting, key=lambda blocks: blocks[0].number).popleft()
 
