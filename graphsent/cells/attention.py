@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.gates import uniform_
+from graphsent.cells.initialization import uniform_
 
 
 class ChildAttention(nn.Module):

@@ -13,13 +13,13 @@ from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused, is_own
-from graphsent.cells.gates import lstm_state
 from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
 from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
+from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import Start
 
 _QUERY = "query"

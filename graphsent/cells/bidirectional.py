@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from graphsent._dgl import dgl
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.gates import glorot_
+from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import CHILD_INDEX, edge_slots

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent.cells.autocast import without_autocast
 from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device, with_zeros
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
-from graphsent.cells.validation import without_autocast
 from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from graphsent.cells.validation import autocast_enabled
+from graphsent.cells.autocast import autocast_enabled
 from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
 

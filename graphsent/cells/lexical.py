@@ -9,7 +9,7 @@ from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused
-from graphsent.cells.gates import glorot_
+from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation.fused_recursive import Mixture

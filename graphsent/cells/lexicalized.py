@@ -12,7 +12,7 @@ from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused, is_own, is_plain
-from graphsent.cells.gates import glorot_
+from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.fusion import Fused, map_nothing
-from graphsent.cells.gates import uniform_
+from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation.fused_recursive import Squash

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from graphsent.cells.feats import to_device
 from graphsent.cells.fusion import Fused, map_nothing
-from graphsent.cells.gates import glorot_
+from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.turned import Graph

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
 from graphsent.cells.fusion import Fused, map_nothing
-from graphsent.cells.gates import uniform_
+from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.fused_gru import ChildSumGRU

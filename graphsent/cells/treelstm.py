@@ -8,11 +8,12 @@ from torch.nn import functional
 
 from graphsent.cells.base import TreeCell
 from graphsent.cells.fusion import Fused, is_plain, map_nothing
-from graphsent.cells.gates import lstm_state, uniform_
+from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
+from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import LSTMStart, Start
 
 

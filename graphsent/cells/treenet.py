@@ -7,10 +7,11 @@ from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
 from graphsent.cells.fusion import Fused, is_own
-from graphsent.cells.gates import lstm_state, uniform_
+from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation.fused_treenet import Composition
+from graphsent.propagation.pointwise import lstm_state
 
 KIND = "kind"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
@@ -100,18 +99,3 @@ def describe_node(graph: Graph, node: int) -> str:
     member = int(torch.searchsorted(ends, node, right=True))
     offset = int(ends[member - 1]) if member else 0
     return f"node {node} (node {node - offset} of graph {member} in the batch)"
-
-
-def autocast_enabled(device_type: str) -> bool:
-    """Whether autocast is on for devices of a type."""
-    try:
-        return torch.is_autocast_enabled(device_type)
-    except TypeError:  # torch before 2.4 takes no argument
-        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
-
-
-def without_autocast(device_type: str) -> AbstractContextManager[Any]:
-    """A context without autocast for devices of a type."""
-    if not autocast_enabled(device_type):
-        return nullcontext()
-    return torch.autocast(device_type, enabled=False)

@@ -11,7 +11,7 @@ from torch import nn
 
 from graphsent._dgl import dgl
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
-from graphsent.cells.gates import glorot_
+from graphsent.cells.initialization import glorot_
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, reverse, span_mean
 from graphsent.models.batch import TreeBatch

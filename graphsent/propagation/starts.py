@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled_leaves import lstm_leaves
+from graphsent.propagation.pointwise import lstm_state
 
 
 class LSTMStart(NamedTuple):
@@ -28,11 +28,7 @@ class LSTMStart(NamedTuple):
     def states(self) -> tuple[Tensor, Tensor]:
         """H and c, (num_rows, size), without gradients of gradients."""
         states = lstm_leaves(self.sums, self.gate_output)
-        if states is not None:
-            return states
-        i, *o, u = self.sums.chunk(3 if self.gate_output else 2, -1)
-        c = torch.sigmoid(i) * torch.tanh(u)
-        return (torch.sigmoid(o[0]) * torch.tanh(c) if o else torch.tanh(c)), c
+        return lstm_state(self.sums, gate_output=self.gate_output) if states is None else states
 
 
 Start = Sequence[Tensor] | LSTMStart

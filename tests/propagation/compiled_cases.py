@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor
 
@@ -61,16 +64,23 @@ def check(problem: Compared, monkeypatch, **options) -> None:
         assert float((got - expected).detach().abs().max()) <= tolerance * largest
 
 
-def check_threads(problem: Compared, num_threads: int) -> None:
-    """Compares several threads with one, and with themselves."""
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """So many threads of torch, and of the kernels."""
     before = torch.get_num_threads()
+    torch.set_num_threads(number)
     try:
-        torch.set_num_threads(1)
-        alone = problem.outcome()
-        torch.set_num_threads(num_threads)
-        several, again = problem.outcome(), problem.outcome()
+        yield
     finally:
         torch.set_num_threads(before)
+
+
+def check_threads(problem: Compared, num_threads: int) -> None:
+    """Compares several threads with one, and with themselves."""
+    with threads(1):
+        alone = problem.outcome()
+    with threads(num_threads):
+        several, again = problem.outcome(), problem.outcome()
     assert all(map(torch.equal, several, again))
     for got, expected in zip(several, alone, strict=True):
         torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
@@ -78,14 +88,9 @@ def check_threads(problem: Compared, num_threads: int) -> None:
 
 def check_states_without_gradients(problem: Compared, num_threads: int) -> None:
     """Compares the states that several threads make, for no gradients, with those of one."""
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
+    with threads(1):
         alone = problem.run()
-        torch.set_num_threads(num_threads)
-        with torch.no_grad():
-            several = problem.run()
-    finally:
-        torch.set_num_threads(before)
+    with threads(num_threads), torch.no_grad():
+        several = problem.run()
     for got, expected in zip(several, alone, strict=True):
         torch.testing.assert_close(got, expected.detach(), rtol=1e-12, atol=1e-12)

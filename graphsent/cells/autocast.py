@@ -1,0 +1,23 @@
+"""Whether torch chooses the precision of operations, and where it must not."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+
+def autocast_enabled(device_type: str) -> bool:
+    """Whether autocast is on for devices of a type."""
+    try:
+        return torch.is_autocast_enabled(device_type)
+    except TypeError:  # torch before 2.4 takes no argument
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+
+
+def without_autocast(device_type: str) -> AbstractContextManager[Any]:
+    """A context without autocast for devices of a type."""
+    if not autocast_enabled(device_type):
+        return nullcontext()
+    return torch.autocast(device_type, enabled=False)
