@@ -12,9 +12,9 @@ from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import overridden
+from graphsent.cells.fusion import first_parameter, overridden
 from graphsent.cells.recursion import Recursion, State
-from graphsent.cells.turned import Graph
+from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import check_feat, check_graph, check_initial_state
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
@@ -69,7 +69,8 @@ class TreeCell(Recursion):
     def check_call(self, graph: Graph, feat: Tensor | IndexedFeat) -> None:
         """Raises a CellError if graph or features do not fit the cell."""
         check_graph(graph)
-        check_feat(feat, (graph.num_nodes(), self.in_feats), next(self.parameters(), None))
+        num_nodes = schedule_of_graph(graph).num_nodes
+        check_feat(feat, (num_nodes, self.in_feats), first_parameter(self))
         self.check_structure(graph)
 
     def prepare(

@@ -18,6 +18,7 @@ from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device, wi
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
+from graphsent.propagation.compiled_indices import range_of
 from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
@@ -72,8 +73,8 @@ class LevelRun:
         self.cell = cell
         self.feat = feat
         self.initial = initial
-        self.num_nodes = graph.num_nodes()
         self.on_host = schedule_of_graph(graph)
+        self.num_nodes = self.on_host.num_nodes
         self.schedule = self.on_host.to(feat.device)
         self.slots = cell.slots(graph, self.on_host, feat.device)
         self.fused = fused_rule_of(cell)
@@ -114,12 +115,12 @@ class LevelRun:
         return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        index = feat.index.numpy()[self.on_host.nodes.numpy()]
+        index = feat.index.numpy()[self.on_host.numbers]
         leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
-        if not self.cell.inner_input or inner.max(initial=-1) < 0:
+        first, last = range_of(inner)
+        if not self.cell.inner_input or last < 0:
             return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())
-        first = int(inner.min())
-        if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
+        if range_of(leaves)[1] < first:  # no row is for nodes of both kinds
             rows = feat.rows[:first]
             rows = rows.detach() if first <= feat.constant else rows
             x = self._project_leaves(rows, leaves)

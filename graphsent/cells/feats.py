@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent.propagation.compiled_indices import range_of
+
 
 class IndexedFeat(NamedTuple):
     """Inputs of nodes as rows of a table: those of node n are ``rows[index[n]]``, zeros for -1.
@@ -48,7 +50,7 @@ class IndexedFeat(NamedTuple):
 
 def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
     """Rows and index without -1: a row of zeros is added if need be."""
-    if index.min(initial=0) >= 0:
+    if range_of(index)[0] >= 0:
         return rows, index
     zeros = rows.new_zeros(1, rows.shape[1])
     return torch.cat((rows, zeros)), np.where(index < 0, len(rows), index)

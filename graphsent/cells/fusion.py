@@ -66,6 +66,15 @@ def is_own(module: nn.Module, kind: type[nn.Module]) -> bool:
     )
 
 
+def first_parameter(cell: nn.Module) -> Tensor | None:
+    """A parameter of a cell, if it has any, without all of torch's search where that can be."""
+    for module in cell.children():
+        for parameter in module._parameters.values():
+            if parameter is not None:
+                return parameter
+    return next(cell.parameters(), None)
+
+
 def overridden(cell: nn.Module, name: str, *others: str) -> bool:
     """Whether a subclass, or the cell itself, has other methods without the one to agree with them.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -11,12 +10,13 @@ from graphsent._dgl import dgl
 from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.recursion import State
-from graphsent.cells.turned import Graph, targets_of
+from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import describe_node
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots, slots_of
 
 CHILD_INDEX = "child_index"
+_EXPECTED = (1, torch.int64, True)  # dimensions, type, on the CPU
 
 
 class SlottedCell(TreeCell):
@@ -72,19 +72,18 @@ class SlottedCell(TreeCell):
             self._check_slots(graph, graph.edata[self.slot_name])
 
     def _fits(self, graph: Graph) -> bool:
-        """Whether nothing is wrong; asks neither DGL nor torch, which take their time."""
-        nodes, slots = targets_of(graph), graph.edata.get(self.slot_name)
-        counted = slots is None or self.max_degree < self.num_slots  # else slots limit them
-        if counted and np.bincount(nodes).max(initial=0) > self.max_degree:
+        """Whether nothing is wrong; what is found out on the way is kept for the run."""
+        schedule, slots = schedule_of_graph(graph), graph.edata.get(self.slot_name)
+        limited = self.max_degree >= self.num_slots  # by the slots
+        if not limited and schedule.bounds.degrees.max(initial=0) > self.max_degree:
             return False
-        if slots is None:
-            return True
-        if slots.dim() != 1 or slots.dtype != torch.int64 or slots.device.type != "cpu":
+        if slots is not None and (slots.dim(), slots.dtype, slots.is_cpu) != _EXPECTED:
             return False
-        places = slots.numpy()
-        if places.min(initial=0) < 0 or places.max(initial=0) >= self.num_slots:
+        try:
+            slots_of(schedule, self.num_slots, slots, schedule.device)
+        except ValueError:
             return False
-        return np.bincount(nodes * self.num_slots + places).max(initial=0) <= 1
+        return True
 
     def check_degrees(self, graph: Graph, wrong: Tensor, valid: str) -> None:
         """Raises a CellError that names the first node that ``wrong`` marks."""

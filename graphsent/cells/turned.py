@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.schedule import Schedule, schedule_of
 
 
@@ -40,13 +38,6 @@ class TurnedGraph:
 
 
 Graph = dgl.DGLGraph | TurnedGraph
-
-
-def targets_of(graph: Graph) -> np.ndarray:
-    """Targets of all edges of a graph that may be turned, by id; (num_edges,) int64."""
-    if isinstance(graph, TurnedGraph):
-        return edge_ends(graph.graph)[0]
-    return edge_ends(graph)[1]
 
 
 def schedule_of_graph(graph: Graph) -> Schedule:

@@ -11,6 +11,7 @@ from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
+from graphsent.propagation.compiled_indices import range_of
 
 
 def check_graph(graph: Graph) -> None:
@@ -48,8 +49,7 @@ def _check_index(feat: IndexedFeat, num_nodes: int) -> None:
             f"expected the index of feat of shape (num_nodes,) = ({num_nodes},) and int64 on the "
             f"cpu, got {tuple(index.shape)} and {index.dtype} on the {index.device}"
         )
-    numbers = index.numpy()
-    low, high = int(numbers.min(initial=-1)), int(numbers.max(initial=-1))
+    low, high = range_of(index.numpy())
     if low < -1 or high >= len(feat.rows):
         raise CellError(
             f"expected the index of feat from -1 to {len(feat.rows) - 1}, for as many rows and "

@@ -8,6 +8,7 @@ from torch import nn
 
 from graphsent.cells.feats import IndexedFeat, to_device
 from graphsent.errors import ModelError
+from graphsent.propagation.compiled_indices import distinct_words
 
 __all__ = ["WordEmbedding"]
 
@@ -81,24 +82,27 @@ class WordEmbedding(nn.Embedding):
             The rows of :meth:`forward` by distinct word, or by occurrence.
         """
         tokens = token.numpy()
-        with_word = np.flatnonzero(tokens >= 0)
-        words = tokens[with_word]
-        number = np.arange(len(words))
         if not (self.training and self.dropout.p):
-            words, number = self._distinct(words)
-        index = np.full(len(tokens), -1)
-        index[with_word] = number
+            words, index = distinct_words(tokens) or self._distinct(tokens)
+        else:
+            with_word = np.flatnonzero(tokens >= 0)
+            words, index = tokens[with_word], np.full(len(tokens), -1)
+            index[with_word] = np.arange(len(words))
         return IndexedFeat(self._look_up(torch.from_numpy(words)), torch.from_numpy(index))
 
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
-        return self.dropout(super().forward(to_device(words, self.weight.device)))
+        rows = super().forward(to_device(words, self.weight.device))
+        return self.dropout(rows) if self.training else rows
 
-    def _distinct(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Each word once, in the order of their last occurrences, and the place of each in that."""
+    def _distinct(self, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What ``distinct_words`` finds in compiled code."""
+        with_word = np.flatnonzero(tokens >= 0)
+        words = tokens[with_word]
         occurrence = np.arange(len(words))
         last = np.empty(self.num_embeddings, np.int64)  # is read where it is written
         last[words] = occurrence
         last = last[words]
         chosen = last == occurrence
-        place = np.cumsum(chosen) - 1
-        return words[chosen], place[last]
+        index = np.full(len(tokens), -1)
+        index[with_word] = (np.cumsum(chosen) - 1)[last]
+        return words[chosen], index

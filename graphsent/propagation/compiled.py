@@ -32,7 +32,14 @@ ROWS_A_THREAD = 64
 """Fewer are not worth waiting for another thread."""
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
-_FUNCTIONS = ("slots", "edges", "leaves")
+_WALKS = ("slots", "edges", "leaves")
+# What the functions of kernels/indices.h take: (n)umbers and (p)ointers.
+_OF_INDICES = {
+    "fill_schedule": "nnppppp",
+    "fill_slots": "nnnnpppp",
+    "distinct_words": "npnppp",
+    "range_of": "npp",
+}
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
@@ -78,14 +85,21 @@ def kernels_for(*tensors: Tensor | None) -> bool:
     Args:
         *tensors: all of float32, or all of float64, and all on the CPU; None is left out.
     """
+    dtype = next((part.dtype for part in tensors if part is not None), None)
+    if dtype not in _TYPES:
+        return False
+    for part in tensors:
+        if part is not None and not (part.is_cpu and part.dtype == dtype):
+            return False
+    return library_for(_TYPES[dtype]) is not None
+
+
+def library_for(real: str) -> ctypes.CDLL | None:
+    """The kernels for a type of C, ``"float"`` or ``"double"``; both have those for indices."""
     if os.environ.get(SWITCH) == "0":
-        return False
-    given = [part for part in tensors if part is not None]
-    dtype = given[0].dtype if given else None
-    if dtype not in _TYPES or not all(part.is_cpu and part.dtype == dtype for part in given):
-        return False
+        return None
     with _lock:
-        return _load(_TYPES[dtype]) is not None
+        return _load(real)
 
 
 def needs_gradients(*tensors: Tensor | None) -> bool:
@@ -128,6 +142,10 @@ def _load(real: str) -> ctypes.CDLL | None:
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         _log.info("no compiled kernels for numbers of type %s: %s", real, error)
         return None
-    for name in _FUNCTIONS:
+    for name in _WALKS:
         getattr(library, f"{name}_workspace").restype = ctypes.c_int64
+    kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p}
+    for name, arguments in _OF_INDICES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = [kinds[kind] for kind in arguments], ctypes.c_int64
     return library

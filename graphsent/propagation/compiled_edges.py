@@ -125,7 +125,7 @@ class _CompiledEdges(Function):
         known = {"inputs": inputs, **plan.maps(others[:middle]), **named(START, start)}
         known |= {**named(STATES, states), **plan.buffers(inputs)}
         walk = plan.edge_walk(inputs)
-        walk.make_first(leaves, inputs)
+        walk.make_first(leaves)
         walk.point(**known, **named(RESULTS, results))
         walk.run("edges", inputs, backward=False)
         ctx.plan, ctx.names = plan, tuple(known)
@@ -153,7 +153,7 @@ class _CompiledEdges(Function):
         leaves, dgiven = plan.first_gradients(of_leaves, dstart)
         given = contiguous(gradients)
         walk = plan.edge_walk(inputs)
-        walk.make_first(leaves, inputs)
+        walk.make_first(leaves)
         walk.point(**known, **into, dinputs=dinputs)
         walk.point(**gradients_named(START, dstart), **gradients_named(RESULTS, given))
         walk.run("edges", inputs, backward=True)

@@ -67,8 +67,8 @@ def build(options: tuple[str, ...]) -> Path:
 
     Raises:
         OSError: if there is no compiler, or the cache cannot be written or is another user's.
-        RuntimeError: if the user has no home, or this is no Unix.
-        subprocess.SubprocessError: if the compiler fails.
+        RuntimeError: if the compiler fails, the user has no home, or this is no Unix.
+        subprocess.TimeoutExpired: if the compiler takes too long.
     """
     if os.name != "posix":
         raise RuntimeError("they are built on Unix only")
@@ -119,7 +119,10 @@ def _compile(source: Path, library: Path, options: tuple[str, ...]) -> None:
         raise FileNotFoundError("no C compiler")
     command = [compiler, *_COMMAND, *options, "-o", str(library), str(source)]
     for openmp in (["-fopenmp"], []):
-        run = [*command, *openmp]
-        done = subprocess.run(run, capture_output=True, timeout=LONGEST, check=not openmp)
+        done = subprocess.run(
+            [*command, *openmp], capture_output=True, timeout=LONGEST, text=True, errors="replace"
+        )
         if done.returncode == 0:
-            break
+            return
+    said = done.stderr.strip()
+    raise RuntimeError(f"{compiler} ended with exit status {done.returncode}: {said}")

@@ -137,7 +137,7 @@ class _CompiledSlots(Function):
         known |= {**named(STATES, states), **(plan.kept(inputs) if keep else {})}
         places = plan.places(len(start[0]))
         walk = plan.slot_walk(inputs, len(start[0]))
-        walk.make_first(leaves, inputs)
+        walk.make_first(leaves)
         walk.point(**known, **named(RESULTS, results), places=places)
         walk.run("slots", inputs, backward=False)
         ctx.plan, ctx.places, ctx.names = plan, places, tuple(known)
@@ -166,7 +166,7 @@ class _CompiledSlots(Function):
         leaves, dgiven = plan.first_gradients(of_leaves, dstart)
         given, seen = contiguous(gradients), plan.seen()
         walk = plan.slot_walk(inputs, len(start_h))
-        walk.make_first(leaves, inputs)
+        walk.make_first(leaves)
         walk.point(**known, **gradients_named(RESULTS, given), places=ctx.places, seen=seen)
         walk.point(**gradients_named(STATES, dstates), **gradients_named(START, dstart))
         walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, **named(_DWEIGHTS, dmaps))

@@ -30,14 +30,10 @@ class Walk(Arguments):
         "dscores message_h message_c workspace",
     )
 
-    def make_first(self, leaves: Leaves | None, like: Tensor) -> None:
+    def make_first(self, leaves: Leaves | None) -> None:
         """Lets the threads of the walk make the states of the first level, or their gradients."""
-        if leaves is None:
-            return
-        leaves.num_threads = self.num_threads
-        if not leaves.gates:
-            leaves.reserve("leaves", like, backward=False)
-        self.first, self.leaves_of_first = ctypes.addressof(leaves), leaves  # kept
+        if leaves is not None:
+            self.first, self.leaves_of_first = ctypes.addressof(leaves), leaves  # kept
 
 
 class Plan:
@@ -143,7 +139,7 @@ class Plan:
         walk.input_of = ctypes.addressof(self.input_of)
         walk.point(level_ends=self.ends, source=self.source)
         walk.point(leaves=self.leaves, input_rows=self.input_rows)
-        walk.point(nodes=None if self.num_results is None else schedule.nodes)
+        walk.point(nodes=None if self.num_results is None else schedule.packed)  # they come first
         return walk
 
 

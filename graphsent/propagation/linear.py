@@ -1,4 +1,4 @@
-"""Linear maps of one level after the other, the gradient of their weights in one product."""
+"""Linear maps whose gradients cost less than torch's: over levels, and of some of their rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from graphsent.propagation.gradients import first_order
+from graphsent.propagation.memory import empty
 
 
 class DeferredLinear(TorchFunctionMode):
@@ -104,3 +105,47 @@ class _Linear(Function):
         ctx.known.add(input, gradient)
         dinput = gradient @ ctx.known.weight if ctx.needs_input_grad[1] else None
         return None, dinput, torch.empty(0)
+
+
+def first_outputs(input: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:
+    """The first outputs of a linear map: ``linear(input, weight[:count], bias[:count])``.
+
+    Autograd would make the gradient of these rows, and then copy it into one of the whole weight.
+
+    Args:
+        input: (num_rows, in_feats).
+        weight: (out_feats, in_feats).
+        bias: (out_feats,).
+        count: how many, out_feats at most.
+
+    Returns:
+        (num_rows, count); without gradients of gradients.
+    """
+    return _FirstOutputs.apply(count, input, weight, bias)
+
+
+class _FirstOutputs(Function):
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, count: int, input: Tensor, weight: Tensor, bias: Tensor
+    ) -> Tensor:
+        ctx.count = count
+        ctx.save_for_backward(input, weight, bias)
+        return functional.linear(input, weight[:count], bias[:count])
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (input, weight, bias), count = ctx.saved_tensors, ctx.count
+        dinput, dweight, dbias = None, None, None
+        if ctx.needs_input_grad[1]:
+            dinput = gradient @ weight[:count]
+        if ctx.needs_input_grad[2]:
+            dweight = empty(*weight.shape, like=weight)
+            torch.mm(gradient.t(), input, out=dweight[:count])
+            dweight[count:].zero_()
+        if ctx.needs_input_grad[3]:
+            dbias = torch.empty_like(bias)
+            torch.sum(gradient, 0, out=dbias[:count])
+            dbias[count:].zero_()
+        return None, dinput, dweight, dbias

@@ -7,11 +7,11 @@ in-degree, and the messages that they receive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends, notes_of
+from graphsent.propagation.compiled_indices import fill_schedule
 from graphsent.propagation.errors import PropagationError
 
 
@@ -85,22 +86,60 @@ class Schedule:
 
     Attributes:
         bounds: where levels begin and end.
-        nodes: (num_nodes,) node at each position.
-        position: (num_nodes,) position of each node.
-        edges: (num_edges,) edge at each row of the mailbox.
-        source: (num_edges,) position of the edge's source.
-        target: (num_edges,) position of its target.
-        sent_to: (num_nodes,) mailbox row to which the node at each position sends, ``num_edges``
-            where there is none; no rows at all if some node sends to several.
+        packed: ``nodes`` and the properties after it, one after the other.
+        num_edges: number of edges.
+        single_successor: whether every node sends to one other at most, as from child to parent in
+            a tree.
     """
 
     bounds: Bounds
-    nodes: Tensor
-    position: Tensor
-    edges: Tensor
-    source: Tensor
-    target: Tensor
-    sent_to: Tensor
+    packed: Tensor
+    num_edges: int
+    single_successor: bool
+
+    @property
+    def nodes(self) -> Tensor:
+        """(num_nodes,) node at each position."""
+        return self._parts[0]
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The same in numpy, of a schedule on the CPU."""
+        return self.packed.numpy()[: self.num_nodes]
+
+    @property
+    def position(self) -> Tensor:
+        """(num_nodes,) position of each node."""
+        return self._parts[1]
+
+    @property
+    def edges(self) -> Tensor:
+        """(num_edges,) edge at each row of the mailbox."""
+        return self._parts[2]
+
+    @property
+    def source(self) -> Tensor:
+        """(num_edges,) position of the edge's source."""
+        return self._parts[3]
+
+    @property
+    def target(self) -> Tensor:
+        """(num_edges,) position of its target."""
+        return self._parts[4]
+
+    @property
+    def sent_to(self) -> Tensor:
+        """(num_nodes,) mailbox row to which the node at each position sends.
+
+        It is ``num_edges`` where there is none; there are no rows at all if some node sends to
+        several.
+        """
+        return self._parts[5] if self.single_successor else self._parts[5][:0]
+
+    @cached_property
+    def _parts(self) -> tuple[Tensor, ...]:
+        nodes, edges = [self.num_nodes] * 2, [self.num_edges] * 3
+        return self.packed.split([*nodes, *edges, self.num_nodes])
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -112,15 +151,10 @@ class Schedule:
         """Number of levels."""
         return len(self.bounds.ends)
 
-    @cached_property
+    @property
     def num_nodes(self) -> int:
         """Number of nodes."""
-        return len(self.nodes)
-
-    @cached_property
-    def num_edges(self) -> int:
-        """Number of edges."""
-        return len(self.edges)
+        return len(self.bounds.degrees)
 
     @cached_property
     def num_sources(self) -> int:
@@ -128,14 +162,9 @@ class Schedule:
         return int(self.bounds.ends[0]) if self.num_levels else 0
 
     @property
-    def single_successor(self) -> bool:
-        """Whether every node sends to one other at most, as from child to parent in a tree."""
-        return len(self.sent_to) == self.num_nodes
-
-    @property
     def device(self) -> torch.device:
         """Where the tensors are."""
-        return self.nodes.device
+        return self.packed.device
 
     def to(self, device: torch.device | str) -> Schedule:
         """The schedule on a device; the host does not wait. Kept for the next call."""
@@ -143,17 +172,18 @@ class Schedule:
         if device == self.device:
             return self
         if device not in self._moved:
-            tensors = (self.nodes, self.position, self.edges, self.source, self.target)
-            packed = torch.cat((*tensors, self.sent_to))  # one transfer for all
-            if device.type == "cuda":
-                packed = packed.pin_memory()
-            packed = packed.to(device, non_blocking=True)
-            sizes = [len(tensor) for tensor in (*tensors, self.sent_to)]
-            self._moved[device] = Schedule(self.bounds, *packed.split(sizes))
+            packed = self.packed.pin_memory() if device.type == "cuda" else self.packed
+            moved = packed.to(device, non_blocking=True)
+            self._moved[device] = replace(self, packed=moved)
         return self._moved[device]
 
     @cached_property
     def _moved(self) -> dict[torch.device, Schedule]:
+        return {}
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What others have made of the schedule, under names of theirs."""
         return {}
 
 
@@ -198,6 +228,14 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
         target: (num_edges,) node that it goes to.
         level: (num_nodes,) level of each node, from 0 without gaps.
     """
+    packed, bounds, single = fill_schedule(source, target, level) or _fill(source, target, level)
+    return Schedule(Bounds(*bounds), torch.from_numpy(packed), len(source), single)
+
+
+def _fill(
+    source: np.ndarray, target: np.ndarray, level: np.ndarray
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool]:
+    """What ``fill_schedule`` gives in compiled code."""
     num_nodes, num_edges = len(level), len(source)
     degree = np.bincount(target, minlength=num_nodes)
     nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
@@ -210,11 +248,9 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
     source = position[source[edges]]
     sent_to = np.full(num_nodes, num_edges)
     sent_to[source] = np.arange(num_edges)
-    if np.count_nonzero(sent_to < num_edges) < num_edges:  # some node sends to several
-        sent_to = sent_to[:0]
-    bounds = Bounds(np.cumsum(np.bincount(level)), degree[nodes])
-    tensors = (nodes, position, edges, source, target, sent_to)
-    return Schedule(bounds, *map(torch.from_numpy, tensors))
+    single_successor = np.count_nonzero(sent_to < num_edges) == num_edges
+    packed = np.concatenate((nodes, position, edges, source, target, sent_to))
+    return packed, (np.cumsum(np.bincount(level)), degree[nodes]), bool(single_successor)
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:

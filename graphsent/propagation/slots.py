@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent.propagation.compiled_indices import fill_slots
 from graphsent.propagation.schedule import Schedule
 
 
@@ -36,18 +36,46 @@ def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> S
         count: slots a node; no node has more predecessors.
         slots: (num_edges,) slot of each edge, different for the edges to one node. By default the
             place of the edge in the mailbox.
+
+    Raises:
+        ValueError: if an edge is in no slot that there is, or in one with another edge.
     """
-    source, target = schedule.source.numpy(), schedule.target.numpy()
-    if slots is None:
-        places = np.arange(len(target)) - np.searchsorted(target, target)
-    else:
-        places = slots.numpy(force=True)[schedule.edges.numpy()]
-    rows = (target - schedule.num_sources) * count + places
     num_slots = (schedule.num_nodes - schedule.num_sources) * count
-    source_of = np.full(num_slots, schedule.num_nodes)
-    source_of[rows] = source
-    sent_to = np.append(rows, num_slots)[schedule.sent_to.numpy()]
-    return Slots(count, torch.from_numpy(source_of), torch.from_numpy(sent_to))
+    num_sent = schedule.num_nodes if schedule.single_successor else 0
+    source, sent_to = schedule.packed.new_empty(num_slots), schedule.packed.new_empty(num_sent)
+    places = slots
+    if slots is not None and not (slots.is_cpu and slots.dtype == torch.int64):
+        places = slots.to("cpu", torch.int64)
+    fit = fill_slots(schedule, places, count, source, sent_to)
+    if fit is None:
+        fit = _fill(schedule, places, count, source.numpy(), sent_to.numpy())
+    if not fit:
+        raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
+    return Slots(count, source, sent_to)
+
+
+def _fill(
+    schedule: Schedule,
+    places: Tensor | None,
+    count: int,
+    source: np.ndarray,
+    sent_to: np.ndarray,
+) -> bool:
+    """What ``fill_slots`` does in compiled code."""
+    target = schedule.target.numpy()
+    if places is None:
+        place = np.arange(len(target)) - np.searchsorted(target, target)
+    else:
+        place = places.numpy()[schedule.edges.numpy()]
+    if place.min(initial=0) < 0 or place.max(initial=0) >= count:
+        return False
+    rows = (target - schedule.num_sources) * count + place
+    if rows.min(initial=0) < 0 or np.bincount(rows).max(initial=0) > 1:
+        return False
+    source[:] = schedule.num_nodes
+    source[rows] = schedule.source.numpy()
+    sent_to[:] = np.append(rows, len(source))[schedule.sent_to.numpy()]
+    return True
 
 
 class _Known(NamedTuple):
@@ -55,9 +83,6 @@ class _Known(NamedTuple):
     version: int
     count: int
     by_device: dict[torch.device, Slots]
-
-
-_known: WeakKeyDictionary[Schedule, _Known] = WeakKeyDictionary()
 
 
 def slots_of(schedule: Schedule, count: int, places: Tensor | None, device: torch.device) -> Slots:
@@ -72,10 +97,11 @@ def slots_of(schedule: Schedule, count: int, places: Tensor | None, device: torc
     if places is not None and places.is_inference():  # it does not tell when it is changed
         return _moved(make_slots(schedule, count, places), device)
     version = 0 if places is None else places._version
-    known = _known.get(schedule)
+    known = schedule.derived.get("slots")
     if known is None or known.places is not places or known[1:3] != (version, count):
         slots = make_slots(schedule, count, places)
-        known = _known[schedule] = _Known(places, version, count, {schedule.device: slots})
+        known = _Known(places, version, count, {schedule.device: slots})
+        schedule.derived["slots"] = known
     if device not in known.by_device:
         known.by_device[device] = _moved(known.by_device[schedule.device], device)
     return known.by_device[device]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import shutil
 import threading
 
 import pytest
@@ -66,6 +67,15 @@ def test_other_types_and_devices():
     assert not kernels_for(None)
 
 
+@pytest.mark.skipif(
+    not any(map(shutil.which, compiled_library.COMPILERS)), reason="there is no C compiler"
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_compiler_builds_them(empty_cache, dtype):
+    """Without this, what does not compile would only be left out everywhere."""
+    assert kernels_in_use(dtype)
+
+
 def test_public_name():
     assert propagation.kernels_in_use is kernels_in_use
 
@@ -95,9 +105,12 @@ def test_no_compiler(empty_cache, monkeypatch, caplog):
     assert "no C compiler" in caplog.text
 
 
-def test_compiler_that_fails(empty_cache, tmp_path, monkeypatch):
+def test_compiler_that_fails(empty_cache, tmp_path, monkeypatch, caplog):
     compiler(tmp_path, monkeypatch, "echo trouble >&2; exit 1")
-    assert not kernels_in_use()
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "exit status 1" in caplog.text
+    assert "trouble" in caplog.text
     assert list(empty_cache.iterdir()) == []
 
 

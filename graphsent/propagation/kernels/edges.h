@@ -162,7 +162,7 @@ static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threa
     pack_transposed(w->more_weights[p], w->size, w->size, e.columns, e.packed_node[p], thread,
                     threads);
   }
-  begin_states(w, thread, threads);
+  begin_states(w, e.sums, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; begin = w->level_ends[level++]) {
     const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
     BARRIER

@@ -14,6 +14,7 @@
 #include "vectors.h"
 #include "functions.h"
 #include "products.h"
+#include "indices.h"
 #include "lstm.h"
 #include "gru.h"
 #include "peephole.h"

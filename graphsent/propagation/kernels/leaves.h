@@ -7,19 +7,23 @@ struct leaves {
   real *gates, *kept;  // NULL if no gradients are wanted
   const real *dstates[2];
   real *dsums;
-  real *workspace;  // gates and tanh(c) of one node, for each thread
+  real *workspace;  // as many rows of `unused` as there are threads
 };
 
-static void leaves_forward_by(const struct leaves *l, int64_t thread, int64_t threads) {
+// `unused` has room for the gates and tanh(c) of one node.
+static void make_leaves(const struct leaves *l, real *unused, int64_t thread, int64_t threads) {
   const int64_t size = l->size, gates = (2 + l->has_output) * size;
   const int64_t last = share(0, l->num_rows, thread + 1, threads);
-  real *unused = l->workspace + thread * (gates + size);
   for (int64_t row = share(0, l->num_rows, thread, threads); row < last; row++) {
     real *const state[] = {l->states[0] + row * size, l->states[1] + row * size};
     nary(l->has_output, size, 0, l->sums + row * gates, NULL,
          l->gates ? l->gates + row * gates : unused,
          l->kept ? l->kept + row * size : unused + gates, state);
   }
+}
+
+static void leaves_forward_by(const struct leaves *l, int64_t thread, int64_t threads) {
+  make_leaves(l, l->workspace + thread * (3 + l->has_output) * l->size, thread, threads);
 }
 
 static void leaves_backward_by(const struct leaves *l, int64_t thread, int64_t threads) {

@@ -8,6 +8,8 @@ enum { PANEL = 2 * LANES, CACHE = (1 << 18) / sizeof(real), TURNED = 8 * TILE_RO
 
 static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
 static inline int64_t padded(int64_t columns) { return (columns + PANEL - 1) / PANEL * PANEL; }
 
 // Part `part` of `parts` of a range begins here.

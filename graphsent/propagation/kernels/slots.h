@@ -23,8 +23,6 @@ struct slots {
   int64_t sums, more, others, dc, late, bias;
 };
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static void divide_scratch(struct slots *s, int backward) {
   const struct walk *w = s->w;
   const int64_t in_slots = s->block * w->count * padded(w->size), peepholes = w->forgets > 0;
@@ -231,7 +229,7 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
     memset(s.zeros, 0, w->size * sizeof(real));
     fill_base(&s);
   }
-  begin_states(w, thread, threads);
+  begin_states(w, s.scratch, thread, threads);
   BARRIER
   multiply_pairs(&s, thread, threads);
   for (int64_t level = 0, begin = 0; level < w->num_levels; level++) {

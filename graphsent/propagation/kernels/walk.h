@@ -60,10 +60,11 @@ static inline real *gradient_at(const struct walk *w, int part, int64_t position
 // The part of the states that gates let through: c where there is one, else h.
 static inline int memory_part(const struct walk *w) { return w->num_parts - 1; }
 
-// The states of the first level; those of the walk have them only if they are the results.
-static void begin_states(const struct walk *w, int64_t thread, int64_t threads) {
+// The states of the first level; those of the walk have them only if they are the results. There
+// is room for four times the size of a state at `unused`.
+static void begin_states(const struct walk *w, real *unused, int64_t thread, int64_t threads) {
   if (w->first) {
-    leaves_forward_by(w->first, thread, threads);
+    make_leaves(w->first, unused, thread, threads);
     BARRIER
   }
   if (w->nodes) return;

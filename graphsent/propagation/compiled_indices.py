@@ -1,0 +1,121 @@
+"""Compiled code for what is known of nodes before any number of theirs.
+
+The functions give None where there are no compiled kernels: their callers have the same in numpy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphsent.propagation.compiled import library_for
+
+if TYPE_CHECKING:
+    from graphsent.propagation.schedule import Schedule
+
+_Limits = ctypes.c_int64 * 2
+
+
+def fill_schedule(
+    source: np.ndarray, target: np.ndarray, level: np.ndarray
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool] | None:
+    """What a schedule consists of.
+
+    Args:
+        source: see :func:`graphsent.propagation.schedule.make_schedule`.
+        target: see there.
+        level: see there.
+
+    Returns:
+        What a schedule has packed; its bounds: ends of levels, and degrees by position; whether
+        every node sends to one other at most.
+
+    Raises:
+        ValueError: if there are no such nodes or levels.
+    """
+    library = library_for("float")
+    if library is None:
+        return None
+    n, m = len(level), len(source)
+    size = 3 * (n + m)
+    parts, scratch = np.empty(size + 2 * n, np.int64), np.empty(3 * n + m + 1, np.int64)
+    given = [np.ascontiguousarray(part) for part in (source, target, level)]  # alive till the end
+    result = library.fill_schedule(n, m, *map(_pointer, (*given, parts, scratch)))
+    if not result:
+        raise ValueError(f"expected numbers of {n} nodes, and levels without gaps")
+    num_levels = abs(result) - 1
+    bounds = parts[size + n : size + n + num_levels], parts[size : size + n]
+    return parts[:size], bounds, result > 0
+
+
+def fill_slots(
+    schedule: Schedule, places: Tensor | None, count: int, source: Tensor, sent_to: Tensor
+) -> bool | None:
+    """Fills the parts of :class:`graphsent.propagation.slots.Slots`.
+
+    Args:
+        schedule: on the CPU.
+        places: (num_edges,) int64, slot of each edge; None: its place in the mailbox.
+        count: slots a node.
+        source: ((num_nodes - num_sources) * count,) int64, to be filled.
+        sent_to: (num_nodes,) int64, to be filled; empty if some node sends to several.
+
+    Returns:
+        False if an edge is in no slot that there is, or in one with another edge.
+    """
+    library = library_for("float")
+    if library is None:
+        return None
+    places = None if places is None else places.contiguous()
+    result = library.fill_slots(
+        schedule.num_nodes,
+        schedule.num_edges,
+        schedule.num_sources,
+        count,
+        schedule.packed.data_ptr(),
+        None if places is None else places.data_ptr(),
+        source.data_ptr(),
+        sent_to.data_ptr() if schedule.single_successor else None,
+    )
+    return bool(result)
+
+
+def distinct_words(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Each word once, in the order of their last occurrences, and the place of each in that.
+
+    Args:
+        tokens: (num_nodes,) int64, numbers of words; negative for none.
+
+    Returns:
+        The words, and (num_nodes,) places, -1 for none.
+    """
+    library = library_for("float")
+    if library is None:
+        return None
+    n = len(tokens)
+    room = 2 << n.bit_length()  # more than twice as many places as nodes
+    parts = np.empty(2 * n + 2 * room, np.int64)
+    words, places, table = parts[:n], parts[n : 2 * n], parts[2 * n :]
+    tokens = np.ascontiguousarray(tokens)
+    pointers = map(_pointer, (table, words, places))
+    count = library.distinct_words(n, _pointer(tokens), room - 1, *pointers)
+    return words[:count], places
+
+
+def range_of(numbers: np.ndarray) -> tuple[int, int]:
+    """The lowest and the highest of some numbers, int64; 0 and -1 if there are none."""
+    library = library_for("float")
+    if library is None:
+        return (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
+    numbers, limits = np.ascontiguousarray(numbers), _Limits()
+    library.range_of(len(numbers), _pointer(numbers), ctypes.addressof(limits))
+    return limits[0], limits[1]
+
+
+def _pointer(numbers: np.ndarray) -> int:
+    """Where numbers are, as long as somebody has them; numpy's own way takes longer."""
+    return torch.from_numpy(numbers).data_ptr()

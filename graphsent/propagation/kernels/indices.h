@@ -1,0 +1,124 @@
+// What is known of nodes before any number of theirs: schedule.py, slots.py and embedding.py do the
+// same in numpy.
+
+// Turns counts into the places where equal keys begin: the sums of those before each.
+static void counts_to_places(int64_t *counts, int64_t size) {
+  for (int64_t i = 0, sum = 0; i < size; i++) {
+    const int64_t count = counts[i];
+    counts[i] = sum;
+    sum += count;
+  }
+}
+
+// Sorts nodes, those in `from` or 0 to n - 1, by keys below `bound`; equal ones keep their order.
+// `places` has room for the bound; afterwards it has where each key ends.
+static void sort_nodes(const int64_t *keys, int64_t bound, const int64_t *from, int64_t n,
+                       int64_t *places, int64_t *to) {
+  memset(places, 0, bound * sizeof(int64_t));
+  for (int64_t i = 0; i < n; i++) places[keys[i]]++;
+  counts_to_places(places, bound);
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t node = from ? from[i] : i;
+    to[places[keys[node]]++] = node;
+  }
+}
+
+// Fills `parts`, 5 * n + 3 * m numbers, with the schedule of n nodes and m edges: what it has
+// packed, in-degrees by position and ends of levels. `scratch` has room for 3 * n + m + 1. Returns the number of levels, plus one; minus that if some node sends to
+// several; 0 if a number is none of a node, or of a level that there can be.
+int64_t fill_schedule(int64_t n, int64_t m, const int64_t *source, const int64_t *target,
+                      const int64_t *level, int64_t *parts, int64_t *scratch) {
+  int64_t *nodes = parts, *position = nodes + n, *edges = position + n;
+  int64_t *edge_source = edges + m, *edge_target = edge_source + m, *sent_to = edge_target + m;
+  int64_t *degrees = sent_to + n, *ends = degrees + n;
+  int64_t *degree = scratch, *by_degree = degree + n, *places = by_degree + n;
+  int64_t levels = 0, most = 0, several = 0;
+  if (!n) return !m;  // pointers may be NULL
+  memset(degree, 0, n * sizeof(int64_t));
+  for (int64_t e = 0; e < m; e++) {
+    if (source[e] < 0 || source[e] >= n || target[e] < 0 || target[e] >= n) return 0;
+    most = larger(most, ++degree[target[e]]);
+  }
+  for (int64_t node = 0; node < n; node++) {
+    if (level[node] < 0 || level[node] >= n) return 0;
+    levels = larger(levels, level[node] + 1);
+  }
+  sort_nodes(degree, most + 1, NULL, n, places, by_degree);
+  sort_nodes(level, levels, by_degree, n, places, nodes);
+  memcpy(ends, places, levels * sizeof(int64_t));
+  for (int64_t p = 0, row = 0; p < n; p++) {
+    position[nodes[p]] = p;
+    degrees[p] = degree[nodes[p]];
+    sent_to[p] = m;
+    places[p] = row;
+    row += degrees[p];
+  }
+  for (int64_t e = 0; e < m; e++) {
+    const int64_t to = position[target[e]], from = position[source[e]], row = places[to]++;
+    edges[row] = e;
+    edge_target[row] = to;
+    edge_source[row] = from;
+    several |= sent_to[from] < m;
+    sent_to[from] = row;
+  }
+  return several ? -levels - 1 : levels + 1;
+}
+
+// Fills the slots of a schedule from its parts; returns 0 if an edge is in none that there is, or
+// in one with another. `places` are the slots of edges by id, NULL: their places in the mailbox;
+// `slot_of` is NULL if nodes send to several.
+int64_t fill_slots(int64_t n, int64_t m, int64_t num_sources, int64_t count, const int64_t *parts,
+                   const int64_t *places, int64_t *slots, int64_t *slot_of) {
+  const int64_t *edges = parts + 2 * n, *source = edges + m, *target = source + m;
+  const int64_t num_slots = (n - num_sources) * count;
+  for (int64_t i = 0; i < num_slots; i++) slots[i] = n;
+  for (int64_t i = 0; i < n && slot_of; i++) slot_of[i] = num_slots;
+  for (int64_t row = 0, first = 0; row < m; row++) {
+    if (target[row] != target[first]) first = row;
+    const int64_t place = places ? places[edges[row]] : row - first;
+    if (place < 0 || place >= count || target[row] < num_sources) return 0;
+    const int64_t slot = (target[row] - num_sources) * count + place;
+    if (slots[slot] < n) return 0;
+    slots[slot] = source[row];
+    if (slot_of) slot_of[source[row]] = slot;
+  }
+  return 1;
+}
+
+// The words of n nodes, each once, in the order of their last occurrences, and the place of each
+// node's word among them; -1 for none, as any negative number is. Returns how many there are.
+// `table` has room for 2 * (mask + 1) numbers, a power of two above n; `places` for n.
+int64_t distinct_words(int64_t n, const int64_t *tokens, int64_t mask, int64_t *table,
+                       int64_t *words, int64_t *places) {
+  int64_t *word_at = table, *last_at = table + mask + 1, count = 0;
+  memset(word_at, -1, (mask + 1) * sizeof(int64_t));
+  for (int64_t i = 0; i < n; i++) {
+    places[i] = -1;
+    if (tokens[i] < 0) continue;
+    uint64_t at = (uint64_t)tokens[i] * 0x9E3779B97F4A7C15u >> 20 & mask;
+    while (word_at[at] >= 0 && word_at[at] != tokens[i]) at = (at + 1) & mask;
+    word_at[at] = tokens[i];
+    last_at[at] = i;
+    places[i] = at;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    if (places[i] < 0 || last_at[places[i]] != i) continue;
+    words[count] = tokens[i];
+    word_at[places[i]] = count++;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    if (places[i] >= 0) places[i] = word_at[places[i]];
+  }
+  return count;
+}
+
+// The lowest and the highest of n numbers; 0 and -1 if there are none.
+int64_t range_of(int64_t n, const int64_t *numbers, int64_t *limits) {
+  limits[0] = n ? numbers[0] : 0;
+  limits[1] = n ? numbers[0] : -1;
+  for (int64_t i = 0; i < n; i++) {
+    limits[0] = smaller(limits[0], numbers[i]);
+    limits[1] = larger(limits[1], numbers[i]);
+  }
+  return n;
+}
