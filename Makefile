@@ -71,14 +71,15 @@ GCC_LIBRARIES := libasan.so libubsan.so libstdc++.so
 test-sanitized: venv  ## run the tests of the compiled kernels with GCC's sanitizers
 	LD_PRELOAD="$(foreach name,$(GCC_LIBRARIES),$(shell gcc -print-file-name=$(name)))" \
 	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 PYTHONPATH=tests \
-		$(VENV)/bin/python -m pytest -s -p sanitizers tests/propagation/test_compiled*.py
+		$(VENV)/bin/python -m pytest -s -p sanitizers \
+		tests/propagation/test_compiled*.py tests/training/test_adagrad.py
 
 lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
 # What cannot be installed is reported by the benchmark, which measures the rest.
-bench: venv  ## measure propagation, write the tables of docs/performance.md (15 minutes)
+bench: venv  ## measure propagation, write the tables of docs/performance.md (20 minutes)
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md $(BENCH)
 

@@ -104,7 +104,7 @@ class Bench:
         torch.set_num_threads(options.threads)
         outcomes = self._compared(case, contenders, batches[0])
         same = [each for each in contenders if each.name in outcomes]
-        budget = options.budget / (2 if self.section == "cells" else 1)
+        budget = options.budget * (2 if self.section == "cells" else 1)
         clock = CLOCKS["wall" if self.section == "threads" else options.clock]
         for kind in kinds:
             self.say(", ".join([self.section, *(f"{k} {v}" for k, v in case.items()), kind]))

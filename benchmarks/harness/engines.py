@@ -1,6 +1,7 @@
 """Contenders that run the cells of graphsent: on DGL, on our engine, node by node, and the limit.
 
 * ``dgl``: ``dgl.prop_nodes_topo`` with the cell's functions, inputs at all nodes.
+* ``dgl, default AdaGrad``: the same with torch's default AdaGrad, where the word table is trained.
 * ``drop-in``: ``graphsent.propagation.prop_nodes_topo`` in its place, nothing else changed.
 * ``levels``: ``cell(graph, feat, engine="levels")`` with the same inputs.
 * ``levels, words``: the same with ``IndexedFeat``: one row for each word of the batch.
@@ -99,6 +100,13 @@ class Functions(GraphContender):
             graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func
         )
         return graph.ndata["h"], labels
+
+
+class DefaultAdagrad(Functions):
+    """The same with the optimizer of DGL's own example, for a word table that is trained."""
+
+    name = "dgl, default AdaGrad"
+    trains_table = "default"
 
 
 class DropIn(Functions):

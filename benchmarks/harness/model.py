@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent.models.embedding import WordEmbedding
+from graphsent.training.adagrad import RowAdagrad
 
 from .data import NUM_CLASSES
 
@@ -37,19 +38,23 @@ class Model(nn.Module):
         """A model with the same weights and optimizers of its own.
 
         Args:
-            table: the word table is ``"frozen"``, trained with ``"dense"`` gradients, or trained
-                on the ``"rows"`` that a batch has touched.
+            table: the word table is ``"frozen"``, trained with ``"dense"`` gradients, with dense
+                gradients and AdaGrad as torch has it by ``"default"``, or trained on the ``"rows"``
+                that a batch has touched.
         """
         model = deepcopy(self)
         model.table.requires_grad_(table != "frozen")
         model.table.sparse = table == "rows"
         parameters = [*model.cell.parameters(), *model.output.parameters()]
-        if table == "dense":
+        if table in ("dense", "default"):
             parameters.append(model.table.weight)
-        model.optimizers = [_adagrad(parameters)]
+        if table == "default":
+            model.optimizers = [torch.optim.Adagrad(parameters, lr=LEARNING_RATE)]
+        else:
+            model.optimizers = [_adagrad(parameters)]
         if table == "rows":
             model.optimizers.append(
-                torch.optim.Adagrad([model.table.weight], lr=LEARNING_RATE, foreach=False)
+                RowAdagrad([model.table.weight], lr=LEARNING_RATE, foreach=False)
             )
         return model
 

@@ -39,7 +39,7 @@ class Options:
         trees_a_round: where batches are small a round has several, of about so many trees in all.
         rounds: how often every contender takes its turn.
         budget: seconds after which a contender takes no more turns in one comparison; it takes two
-            in any case. Half as many where cells are compared.
+            in any case. Twice as many where cells are compared, two contenders at a time.
         threads: of torch.
         clock: ``"cpu"`` or ``"wall"``; where threads are compared it is always the latter.
         depths: of the chains.

@@ -64,6 +64,7 @@ def run_table(bench: Bench) -> None:
     model = bench.model(bench.cell("NaryTreeLSTM"))
     for size in bench.options.batch_sizes:
         makers = [m for m in bench.makers("NaryTreeLSTM") if m is not engines.OneByOne]
+        makers.insert(1, engines.DefaultAdagrad)
         contenders = [make(model, make.trains_table) for make in makers]
         case = {"cell": "NaryTreeLSTM", "batch": size}
         batches = bench.corpus.batches(size)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .measuring import Results, Row, ratios
 
-BASES = ("dgl", "dgl, example")
+BASES = ("dgl", "dgl, default AdaGrad", "dgl, example")
 LIMITS = ("limit", "limit, engine")
 OURS = "levels, words"
 

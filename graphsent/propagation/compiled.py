@@ -33,12 +33,13 @@ ROWS_A_THREAD = 64
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
 _WALKS = ("slots", "edges", "leaves")
-# What the functions of kernels/indices.h take: (n)umbers and (p)ointers.
-_OF_INDICES = {
+# What other functions take: whole (n)umbers, (p)ointers and (r)eal numbers.
+_FUNCTIONS = {
     "fill_schedule": "nnppppp",
     "fill_slots": "nnnnpppp",
     "distinct_words": "npnppp",
     "range_of": "npp",
+    "adagrad_rows": "nnnpppprr",
 }
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
@@ -94,6 +95,12 @@ def kernels_for(*tensors: Tensor | None) -> bool:
     return library_for(_TYPES[dtype]) is not None
 
 
+def library_of(like: Tensor) -> ctypes.CDLL | None:
+    """The kernels for numbers ``like`` these, if there are any."""
+    real = _TYPES.get(like.dtype) if like.is_cpu else None
+    return None if real is None else library_for(real)
+
+
 def library_for(real: str) -> ctypes.CDLL | None:
     """The kernels for a type of C, ``"float"`` or ``"double"``; both have those for indices."""
     if os.environ.get(SWITCH) == "0":
@@ -144,8 +151,8 @@ def _load(real: str) -> ctypes.CDLL | None:
         return None
     for name in _WALKS:
         getattr(library, f"{name}_workspace").restype = ctypes.c_int64
-    kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p}
-    for name, arguments in _OF_INDICES.items():
+    kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p, "r": ctypes.c_double}
+    for name, arguments in _FUNCTIONS.items():
         function = getattr(library, name)
         function.argtypes, function.restype = [kinds[kind] for kind in arguments], ctypes.c_int64
     return library

@@ -31,7 +31,10 @@ LONGEST = 60.0
 PATIENCE = 2.0
 """Seconds after which the user is told what takes so long."""
 
-_COMMAND = ("-std=gnu11", "-O2", "-ftree-vectorize", "-ffp-contract=fast", "-fPIC", "-shared")
+_COMMAND = (
+    *("-std=gnu11", "-O2", "-ftree-vectorize", "-ffp-contract=fast", "-fno-math-errno"),
+    *("-fPIC", "-shared"),
+)
 # Bytes of a vector, rows of a tile of sums that fits the registers, options.
 _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {
     "AVX512": (64, 12, ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma")),

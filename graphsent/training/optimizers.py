@@ -7,14 +7,15 @@ from functools import partial
 
 import torch
 from torch import nn
-from torch.optim import SGD, Adadelta, Adagrad, Adam, Optimizer, SparseAdam
+from torch.optim import SGD, Adadelta, Adam, Optimizer, SparseAdam
 
+from graphsent.training.adagrad import RowAdagrad
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["build_optimizers", "clip_gradients", "take_step", "takes_rows"]
 
 _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
-    "adagrad": Adagrad,
+    "adagrad": RowAdagrad,
     "adadelta": partial(Adadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
     "adam": Adam,
 }
@@ -56,7 +57,7 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
 
 def take_step(optimizers: Iterable[Optimizer]) -> None:
     """A step of every optimizer."""
-    # AdaGrad makes sparse tensors of indices that are sound. Left open, torch warns.
+    # Optimizers make sparse tensors of indices that are sound. Left open, torch warns.
     with torch.sparse.check_sparse_tensor_invariants(enable=False):
         for optimizer in optimizers:
             optimizer.step()

@@ -24,8 +24,9 @@ static void sort_nodes(const int64_t *keys, int64_t bound, const int64_t *from, 
 }
 
 // Fills `parts`, 5 * n + 3 * m numbers, with the schedule of n nodes and m edges: what it has
-// packed, in-degrees by position and ends of levels. `scratch` has room for 3 * n + m + 1. Returns the number of levels, plus one; minus that if some node sends to
-// several; 0 if a number is none of a node, or of a level that there can be.
+// packed, in-degrees by position and ends of levels. `scratch` has room for 3 * n + m + 1. Returns
+// the number of levels, plus one; minus that if some node sends to several; 0 if a number is none
+// of a node, or of a level that there can be.
 int64_t fill_schedule(int64_t n, int64_t m, const int64_t *source, const int64_t *target,
                       const int64_t *level, int64_t *parts, int64_t *scratch) {
   int64_t *nodes = parts, *position = nodes + n, *edges = position + n;

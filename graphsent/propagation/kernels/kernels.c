@@ -15,6 +15,7 @@
 #include "functions.h"
 #include "products.h"
 #include "indices.h"
+#include "adagrad.h"
 #include "lstm.h"
 #include "gru.h"
 #include "peephole.h"

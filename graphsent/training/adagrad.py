@@ -1,0 +1,88 @@
+"""AdaGrad for tables of which a batch touches few rows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Adagrad
+
+from graphsent.propagation.compiled import library_of
+
+__all__ = ["RowAdagrad"]
+
+
+class RowAdagrad(Adagrad):
+    r"""torch's AdaGrad, with steps on sparse gradients that cost what their rows cost.
+
+    .. math::
+        G \leftarrow G + g^2, \qquad \theta \leftarrow \theta - \eta\, g / (\sqrt G + \epsilon)
+
+    for the rows that have a gradient g. The numbers, the options and the state are those of
+    ``torch.optim.Adagrad`` (Duchi et al. 2011), which makes several sparse tensors and sorts their
+    rows for the same. What it raises an error for, such as weight decay with sparse gradients, is
+    left to it.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """A step; returns what the closure does, if there is one."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        aside: list[tuple[Tensor, Tensor]] = []
+        try:
+            for group in self.param_groups:
+                if group["weight_decay"] or group["maximize"] or group["differentiable"]:
+                    continue
+                for table in group["params"]:
+                    if table.grad is not None and table.grad.is_sparse:
+                        self._step_on_rows(table, group)
+                        aside.append((table, table.grad))
+                        table.grad = None
+            # Without what torch wraps round it: hooks on steps are called for this one already.
+            inspect.unwrap(Adagrad.step)(self)
+        finally:
+            for table, gradient in aside:
+                table.grad = gradient
+        return loss
+
+    def _step_on_rows(self, table: Tensor, group: dict[str, Any]) -> None:
+        state, eps = self.state[table], group["eps"]
+        state["step"] += 1
+        rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+        rows, gradient = _distinct_rows(table.grad)
+        sums = state["sum"]
+        if _step_in_c(table, sums, rows, gradient, rate, eps):
+            return
+        sums.index_add_(0, rows, gradient.square())
+        step = gradient / sums.index_select(0, rows).sqrt_().add_(eps)
+        table.index_add_(0, rows, step, alpha=-rate)
+
+
+def _step_in_c(
+    table: Tensor, sums: Tensor, rows: Tensor, gradient: Tensor, rate: float, eps: float
+) -> bool:
+    """The same in one pass; False where there is no compiled code for it."""
+    given = (table, sums, gradient)
+    library = library_of(table)
+    if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):
+        return False
+    if len({(part.dtype, part.device) for part in given}) > 1 or not len(rows):
+        return False
+    rows = rows.contiguous()
+    pointers = (part.data_ptr() for part in (rows, gradient, sums, table))
+    return bool(library.adagrad_rows(*table.shape, len(rows), *pointers, rate, eps))
+
+
+def _distinct_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of a sparse gradient, each once, and what is in them."""
+    rows = gradient._indices()[0]
+    if not gradient.is_coalesced() and (not rows.is_cpu or len(rows.unique()) < len(rows)):
+        gradient = gradient.coalesce()
+        rows = gradient._indices()[0]
+    return rows, gradient._values()

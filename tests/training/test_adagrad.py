@@ -1,0 +1,136 @@
+"""AdaGrad on rows: the numbers of torch's, with compiled code and without."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import Adagrad
+
+from graphsent.propagation import kernels_in_use
+from graphsent.propagation.compiled import SWITCH
+from graphsent.training.adagrad import RowAdagrad
+
+
+@pytest.fixture(params=["compiled", "torch"])
+def way(request, monkeypatch):
+    """Both ways to make a step."""
+    if request.param == "torch":
+        monkeypatch.setenv(SWITCH, "0")
+    elif not kernels_in_use():
+        pytest.skip("there is no C compiler")
+
+
+def gradient(rows: list[int], size: int, dtype: torch.dtype, coalesced: bool) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(len(rows))
+    values = torch.randn(len(rows), size, generator=generator, dtype=torch.float64)
+    index = torch.tensor([rows], dtype=torch.int64)
+    sparse = torch.sparse_coo_tensor(index, values.to(dtype), (9, size), check_invariants=True)
+    return sparse.coalesce() if coalesced else sparse
+
+
+def train(
+    kind: type[Adagrad], size: int, dtype: torch.dtype, coalesced: bool = False, **options: float
+) -> tuple[torch.Tensor, dict]:
+    """A table after some steps, and the state of its optimizer."""
+    table = nn.Parameter(torch.linspace(-1, 1, 9 * size, dtype=dtype).view(9, size))
+    dense = nn.Parameter(torch.ones(3, dtype=dtype))
+    optimizer = kind([table, dense], lr=0.1, **options)
+    for rows in ([4], [0, 8, 3], [3, 5, 3, 3], [], [8, 7, 6, 5, 4, 3, 2, 1, 0]):
+        table.grad = gradient(rows, size, dtype, coalesced)
+        dense.grad = torch.full_like(dense, 0.5)
+        given = table.grad
+        with torch.sparse.check_sparse_tensor_invariants(enable=True):
+            optimizer.step()
+        assert table.grad is given
+    return torch.cat((table.detach().flatten(), dense.detach())), optimizer.state_dict()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1, 7, 8, 20])
+@pytest.mark.parametrize("coalesced", [True, False])
+@pytest.mark.parametrize(
+    "options", [{}, {"lr_decay": 0.3, "eps": 1e-3, "initial_accumulator_value": 0.5}]
+)
+def test_numbers_are_those_of_torch(way, dtype, size, coalesced, options):
+    expected, state = train(Adagrad, size, dtype, coalesced, **options)
+    got, own_state = train(RowAdagrad, size, dtype, coalesced, **options)
+    tolerance = 1e-13 if dtype == torch.float64 else 1e-6
+    torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
+    for number in (0, 1):
+        for name in ("step", "sum"):
+            torch.testing.assert_close(
+                own_state["state"][number][name], state["state"][number][name]
+            )
+
+
+def test_a_table_that_is_not_in_one_piece(way):
+    """As a transposed one."""
+    tables = [nn.Parameter(torch.ones(4, 9).t()) for _ in range(2)]
+    for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
+        table.grad = gradient([1, 5], 4, torch.float32, False)
+        kind([table], lr=0.1).step()
+    torch.testing.assert_close(tables[1], tables[0])
+
+
+def test_states_can_be_exchanged_with_torch(way):
+    table = nn.Parameter(torch.ones(9, 2))
+    table.grad = gradient([1, 2], 2, torch.float32, False)
+    first = Adagrad([table], lr=0.1)
+    first.step()
+    second = RowAdagrad([table], lr=0.1)
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    expected = copy.deepcopy(table)
+    expected.grad = table.grad
+    third = Adagrad([expected], lr=0.1)
+    third.load_state_dict(copy.deepcopy(first.state_dict()))
+    second.step()
+    third.step()
+    torch.testing.assert_close(table, expected)
+
+
+def test_closure_and_hooks(way):
+    table = nn.Parameter(torch.ones(9, 2))
+    Adagrad([table])  # lets torch wrap its own steps
+    optimizer, calls = RowAdagrad([table], lr=0.1), []
+    optimizer.register_step_pre_hook(lambda *_: calls.append("before"))
+    optimizer.register_step_post_hook(lambda *_: calls.append("after"))
+
+    def closure() -> float:
+        assert torch.is_grad_enabled()
+        table.grad = gradient([1], 2, torch.float32, False)
+        return 3.5
+
+    assert optimizer.step(closure) == 3.5
+    assert calls == ["before", "after"]
+    assert (table[1] != 1).all()
+    assert (table[2] == 1).all()
+
+
+def test_what_torch_refuses_is_refused():
+    table = nn.Parameter(torch.ones(9, 2))
+    table.grad = gradient([1], 2, torch.float32, False)
+    with pytest.raises(RuntimeError, match="weight_decay"):
+        RowAdagrad([table], weight_decay=0.1).step()
+
+
+def test_turned_gradients_are_left_to_torch():
+    tables = [nn.Parameter(torch.ones(9, 2)) for _ in range(2)]
+    for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
+        table.grad = gradient([1, 5], 2, torch.float32, False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on checks of sparse tensors
+            kind([table], lr=0.1, maximize=True).step()
+    torch.testing.assert_close(tables[1], tables[0])
+
+
+@pytest.mark.parametrize("row", [-1, 9])
+def test_rows_that_are_not_there(way, row):
+    table = nn.Parameter(torch.ones(9, 2))
+    index = torch.tensor([[row, 1]])
+    table.grad = torch.sparse_coo_tensor(index, torch.ones(2, 2), (9, 2), check_invariants=False)
+    with pytest.raises((IndexError, RuntimeError)):
+        RowAdagrad([table], lr=0.1).step()
