@@ -3,19 +3,22 @@
 // Gates are side by side in the order i, o, u, f (one for each slot); without output gate i, u, f.
 // What is kept for the backward pass are the gates and tanh(c).
 
-// h and c, from the sums of i, o, u and what the forget gates have left of the memory.
-static inline void lstm_state(int has_output, int64_t size, const real *sums, vec memory,
-                              real *gates, real *kept, real *const *state, int64_t j, int n) {
+// The gates from their sums, `forgets` of them forget gates. Loops over one function each are a
+// third faster than one over all of them: there are more independent steps for the processor.
+static inline void lstm_gates(int has_output, int64_t size, int64_t forgets, const real *sums,
+                              real *gates) {
+  const int64_t u = (1 + has_output) * size, f = u + size;
+  sigmoid_of(u, sums, gates);
+  tanh_of(size, sums + u, gates + u);
+  sigmoid_of(forgets * size, sums + f, gates + f);
+}
+
+// h and c, from the gates and what the forget gates have left of the memory.
+static inline void lstm_state(int has_output, int64_t size, const real *gates, vec memory,
+                              real *kept, real *const *state, int64_t j, int n) {
   const int64_t o = size + j, u = has_output * size + o;
-  vec i = sigmoid(load(sums + j, n)), update = hyperbolic_tangent(load(sums + u, n));
-  vec c = i * update + memory, tanh_c = hyperbolic_tangent(c), h = tanh_c;
-  store(gates + j, i, n);
-  store(gates + u, update, n);
-  if (has_output) {
-    vec output = sigmoid(load(sums + o, n));
-    store(gates + o, output, n);
-    h *= output;
-  }
+  vec c = load(gates + j, n) * load(gates + u, n) + memory, tanh_c = hyperbolic_tangent(c);
+  vec h = has_output ? tanh_c * load(gates + o, n) : tanh_c;
   store(kept + j, tanh_c, n);
   store(state[0] + j, h, n);
   store(state[1] + j, c, n);
@@ -44,15 +47,14 @@ static inline __attribute__((always_inline)) void nary_with(int has_output, int6
                                                             const real *const *memories,
                                                             real *gates, real *kept,
                                                             real *const *state) {
-#define STEP(j, n)                                       \
-  vec memory = all(0);                                   \
-  for (int64_t k = 0; k < count; k++) {                  \
-    const int64_t f = (2 + has_output + k) * size + (j); \
-    vec gate = sigmoid(load(sums + f, n));               \
-    store(gates + f, gate, n);                           \
-    memory += gate * load(memories[k] + (j), n);         \
-  }                                                      \
-  lstm_state(has_output, size, sums, memory, gates, kept, state, j, n);
+  lstm_gates(has_output, size, count, sums, gates);
+#define STEP(j, n)                                                    \
+  vec memory = all(0);                                                \
+  for (int64_t k = 0; k < count; k++) {                               \
+    const int64_t f = (2 + has_output + k) * size + (j);              \
+    memory += load(gates + f, n) * load(memories[k] + (j), n);        \
+  }                                                                   \
+  lstm_state(has_output, size, gates, memory, kept, state, j, n);
   OVER_ROW(size, STEP)
 #undef STEP
 }
@@ -95,8 +97,9 @@ static void nary_gradient(int has_output, int64_t size, int64_t count, const rea
 // A node of which all memory is left.
 static void lstm_of_memory(int has_output, int64_t size, const real *sums, const real *memory,
                            real *gates, real *kept, real *const *state) {
+  lstm_gates(has_output, size, 0, sums, gates);
 #define STEP(j, n) \
-  lstm_state(has_output, size, sums, load(memory + (j), n), gates, kept, state, j, n);
+  lstm_state(has_output, size, gates, load(memory + (j), n), kept, state, j, n);
   OVER_ROW(size, STEP)
 #undef STEP
 }
