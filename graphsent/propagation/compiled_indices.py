@@ -1,6 +1,6 @@
 """Compiled code for what is known of nodes before any number of theirs.
 
-The functions give None where there are no compiled kernels: their callers have the same in numpy.
+Where there are no compiled kernels the first three give None: their callers have the same in numpy.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fill_schedule(
     n, m = len(level), len(source)
     size = 3 * (n + m)
     parts, scratch = np.empty(size + 2 * n, np.int64), np.empty(3 * n + m + 1, np.int64)
-    given = [np.ascontiguousarray(part) for part in (source, target, level)]  # alive till the end
+    given = [_in_one_piece(part) for part in (source, target, level)]  # alive till the end
     result = library.fill_schedule(n, m, *map(_pointer, (*given, parts, scratch)))
     if not result:
         raise ValueError(f"expected numbers of {n} nodes, and levels without gaps")
@@ -100,20 +100,25 @@ def distinct_words(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     room = 2 << n.bit_length()  # more than twice as many places as nodes
     parts = np.empty(2 * n + 2 * room, np.int64)
     words, places, table = parts[:n], parts[n : 2 * n], parts[2 * n :]
-    tokens = np.ascontiguousarray(tokens)
+    tokens = _in_one_piece(tokens)
     pointers = map(_pointer, (table, words, places))
     count = library.distinct_words(n, _pointer(tokens), room - 1, *pointers)
     return words[:count], places
 
 
 def range_of(numbers: np.ndarray) -> tuple[int, int]:
-    """The lowest and the highest of some numbers, int64; 0 and -1 if there are none."""
+    """The lowest and the highest of some whole numbers; 0 and -1 if there are none."""
     library = library_for("float")
     if library is None:
         return (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
-    numbers, limits = np.ascontiguousarray(numbers), _Limits()
+    numbers, limits = _in_one_piece(numbers), _Limits()
     library.range_of(len(numbers), _pointer(numbers), ctypes.addressof(limits))
     return limits[0], limits[1]
+
+
+def _in_one_piece(numbers: np.ndarray) -> np.ndarray:
+    """The numbers as C reads them; the same array, if it is like that."""
+    return np.ascontiguousarray(numbers, np.int64)
 
 
 def _pointer(numbers: np.ndarray) -> int:

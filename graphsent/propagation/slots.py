@@ -38,7 +38,8 @@ def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> S
             place of the edge in the mailbox.
 
     Raises:
-        ValueError: if an edge is in no slot that there is, or in one with another edge.
+        ValueError: if an edge is in no slot that there is, or in one with another edge, or slots
+            are of another number of edges.
     """
     num_slots = (schedule.num_nodes - schedule.num_sources) * count
     num_sent = schedule.num_nodes if schedule.single_successor else 0
@@ -46,6 +47,8 @@ def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> S
     places = slots
     if slots is not None and not (slots.is_cpu and slots.dtype == torch.int64):
         places = slots.to("cpu", torch.int64)
+    if slots is not None and slots.shape != (schedule.num_edges,):
+        raise ValueError(f"expected a slot of each edge, {schedule.num_edges}, got {slots.shape}")
     fit = fill_slots(schedule, places, count, source, sent_to)
     if fit is None:
         fit = _fill(schedule, places, count, source.numpy(), sent_to.numpy())

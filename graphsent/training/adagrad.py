@@ -40,7 +40,7 @@ class RowAdagrad(Adagrad):
                 if group["weight_decay"] or group["maximize"] or group["differentiable"]:
                     continue
                 for table in group["params"]:
-                    if table.grad is not None and table.grad.is_sparse:
+                    if table.grad is not None and _has_rows(table.grad):
                         self._step_on_rows(table, group)
                         aside.append((table, table.grad))
                         table.grad = None
@@ -77,6 +77,11 @@ def _step_in_c(
     rows = rows.contiguous()
     pointers = (part.data_ptr() for part in (rows, gradient, sums, table))
     return bool(library.adagrad_rows(*table.shape, len(rows), *pointers, rate, eps))
+
+
+def _has_rows(gradient: Tensor) -> bool:
+    """Whether a gradient is sparse in its rows, and in nothing else."""
+    return gradient.is_sparse and gradient.sparse_dim() == 1
 
 
 def _distinct_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:

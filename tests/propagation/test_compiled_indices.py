@@ -132,6 +132,15 @@ def test_slots_that_do_not_fit(monkeypatch, places):
             make_slots(schedule, count, given)
 
 
+@pytest.mark.parametrize("places", [[0], [0, 1, 2]])
+def test_slots_of_other_edges(monkeypatch, places):
+    schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1]))
+    for switch in ("1", "0"):
+        monkeypatch.setenv(SWITCH, switch)
+        with pytest.raises(ValueError, match="expected a slot of each edge, 2"):
+            make_slots(schedule, 4, torch.tensor(places))
+
+
 def test_edges_to_the_first_level_have_no_slot(monkeypatch):
     """As in the schedule of a graph for messages that go against the order of the levels."""
     schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([1, 1, 0]))
@@ -162,6 +171,13 @@ def test_many_words_are_the_same_with_and_without_compiled_code(monkeypatch):
     compiled, plain = both(monkeypatch, lambda: table.indexed(token))
     assert torch.equal(compiled.index, plain.index)
     assert torch.equal(compiled.rows, plain.rows)
+
+
+@pytest.mark.parametrize("numbers", [[], [4], [-7], [3, -1, 9], [-5, -2, -9]])
+def test_range_of_other_types(monkeypatch, numbers):
+    expected = (min(numbers), max(numbers)) if numbers else (0, -1)
+    given = np.array(numbers, np.int32)
+    assert both(monkeypatch, lambda: range_of(given)) == (expected, expected)
 
 
 @pytest.mark.parametrize("numbers", [[], [4], [-7], [3, -1, 9], [-5, -2, -9]])

@@ -76,6 +76,17 @@ def test_a_table_that_is_not_in_one_piece(way):
     torch.testing.assert_close(tables[1], tables[0])
 
 
+def test_a_gradient_of_single_numbers(way):
+    tables = [nn.Parameter(torch.ones(9, 2)) for _ in range(2)]
+    for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
+        index, values = torch.tensor([[1, 4], [0, 1]]), torch.tensor([0.5, 2.0])
+        table.grad = torch.sparse_coo_tensor(index, values, (9, 2), check_invariants=True)
+        with torch.sparse.check_sparse_tensor_invariants(enable=True):
+            kind([table], lr=0.1).step()
+    assert tables[0][1].tolist() != [1, 1]
+    torch.testing.assert_close(tables[1], tables[0])
+
+
 def test_states_can_be_exchanged_with_torch(way):
     table = nn.Parameter(torch.ones(9, 2))
     table.grad = gradient([1, 2], 2, torch.float32, False)
