@@ -62,12 +62,16 @@ class TreeCell(Recursion):
 
         Raises:
             CellError: if graph, features or initial state do not fit the cell.
+            PropagationError: if the graph has a cycle.
         """
         self.check_call(graph, feat)
         return self.prepare(graph, feat, initial_state, **extra)
 
     def check_call(self, graph: Graph, feat: Tensor | IndexedFeat) -> None:
-        """Raises a CellError if graph or features do not fit the cell."""
+        """Raises a CellError if graph or features do not fit the cell.
+
+        And a PropagationError if the graph has a cycle.
+        """
         check_graph(graph)
         num_nodes = schedule_of_graph(graph).num_nodes
         check_feat(feat, (num_nodes, self.in_feats), first_parameter(self))
