@@ -12,10 +12,15 @@ from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import first_parameter, overridden
+from graphsent.cells.fusion import overridden
 from graphsent.cells.recursion import Recursion, State
 from graphsent.cells.turned import Graph, schedule_of_graph
-from graphsent.cells.validation import check_feat, check_graph, check_initial_state
+from graphsent.cells.validation import (
+    check_feat,
+    check_graph,
+    check_initial_state,
+    first_parameter,
+)
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
 

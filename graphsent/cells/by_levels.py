@@ -74,7 +74,6 @@ class LevelRun:
         self.feat = feat
         self.initial = initial
         self.on_host = schedule_of_graph(graph)
-        self.num_nodes = self.on_host.num_nodes
         self.schedule = self.on_host.to(feat.device)
         self.slots = cell.slots(graph, self.on_host, feat.device)
         self.fused = fused_rule_of(cell)
@@ -115,7 +114,7 @@ class LevelRun:
         return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        index = feat.index.numpy()[self.on_host.numbers]
+        index = feat.index.numpy()[self.on_host.nodes_on_host]
         leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
         first, last = range_of(inner)
         if not self.cell.inner_input or last < 0:
@@ -185,7 +184,7 @@ class LevelRun:
             if overridden(self.cell, "start_by_levels", "start"):
                 return self.cell.start(x.leaves, *self.leaf_extra)
             return self.cell.start_by_levels(x.leaves, *self.leaf_extra)
-        like = x.leaves.new_empty(1).expand(self.num_nodes, self.cell.hidden_feats)
+        like = x.leaves.new_empty(1).expand(self.schedule.num_nodes, self.cell.hidden_feats)
         initial = self.cell.check_initial_state(self.initial, like)
         leaves = self.schedule.nodes[: self.num_leaves]
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)

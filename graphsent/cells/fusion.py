@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from graphsent.cells.autocast import autocast_enabled
 from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
+from graphsent.propagation.linear import first_outputs
 
 
 class Fused(NamedTuple):
@@ -50,6 +53,15 @@ def map_nothing(linear: nn.Module, like: Tensor) -> Tensor:
     return linear(like.new_zeros(1, like.shape[1])).squeeze(0)
 
 
+def map_first(linear: nn.Module, feat: Tensor, count: int) -> Tensor:
+    """The first outputs of a linear map; all of them, if it is not plain."""
+    if not is_plain(linear):
+        return linear(feat)
+    if torch.is_grad_enabled() and not autocast_enabled(feat.device.type):
+        return first_outputs(feat, linear.weight, linear.bias, count)
+    return functional.linear(feat, linear.weight[:count], linear.bias[:count])
+
+
 def is_plain(module: nn.Module) -> bool:
     """Whether a module is a linear map that does nothing but multiply by its weight."""
     return is_own(module, nn.Linear)
@@ -64,15 +76,6 @@ def is_own(module: nn.Module, kind: type[nn.Module]) -> bool:
         or module._backward_hooks
         or module._backward_pre_hooks
     )
-
-
-def first_parameter(cell: nn.Module) -> Tensor | None:
-    """A parameter of a cell, if it has any, without all of torch's search where that can be."""
-    for module in cell.children():
-        for parameter in module._parameters.values():
-            if parameter is not None:
-                return parameter
-    return next(cell.parameters(), None)
 
 
 def overridden(cell: nn.Module, name: str, *others: str) -> bool:

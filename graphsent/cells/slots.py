@@ -16,7 +16,6 @@ from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots, slots_of
 
 CHILD_INDEX = "child_index"
-_EXPECTED = (1, torch.int64, True)  # dimensions, type, on the CPU
 
 
 class SlottedCell(TreeCell):
@@ -77,7 +76,7 @@ class SlottedCell(TreeCell):
         limited = self.max_degree >= self.num_slots  # by the slots
         if not limited and schedule.bounds.degrees.max(initial=0) > self.max_degree:
             return False
-        if slots is not None and (slots.dim(), slots.dtype, slots.is_cpu) != _EXPECTED:
+        if slots is not None and (slots.is_floating_point() or not slots.is_cpu):
             return False
         try:
             slots_of(schedule, self.num_slots, slots, schedule.device)

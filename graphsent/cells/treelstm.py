@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, is_plain, map_nothing
+from graphsent.cells.fusion import Fused, map_first, map_nothing
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
-from graphsent.propagation.linear import first_outputs
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import LSTMStart, Start
-
-
-def some_outputs(linear: nn.Module, feat: Tensor, count: int) -> Tensor:
-    """The first outputs of a linear map, or all, if it is something else by now."""
-    if not is_plain(linear):
-        return linear(feat)
-    if torch.is_grad_enabled() and not autocast_enabled(feat.device.type):
-        return first_outputs(feat, linear.weight, linear.bias, count)
-    return functional.linear(feat, linear.weight[:count], linear.bias[:count])
 
 
 class PooledTreeLSTM(TreeCell):
@@ -69,7 +57,7 @@ class PooledTreeLSTM(TreeCell):
 
     def project_leaves(self, feat: Tensor) -> Tensor:
         """Inputs to i, o, u: a leaf has nothing to forget."""
-        return some_outputs(self.W, feat, self.num_updates * self.hidden_feats)
+        return map_first(self.W, feat, self.num_updates * self.hidden_feats)
 
     def start(self, x: Tensor) -> State:
         """State of a leaf: the sums over children are zero."""
@@ -269,7 +257,7 @@ class NaryTreeLSTM(SlottedCell):
         """Inputs to i, o, u (affine leaves: c, o): a leaf has nothing to forget."""
         if self.leaf == "affine":
             return self.project(feat)
-        return some_outputs(self.W, feat, self.num_updates * self.hidden_feats)
+        return map_first(self.W, feat, self.num_updates * self.hidden_feats)
 
     def start(self, x: Tensor) -> State:
         """State of a leaf."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
@@ -21,6 +21,15 @@ def check_graph(graph: Graph) -> None:
             f"expected a homogeneous graph, got node types {graph.ntypes} "
             f"and edge types {graph.etypes}"
         )
+
+
+def first_parameter(cell: nn.Module) -> Tensor | None:
+    """A parameter of a cell, if it has any, without all of torch's search where that can be."""
+    for module in cell.children():
+        for parameter in module._parameters.values():
+            if parameter is not None:
+                return parameter
+    return next(cell.parameters(), None)
 
 
 def check_feat(

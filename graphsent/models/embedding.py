@@ -82,7 +82,7 @@ class WordEmbedding(nn.Embedding):
             The rows of :meth:`forward` by distinct word, or by occurrence.
         """
         tokens = token.numpy()
-        if not (self.training and self.dropout.p):
+        if not self._drops():
             words, index = distinct_words(tokens) or self._distinct(tokens)
         else:
             with_word = np.flatnonzero(tokens >= 0)
@@ -92,10 +92,14 @@ class WordEmbedding(nn.Embedding):
 
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
         rows = super().forward(to_device(words, self.weight.device))
-        return self.dropout(rows) if self.training else rows
+        return self.dropout(rows) if self._drops() else rows
+
+    def _drops(self) -> bool:
+        """Whether words have dropout; it may have been turned on by itself, for samples."""
+        return self.dropout.training and self.dropout.p > 0
 
     def _distinct(self, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What ``distinct_words`` finds in compiled code."""
+        """What ``distinct_words`` finds, in numpy."""
         with_word = np.flatnonzero(tokens >= 0)
         words = tokens[with_word]
         occurrence = np.arange(len(words))

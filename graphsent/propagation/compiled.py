@@ -84,21 +84,24 @@ def kernels_for(*tensors: Tensor | None) -> bool:
     """Whether there are compiled kernels for numbers of this type, on this device.
 
     Args:
+        *tensors: see :func:`library_of`.
+    """
+    return library_of(*tensors) is not None
+
+
+def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
+    """The kernels for numbers of a type, if there are any.
+
+    Args:
         *tensors: all of float32, or all of float64, and all on the CPU; None is left out.
     """
     dtype = next((part.dtype for part in tensors if part is not None), None)
     if dtype not in _TYPES:
-        return False
+        return None
     for part in tensors:
         if part is not None and not (part.is_cpu and part.dtype == dtype):
-            return False
-    return library_for(_TYPES[dtype]) is not None
-
-
-def library_of(like: Tensor) -> ctypes.CDLL | None:
-    """The kernels for numbers ``like`` these, if there are any."""
-    real = _TYPES.get(like.dtype) if like.is_cpu else None
-    return None if real is None else library_for(real)
+            return None
+    return library_for(_TYPES[dtype])
 
 
 def library_for(real: str) -> ctypes.CDLL | None:

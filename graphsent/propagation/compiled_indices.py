@@ -46,10 +46,15 @@ def fill_schedule(
     given = [_in_one_piece(part) for part in (source, target, level)]  # alive till the end
     result = library.fill_schedule(n, m, *map(_pointer, (*given, parts, scratch)))
     if not result:
-        raise ValueError(f"expected numbers of {n} nodes, and levels without gaps")
+        raise no_such_nodes(n)
     num_levels = abs(result) - 1
     bounds = parts[size + n : size + n + num_levels], parts[size : size + n]
     return parts[:size], bounds, result > 0
+
+
+def no_such_nodes(num_nodes: int) -> ValueError:
+    """What is wrong with a schedule of so many nodes that has numbers of others."""
+    return ValueError(f"expected numbers of {num_nodes} nodes, and levels without gaps")
 
 
 def fill_slots(

@@ -32,8 +32,13 @@ PATIENCE = 2.0
 """Seconds after which the user is told what takes so long."""
 
 _COMMAND = (
-    *("-std=gnu11", "-O2", "-ftree-vectorize", "-ffp-contract=fast", "-fno-math-errno"),
-    *("-fPIC", "-shared"),
+    "-std=gnu11",
+    "-O2",
+    "-ftree-vectorize",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fPIC",
+    "-shared",
 )
 # Bytes of a vector, rows of a tile of sums that fits the registers, options.
 _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {

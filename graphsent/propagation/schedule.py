@@ -21,7 +21,7 @@ from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends, notes_of
-from graphsent.propagation.compiled_indices import fill_schedule
+from graphsent.propagation.compiled_indices import fill_schedule, no_such_nodes, range_of
 from graphsent.propagation.errors import PropagationError
 
 
@@ -103,7 +103,7 @@ class Schedule:
         return self._parts[0]
 
     @property
-    def numbers(self) -> np.ndarray:
+    def nodes_on_host(self) -> np.ndarray:
         """The same in numpy, of a schedule on the CPU."""
         return self.packed.numpy()[: self.num_nodes]
 
@@ -181,6 +181,10 @@ class Schedule:
     def _moved(self) -> dict[torch.device, Schedule]:
         return {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and pickles go without what was made of it, on other devices or of edge data.
+        return Schedule, (self.bounds, self.packed, self.num_edges, self.single_successor)
+
     @cached_property
     def derived(self) -> dict[str, Any]:
         """What others have made of the schedule, under names of theirs."""
@@ -227,6 +231,9 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
         source: (num_edges,) node that each edge comes from.
         target: (num_edges,) node that it goes to.
         level: (num_nodes,) level of each node, from 0 without gaps.
+
+    Raises:
+        ValueError: if there are no such nodes or levels.
     """
     packed, bounds, single = fill_schedule(source, target, level) or _fill(source, target, level)
     return Schedule(Bounds(*bounds), torch.from_numpy(packed), len(source), single)
@@ -235,8 +242,11 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
 def _fill(
     source: np.ndarray, target: np.ndarray, level: np.ndarray
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool]:
-    """What ``fill_schedule`` gives in compiled code."""
+    """What ``fill_schedule`` gives, in numpy."""
     num_nodes, num_edges = len(level), len(source)
+    for low, high in map(range_of, (source, target, level)):
+        if low < 0 or high >= num_nodes:
+            raise no_such_nodes(num_nodes)
     degree = np.bincount(target, minlength=num_nodes)
     nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
     position = np.empty_like(nodes)

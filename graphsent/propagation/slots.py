@@ -28,27 +28,28 @@ class Slots(NamedTuple):
     sent_to: Tensor
 
 
-def make_slots(schedule: Schedule, count: int, slots: Tensor | None = None) -> Slots:
+def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> Slots:
     """The slots of a schedule.
 
     Args:
         schedule: the schedule, on the CPU.
         count: slots a node; no node has more predecessors.
-        slots: (num_edges,) slot of each edge, different for the edges to one node. By default the
-            place of the edge in the mailbox.
+        places: (num_edges,) slot of each edge, different for the edges to one node. By default its
+            place in the mailbox.
 
     Raises:
         ValueError: if an edge is in no slot that there is, or in one with another edge, or slots
             are of another number of edges.
     """
+    if places is not None:
+        if places.shape != (schedule.num_edges,):
+            raise ValueError(
+                f"expected a slot of each edge, {schedule.num_edges}, got {tuple(places.shape)}"
+            )
+        places = places.to("cpu", torch.int64)
     num_slots = (schedule.num_nodes - schedule.num_sources) * count
     num_sent = schedule.num_nodes if schedule.single_successor else 0
     source, sent_to = schedule.packed.new_empty(num_slots), schedule.packed.new_empty(num_sent)
-    places = slots
-    if slots is not None and not (slots.is_cpu and slots.dtype == torch.int64):
-        places = slots.to("cpu", torch.int64)
-    if slots is not None and slots.shape != (schedule.num_edges,):
-        raise ValueError(f"expected a slot of each edge, {schedule.num_edges}, got {slots.shape}")
     fit = fill_slots(schedule, places, count, source, sent_to)
     if fit is None:
         fit = _fill(schedule, places, count, source.numpy(), sent_to.numpy())
@@ -64,7 +65,7 @@ def _fill(
     source: np.ndarray,
     sent_to: np.ndarray,
 ) -> bool:
-    """What ``fill_slots`` does in compiled code."""
+    """What ``fill_slots`` does, in numpy."""
     target = schedule.target.numpy()
     if places is None:
         place = np.arange(len(target)) - np.searchsorted(target, target)

@@ -34,20 +34,21 @@ class RowAdagrad(Adagrad):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        aside: list[tuple[Tensor, Tensor]] = []
+        tables = [
+            (table, group, table.grad)
+            for group in self.param_groups
+            if not (group["weight_decay"] or group["maximize"] or group["differentiable"])
+            for table in group["params"]
+            if table.grad is not None and _has_rows(table.grad)
+        ]
         try:
-            for group in self.param_groups:
-                if group["weight_decay"] or group["maximize"] or group["differentiable"]:
-                    continue
-                for table in group["params"]:
-                    if table.grad is not None and _has_rows(table.grad):
-                        self._step_on_rows(table, group)
-                        aside.append((table, table.grad))
-                        table.grad = None
+            for table, group, _ in tables:
+                self._step_on_rows(table, group)
+                table.grad = None
             # Without what torch wraps round it: hooks on steps are called for this one already.
             inspect.unwrap(Adagrad.step)(self)
         finally:
-            for table, gradient in aside:
+            for table, _, gradient in tables:
                 table.grad = gradient
         return loss
 
@@ -69,10 +70,8 @@ def _step_in_c(
 ) -> bool:
     """The same in one pass; False where there is no compiled code for it."""
     given = (table, sums, gradient)
-    library = library_of(table)
+    library = library_of(*given)
     if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):
-        return False
-    if len({(part.dtype, part.device) for part in given}) > 1 or not len(rows):
         return False
     rows = rows.contiguous()
     pointers = (part.data_ptr() for part in (rows, gradient, sums, table))

@@ -56,6 +56,17 @@ def test_vectors_start_small():
     assert weight.std() == pytest.approx(0.1 / 12**0.5, rel=0.05)
 
 
+def test_dropout_that_is_turned_on_by_itself():
+    """For samples of what a trained model thinks."""
+    table = WordEmbedding(2, 1000, dropout=0.25).eval()
+    token = torch.tensor([1, 0, 1])
+    assert (table.indexed(token).dense() != 0).all()
+    table.dropout.train()
+    for rows in (table(token), table.indexed(token).dense()):
+        assert (rows == 0).any(1).all()
+        assert not torch.equal(rows[0], rows[2])
+
+
 def test_dropout_is_drawn_for_each_occurrence():
     table = WordEmbedding(2, 1000, dropout=0.25)
     dropped = table(torch.tensor([1, 1])) == 0

@@ -65,7 +65,7 @@ def assert_same(schedules: tuple[Schedule, Schedule]) -> None:
     assert compiled.levels == plain.levels
     for name in ("num_nodes", "num_edges", "num_sources", "num_levels", "single_successor"):
         assert getattr(compiled, name) == getattr(plain, name), name
-    assert compiled.numbers.tolist() == compiled.nodes.tolist()
+    assert compiled.nodes_on_host.tolist() == compiled.nodes.tolist()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -81,12 +81,14 @@ def test_schedules(monkeypatch, shape):
 
 @pytest.mark.parametrize("wrong", [-1, 3])
 @pytest.mark.parametrize("part", range(3))
-def test_numbers_of_no_node_or_level(wrong, part):
+def test_numbers_of_no_node_or_level(monkeypatch, wrong, part):
     given = [np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1])]
     make_schedule(*given)
     given[part][1] = wrong
-    with pytest.raises(ValueError, match="expected numbers of 3 nodes"):
-        make_schedule(*given)
+    for switch in ("1", "0"):
+        monkeypatch.setenv(SWITCH, switch)
+        with pytest.raises(ValueError, match="expected numbers of 3 nodes"):
+            make_schedule(*given)
 
 
 def places_of(schedule: Schedule, count: int) -> torch.Tensor:
