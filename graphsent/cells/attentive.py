@@ -12,7 +12,7 @@ from graphsent.cells.attention import ChildAttention
 from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_own
+from graphsent.cells.fusion import Fused, is_own, rule_of
 from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
@@ -222,7 +222,7 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
         """The same as ``combine``, where each child's memory has a gate of its own."""
         if self.memory != "per_child" or not is_own(self.attention, ChildAttention):
             return None
-        rule = AttentiveLSTM(self.hidden_feats, gate_output=self.gate_output)
+        rule = rule_of(AttentiveLSTM, self.hidden_feats, gate_output=self.gate_output)
         edge_maps = (self.attention.W_c, self.U_f)
         return Fused(rule, (self.U,), edge_maps=edge_maps, vectors=(self.attention.w,))
 
@@ -301,5 +301,5 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
         if self.reset != "per_child" or not is_own(self.attention, ChildAttention):
             return None
         maps, edge_maps = (self.U_z, self.U), (self.attention.W_c, self.U_r)
-        rule = AttentiveGRU(self.hidden_feats)
+        rule = rule_of(AttentiveGRU, self.hidden_feats)
         return Fused(rule, maps, edge_maps=edge_maps, vectors=(self.attention.w,))

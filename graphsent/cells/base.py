@@ -78,8 +78,7 @@ class TreeCell(Recursion):
         And a PropagationError if the graph has a cycle.
         """
         check_graph(graph)
-        num_nodes = schedule_of_graph(graph).num_nodes
-        check_feat(feat, (num_nodes, self.in_feats), first_parameter(self))
+        check_feat(feat, schedule_of_graph(graph), self.in_feats, first_parameter(self))
         self.check_structure(graph)
 
     def prepare(

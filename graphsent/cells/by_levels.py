@@ -14,11 +14,17 @@ import torch
 from torch import Tensor
 
 from graphsent.cells.autocast import without_autocast
-from graphsent.cells.feats import IndexedFeat, first_of_run, take, to_device, with_zeros
+from graphsent.cells.feats import (
+    IndexedFeat,
+    first_of_run,
+    ordered_index,
+    take,
+    to_device,
+    with_zeros,
+)
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
-from graphsent.propagation.compiled_indices import range_of
 from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
@@ -114,36 +120,41 @@ class LevelRun:
         return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        index = feat.index.numpy()[self.on_host.nodes_on_host]
-        leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
-        first, last = range_of(inner)
-        if not self.cell.inner_input or last < 0:
-            return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())
-        if range_of(leaves)[1] < first:  # no row is for nodes of both kinds
+        ordered = ordered_index(self.on_host, feat.index)
+        lowest, first = ordered.lowest_leaf, ordered.lowest_inner
+        numbers = ordered.numbers
+        leaves, inner = numbers[: self.num_leaves], numbers[self.num_leaves :]
+        if not self.cell.inner_input or ordered.highest_inner < 0:
+            return _Projected(*self._project_leaves(feat.rows, leaves, lowest), self._of_no_input())
+        if ordered.highest_leaf < first:  # no row is for nodes of both kinds
             rows = feat.rows[:first]
             rows = rows.detach() if first <= feat.constant else rows
-            x = self._project_leaves(rows, leaves)
-            return _Projected(*x, *self._project_nodes(feat.rows[first:], inner - first))
-        x, index = self._project_nodes(feat.rows, index)
+            x = self._project_leaves(rows, leaves, lowest)
+            return _Projected(*x, *self._project_nodes(feat.rows[first:], inner - first, 0))
+        x, index = self._project_nodes(feat.rows, numbers, ordered.lowest)
         if index is None:
             leaves, inner = self._split(x)
             return _Projected(leaves, None, inner)
         return _Projected(take(x, index[: self.num_leaves]), None, x, index[self.num_leaves :])
 
-    def _project_leaves(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
+    def _project_leaves(
+        self, rows: Tensor, index: np.ndarray, lowest: int
+    ) -> tuple[Tensor, np.ndarray | None]:
         """The first fields of :class:`_Projected`."""
-        rows, index = with_zeros(rows, index)
+        rows, index = with_zeros(rows, index, lowest)
         if len(rows) > len(index):
             return self._of_leaves(take(rows, index)), None
         x = self._of_leaves(rows)
         return (x, index) if self._shares_leaves() else (take(x, index), None)
 
-    def _project_nodes(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
+    def _project_nodes(
+        self, rows: Tensor, index: np.ndarray, lowest: int
+    ) -> tuple[Tensor, np.ndarray | None]:
         """What ``project`` gives for some nodes, and their rows in it; None: each has its own.
 
         It is made of all rows, or of the nodes if they are fewer.
         """
-        rows, index = with_zeros(rows, index)
+        rows, index = with_zeros(rows, index, lowest)
         if len(rows) > len(index):
             return self.cell.project(take(rows, index)), None
         x = self._project_table(rows)

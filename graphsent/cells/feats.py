@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled_indices import range_of
+from graphsent.propagation.compiled_indices import order_numbers
+from graphsent.propagation.schedule import Schedule
 
 
 class IndexedFeat(NamedTuple):
@@ -45,12 +46,73 @@ class IndexedFeat(NamedTuple):
 
     def at(self, nodes: Tensor | slice) -> Tensor:
         """The inputs of some nodes, (n, in_feats); their numbers are int64 on the CPU."""
-        return take(*with_zeros(self.rows, self.index[nodes].numpy()))
+        index = self.index[nodes].numpy()
+        return take(*with_zeros(self.rows, index, index.min(initial=0)))
 
 
-def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
-    """Rows and index without -1: a row of zeros is added if need be."""
-    if range_of(index)[0] >= 0:
+class OrderedIndex(NamedTuple):
+    """The index of inputs, by position in a schedule.
+
+    Attributes:
+        numbers: (num_nodes,) int64.
+        lowest_leaf: of nodes without predecessors; 0 if there are none.
+        highest_leaf: of these; -1 if there are none.
+        lowest_inner: the same of the other nodes.
+        highest_inner: the same of the other nodes.
+    """
+
+    numbers: np.ndarray
+    lowest_leaf: int
+    highest_leaf: int
+    lowest_inner: int
+    highest_inner: int
+
+    @property
+    def lowest(self) -> int:
+        """Of all nodes."""
+        return min(self.lowest_leaf, self.lowest_inner)
+
+    @property
+    def highest(self) -> int:
+        """Of all nodes."""
+        return max(self.highest_leaf, self.highest_inner)
+
+
+def ordered_index(schedule: Schedule, index: Tensor) -> OrderedIndex:
+    """The index of inputs by position; kept for the next call.
+
+    Args:
+        schedule: on the CPU.
+        index: (num_nodes,) int64 on the CPU.
+    """
+    if index.is_inference():  # it does not tell when it is changed
+        return _order(schedule, index)
+    known = schedule.derived.get("index")
+    if known is None or known[0] is not index or known[1] != index._version:
+        known = schedule.derived["index"] = index, index._version, _order(schedule, index)
+    return known[2]
+
+
+def _order(schedule: Schedule, index: Tensor) -> OrderedIndex:
+    found = order_numbers(schedule, index)
+    if found is None:
+        numbers = index.numpy()[schedule.nodes_on_host]
+        kinds = numbers[: schedule.num_sources], numbers[schedule.num_sources :]
+        ranges = [(int(part.min()), int(part.max())) if len(part) else (0, -1) for part in kinds]
+        return OrderedIndex(numbers, *ranges[0], *ranges[1])
+    numbers, ranges = found
+    return OrderedIndex(numbers, *ranges)
+
+
+def with_zeros(rows: Tensor, index: np.ndarray, lowest: int) -> tuple[Tensor, np.ndarray]:
+    """Rows and index without -1: a row of zeros is added if need be.
+
+    Args:
+        rows: (num_rows, in_feats).
+        index: numbers of rows, or -1.
+        lowest: of these numbers, 0 if there are none.
+    """
+    if lowest >= 0:
         return rows, index
     zeros = rows.new_zeros(1, rows.shape[1])
     return torch.cat((rows, zeros)), np.where(index < 0, len(rows), index)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -33,6 +34,12 @@ class Fused(NamedTuple):
     edge_maps: tuple[nn.Module, ...] = ()
     vectors: tuple[nn.Module, ...] = ()
     bias: nn.Module | None = None
+
+
+@functools.cache
+def rule_of(kind: type[SlotRule] | type[EdgeRule], *sizes: int, **options: Any) -> Any:
+    """The rule of a kind; one is for all cells with these sizes and options."""
+    return kind(*sizes, **options)
 
 
 def fused_rule_of(cell: nn.Module) -> Fused | None:

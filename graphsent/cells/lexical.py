@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused
+from graphsent.cells.fusion import Fused, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
@@ -84,7 +84,7 @@ class HeadLexicalizer(SlottedCell):
 
     def fused_rule(self) -> Fused:
         """The same as ``combine``."""
-        return Fused(Mixture(self.hidden_feats), (self.W,), bias=self.W)
+        return Fused(rule_of(Mixture, self.hidden_feats), (self.W,), bias=self.W)
 
     def by_levels(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> IndexedFeat:
         """The head words of all nodes, where leaves share rows as far as they share words."""

@@ -11,7 +11,7 @@ from torch.nn import functional
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_own, is_plain
+from graphsent.cells.fusion import Fused, is_own, is_plain, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
@@ -217,7 +217,7 @@ class LexicalizedTreeLSTM(SlottedCell):
 
     def fused_rule(self) -> Fused:
         """The same as ``combine``."""
-        rule = PeepholeLSTM(self.hidden_feats, 2, shared_forget=self.lexicalized)
+        rule = rule_of(PeepholeLSTM, self.hidden_feats, 2, shared_forget=self.lexicalized)
         return Fused(rule, (self.U, self.V, self.V_o), bias=self.U)
 
     def extra_repr(self) -> str:

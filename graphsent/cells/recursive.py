@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.fusion import Fused, map_nothing
+from graphsent.cells.fusion import Fused, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -84,7 +84,7 @@ class RecursiveCell(SlottedCell):
 
     def fused_rule(self) -> Fused:
         """The same as ``combine``."""
-        return Fused(Squash(self.hidden_feats), (self.U,))
+        return Fused(rule_of(Squash, self.hidden_feats), (self.U,))
 
     def extra_repr(self) -> str:
         """The sizes."""

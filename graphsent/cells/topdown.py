@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.feats import to_device
-from graphsent.cells.fusion import Fused, map_nothing
+from graphsent.cells.fusion import Fused, map_nothing, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -128,7 +128,7 @@ class TopDownTreeLSTM(SlottedCell):
         """The same as ``combine``, where both sides share inputs."""
         if not self.td_share_input:
             return None
-        return Fused(PeepholeLSTM(self.hidden_feats, 1), (self.U, self.V, self.V_o))
+        return Fused(rule_of(PeepholeLSTM, self.hidden_feats, 1), (self.U, self.V, self.V_o))
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, map_nothing
+from graphsent.cells.fusion import Fused, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
@@ -120,4 +120,5 @@ class ChildSumTreeGRU(PooledTreeGRU):
         """The same as ``combine``, with a reset gate for each child."""
         if self.reset != "per_child":
             return None
-        return Fused(ChildSumGRU(self.hidden_feats), (self.U_z, self.U), edge_maps=(self.U_r,))
+        rule = rule_of(ChildSumGRU, self.hidden_feats)
+        return Fused(rule, (self.U_z, self.U), edge_maps=(self.U_r,))

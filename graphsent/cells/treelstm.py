@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, map_first, map_nothing
+from graphsent.cells.fusion import Fused, map_first, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -143,7 +143,7 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
 
     def fused_rule(self) -> Fused:
         """The same as ``combine``."""
-        rule = ChildSumLSTM(self.hidden_feats, gate_output=self.gate_output)
+        rule = rule_of(ChildSumLSTM, self.hidden_feats, gate_output=self.gate_output)
         return Fused(rule, (self.U,), edge_maps=(self.U_f,))
 
 
@@ -288,7 +288,7 @@ class NaryTreeLSTM(SlottedCell):
         """The same as ``combine``."""
         gated = self.leaf == "gated"
         sizes = (self.hidden_feats, self.num_children)
-        rule = NaryLSTM(*sizes, gate_output=self.gate_output, shared_forget=gated)
+        rule = rule_of(NaryLSTM, *sizes, gate_output=self.gate_output, shared_forget=gated)
         return Fused(rule, (self.U,), bias=None if gated else self.U)
 
     def _split(self, sums: Tensor, num_forget: int) -> tuple[Tensor, Tensor]:

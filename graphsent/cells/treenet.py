@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
-from graphsent.cells.fusion import Fused, is_own
+from graphsent.cells.fusion import Fused, is_own, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -185,7 +185,7 @@ class TreeNet(SlottedCell):
         compositor = self.compositor
         if not (self.memory and is_own(compositor, GatedCompositor)):
             return None
-        return Fused(Composition(self.hidden_feats), (compositor.W,), bias=compositor.W)
+        return Fused(rule_of(Composition, self.hidden_feats), (compositor.W,), bias=compositor.W)
 
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
         """Checks what a module returned."""

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
-from graphsent.cells.feats import IndexedFeat
+from graphsent.cells.feats import IndexedFeat, ordered_index
 from graphsent.cells.turned import Graph
-from graphsent.propagation.compiled_indices import range_of
+from graphsent.propagation.schedule import Schedule
 
 
 def check_graph(graph: Graph) -> None:
@@ -33,12 +33,13 @@ def first_parameter(cell: nn.Module) -> Tensor | None:
 
 
 def check_feat(
-    feat: Tensor | IndexedFeat, shape: tuple[int, int], parameter: Tensor | None
+    feat: Tensor | IndexedFeat, schedule: Schedule, in_feats: int, parameter: Tensor | None
 ) -> None:
-    """Raises a CellError unless ``feat`` has this shape and the parameters' dtype."""
+    """Raises a CellError unless ``feat`` has a row for each node and the parameters' dtype."""
+    shape = (schedule.num_nodes, in_feats)
     if isinstance(feat, IndexedFeat):
-        _check_index(feat, shape[0])
-        feat, shape = feat.rows, (len(feat.rows), shape[1])
+        _check_index(feat, schedule)
+        feat, shape = feat.rows, (len(feat.rows), in_feats)
     if not isinstance(feat, Tensor):
         raise CellError(f"expected feat to be a tensor or IndexedFeat, got {type(feat).__name__}")
     if feat.dim() != 2 or tuple(feat.shape) != shape:
@@ -51,14 +52,15 @@ def check_feat(
         raise CellError(f"expected feat of the parameters' {parameter.dtype}, got {feat.dtype}")
 
 
-def _check_index(feat: IndexedFeat, num_nodes: int) -> None:
-    index = feat.index
-    if index.shape != (num_nodes,) or index.dtype != torch.int64 or index.device.type != "cpu":
+def _check_index(feat: IndexedFeat, schedule: Schedule) -> None:
+    index, num_nodes = feat.index, schedule.num_nodes
+    if index.shape != (num_nodes,) or index.dtype != torch.int64 or not index.is_cpu:
         raise CellError(
             f"expected the index of feat of shape (num_nodes,) = ({num_nodes},) and int64 on the "
             f"cpu, got {tuple(index.shape)} and {index.dtype} on the {index.device}"
         )
-    low, high = range_of(index.numpy())
+    ordered = ordered_index(schedule, index)
+    low, high = ordered.lowest, ordered.highest
     if low < -1 or high >= len(feat.rows):
         raise CellError(
             f"expected the index of feat from -1 to {len(feat.rows) - 1}, for as many rows and "

@@ -23,7 +23,6 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled_library import build, options_of
-from graphsent.propagation.memory import empty
 
 SWITCH = "GRAPHSENT_KERNELS"
 """Environment variable; ``0`` means that nothing is compiled or loaded."""
@@ -32,13 +31,12 @@ ROWS_A_THREAD = 64
 """Fewer are not worth waiting for another thread."""
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
-_WALKS = ("slots", "edges", "leaves")
 # What other functions take: whole (n)umbers, (p)ointers and (r)eal numbers.
 _FUNCTIONS = {
     "fill_schedule": "nnppppp",
     "fill_slots": "nnnnpppp",
     "distinct_words": "npnppp",
-    "range_of": "npp",
+    "order_numbers": "nnpppp",
     "adagrad_rows": "nnnpppprr",
 }
 _lock = threading.Lock()
@@ -52,19 +50,6 @@ class Arguments(ctypes.Structure):
         """Sets pointers by name; the caller keeps the tensors, which are contiguous."""
         for name, tensor in tensors.items():
             setattr(self, name, None if tensor is None else tensor.data_ptr())
-
-    def reserve(self, name: str, like: Tensor, *, backward: bool) -> None:
-        """Makes room for the work of a function, on numbers ``like`` these."""
-        library = _load(_TYPES[like.dtype])
-        size = getattr(library, f"{name}_workspace")(ctypes.byref(self), int(backward))
-        self.room = empty(size, like=like)
-        self.point(workspace=self.room)
-
-    def run(self, name: str, like: Tensor, *, backward: bool) -> None:
-        """Calls the functions of this name, for numbers ``like`` these."""
-        self.reserve(name, like, backward=backward)
-        function = f"{name}_backward" if backward else f"{name}_forward"
-        getattr(_load(_TYPES[like.dtype]), function)(ctypes.byref(self))
 
 
 def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
@@ -112,6 +97,11 @@ def library_for(real: str) -> ctypes.CDLL | None:
         return _load(real)
 
 
+def kernels_of(like: Tensor) -> ctypes.CDLL:
+    """The kernels for numbers ``like`` these, which are known to be there."""
+    return _load(_TYPES[like.dtype])
+
+
 def needs_gradients(*tensors: Tensor | None) -> bool:
     """Whether a backward pass may follow."""
     return torch.is_grad_enabled() and any(
@@ -152,8 +142,6 @@ def _load(real: str) -> ctypes.CDLL | None:
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         _log.info("no compiled kernels for numbers of type %s: %s", real, error)
         return None
-    for name in _WALKS:
-        getattr(library, f"{name}_workspace").restype = ctypes.c_int64
     kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p, "r": ctypes.c_double}
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from torch.autograd.function import FunctionCtx
 from graphsent.propagation.compiled import contiguous, needs_gradients
 from graphsent.propagation.compiled_walk import (
     RESULTS,
-    START,
-    STATES,
     WEIGHTS,
     Plan,
     Walk,
@@ -23,11 +22,12 @@ from graphsent.propagation.compiled_walk import (
     named,
 )
 from graphsent.propagation.gradients import first_order
-from graphsent.propagation.memory import empty, zeros
+from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.starts import Start, tensors_of
 
 if TYPE_CHECKING:
+    from graphsent.propagation.fused import Block, Product
     from graphsent.propagation.fused_edges import EdgeRule
 
 
@@ -69,24 +69,18 @@ class _EdgePlan(Plan):
         leaves: Tensor | None,
         num_results: int | None,
     ) -> None:
-        at_nodes = {
-            product.first + block.weight: block.inputs
-            for product in rule.products
-            for block in product.gates
-        }
-        gates = [at_nodes[number] for number in range(len(at_nodes))]
-        gates = [*(block.inputs for block in rule.edge_order), *gates]
+        gates = _input_of(rule.edge_order, rule.products)
         super().__init__(rule, schedule, schedule.source, start, leaves, gates, None, num_results)
         inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1)
         self.first_edge = torch.searchsorted(schedule.target, inner)
         self.attentive = len(rule.edge_order) > 1
 
-    def edge_walk(self, inputs: Tensor) -> Walk:
+    def edge_walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool) -> Walk:
         """The arguments that both passes have, but for most tensors."""
         numbers = {"attentive": self.attentive, "num_gates": len(self.rule.order)}
         if self.rule.num_parts > 1:
             numbers["has_output"] = self.rule.gates.gate_output
-        walk = self.walk(inputs, **numbers)
+        walk = self.walk(inputs, given, keep, **numbers)
         walk.point(first_edge=self.first_edge)
         return walk
 
@@ -101,7 +95,7 @@ class _EdgePlan(Plan):
         rows = {
             "gates": (self.num_inner, len(rule.order)),
             "edge_gates": (num_edges, len(rule.edge_order)),
-            "gathered_h": (num_edges, 1),
+            "gathered": (num_edges, 1),
             "pooled_0": (self.num_inner, 1),
             "pooled_1": (self.num_inner, 1),
         }
@@ -113,60 +107,67 @@ class _EdgePlan(Plan):
         return found
 
 
+@functools.cache
+def _input_of(edge_order: tuple[Block, ...], products: tuple[Product, ...]) -> tuple[int, ...]:
+    """The block of the inputs of each gate, of edges and then of nodes, by the weights' rows."""
+    at_nodes = {
+        product.first + block.weight: block.inputs
+        for product in products
+        for block in product.gates
+    }
+    at_edges = (block.inputs for block in edge_order)
+    return (*at_edges, *(at_nodes[number] for number in range(len(at_nodes))))
+
+
 class _CompiledEdges(Function):
     @staticmethod
     def forward(
         ctx: FunctionCtx, plan: _EdgePlan, keep: bool, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         inputs, *others = contiguous(tensors)
-        middle = len(others) - plan.num_given
-        leaves, start, of_leaves = plan.first_states(others[middle:], keep)
-        states, results = plan.new_states(inputs)
-        known = {"inputs": inputs, **plan.maps(others[:middle]), **named(START, start)}
-        known |= {**named(STATES, states), **plan.buffers(inputs)}
-        walk = plan.edge_walk(inputs)
-        walk.make_first(leaves)
-        walk.point(**known, **named(RESULTS, results))
-        walk.run("edges", inputs, backward=False)
-        ctx.plan, ctx.names = plan, tuple(known)
+        maps, given = others[: -plan.num_given], others[-plan.num_given :]
+        walk, start = plan.edge_walk(inputs, given, keep), plan.start(given)
+        states, results = plan.outcome(inputs)
+        known = {"inputs": inputs, **plan.maps(maps), **states, **plan.buffers(inputs)}
+        walk.point(**known, **start, **results)
+        block = walk.run_forward("edges", inputs)
         ctx.set_materialize_grads(False)
         if keep:
-            ctx.save_for_backward(*known.values(), *of_leaves)
-        return tuple(results or states)
+            if plan.gate_output is None:
+                known |= start
+            ctx.plan, ctx.walk, ctx.names = plan, walk, (*known, "block")
+            ctx.save_for_backward(*known.values(), block)
+        return tuple((states or results).values())
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan, rule, saved = ctx.plan, ctx.plan.rule, ctx.saved_tensors
-        known, of_leaves = dict(zip(ctx.names, saved, strict=False)), saved[len(ctx.names) :]
+        plan, known = ctx.plan, dict(zip(ctx.names, ctx.saved_tensors, strict=True))
         inputs = known["inputs"]
-        dinputs = plan.inputs_gradient(inputs)
+        walk = Walk.from_buffer_copy(ctx.walk)
+        dinputs = empty(*inputs.shape, like=inputs)
         into = {
             "dsums": known["gates"],
             "dedge_sums": known["edge_gates"],
             "dscores": known.get("attention"),
         }
-        for name in STATES[: rule.num_parts]:
-            into[f"d{name}"], into[f"message_{name}"] = known[name], known["gathered_h"]
         into = {k: empty(*v.shape, like=v) for k, v in into.items() if v is not None}
-        dstart = [zeros(*known["start_h"].shape, like=inputs) for _ in range(rule.num_parts)]
-        leaves, dgiven = plan.first_gradients(of_leaves, dstart)
+        dgiven = plan.start_gradients(walk, inputs)
         given = contiguous(gradients)
-        walk = plan.edge_walk(inputs)
-        walk.make_first(leaves)
-        walk.point(**known, **into, dinputs=dinputs)
-        walk.point(**gradients_named(START, dstart), **gradients_named(RESULTS, given))
-        walk.run("edges", inputs, backward=True)
+        walk.point(**known, **into, **gradients_named(RESULTS, given), dinputs=dinputs)
+        walk.run_backward("edges", inputs)
         if inputs.dim() == 1:
             rows = torch.cat((into["dedge_sums"].sum(0), into["dsums"].sum(0)))
             blocks = torch.tensor(list(plan.input_of))
-            dinputs.view(-1, rule.size).index_add_(0, blocks, rows.view(-1, rule.size))
-        return None, None, dinputs, *_map_gradients(rule, known, into), *dgiven
+            dinputs.zero_().view(-1, plan.rule.size).index_add_(
+                0, blocks, rows.view(-1, plan.rule.size)
+            )
+        return None, None, dinputs, *_map_gradients(plan.rule, known, into), *dgiven
 
 
 def _map_gradients(rule: EdgeRule, buffers: dict[str, Tensor], into: dict[str, Tensor]) -> list:
     """Gradients of the weights and of the vector, one product each."""
-    results = [into["dedge_sums"].t() @ buffers["gathered_h"]]
+    results = [into["dedge_sums"].t() @ buffers["gathered"]]
     for product in rule.products:
         columns = product.of(into["dsums"], rule.size)
         results.append(columns.t() @ buffers[f"pooled_{product.rows}"])

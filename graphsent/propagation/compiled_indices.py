@@ -1,6 +1,6 @@
 """Compiled code for what is known of nodes before any number of theirs.
 
-Where there are no compiled kernels the first three give None: their callers have the same in numpy.
+Where there are no compiled kernels all of it gives None: callers have the same in numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from graphsent.propagation.compiled import library_for
 if TYPE_CHECKING:
     from graphsent.propagation.schedule import Schedule
 
-_Limits = ctypes.c_int64 * 2
+_Ranges = ctypes.c_int64 * 4
 
 
 def fill_schedule(
@@ -111,14 +111,31 @@ def distinct_words(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return words[:count], places
 
 
-def range_of(numbers: np.ndarray) -> tuple[int, int]:
-    """The lowest and the highest of some whole numbers; 0 and -1 if there are none."""
+def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list[int]] | None:
+    """Numbers of nodes by position.
+
+    Args:
+        schedule: on the CPU.
+        numbers: (num_nodes,) int64.
+
+    Returns:
+        The numbers; the lowest and the highest of those at the first level, and of the others, 0
+        and -1 where there are none.
+    """
     library = library_for("float")
     if library is None:
-        return (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
-    numbers, limits = _in_one_piece(numbers), _Limits()
-    library.range_of(len(numbers), _pointer(numbers), ctypes.addressof(limits))
-    return limits[0], limits[1]
+        return None
+    n = schedule.num_nodes
+    numbers, ordered, ranges = numbers.contiguous(), np.empty(n, np.int64), _Ranges()
+    library.order_numbers(
+        n,
+        schedule.num_sources,
+        schedule.packed.data_ptr(),  # nodes come first
+        numbers.data_ptr(),
+        _pointer(ordered),
+        ctypes.addressof(ranges),
+    )
+    return ordered, list(ranges)
 
 
 def _in_one_piece(numbers: np.ndarray) -> np.ndarray:

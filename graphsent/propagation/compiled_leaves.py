@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 from torch import Tensor
@@ -13,6 +14,7 @@ from graphsent.propagation.compiled import (
     contiguous,
     fields,
     kernels_for,
+    kernels_of,
     needs_gradients,
     threads_for,
 )
@@ -26,30 +28,6 @@ class Leaves(Arguments):
     _fields_ = fields(
         "has_output size num_rows num_threads", "sums h c gates kept dh dc dsums workspace"
     )
-
-    @classmethod
-    def forward(cls, gate_output: bool, sums: Tensor, keep: bool) -> tuple[Leaves, list[Tensor]]:
-        """The arguments; and what they fill: h, c and, to ``keep``, gates and tanh(c).
-
-        The caller keeps all tensors, those that go in and those that come out.
-        """
-        num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
-        filled = [empty(num_rows, size, like=sums) for _ in range(3 if keep else 2)]
-        if keep:
-            filled.insert(2, empty(*sums.shape, like=sums))
-        leaves = cls(gate_output, size, num_rows, threads_for(num_rows))
-        leaves.point(sums=sums, **dict(zip(("h", "c", "gates", "kept"), filled, strict=False)))
-        return leaves, filled
-
-    @classmethod
-    def backward(cls, gates: Tensor, kept: Tensor, *gradients: Tensor) -> tuple[Leaves, Tensor]:
-        """The arguments, and what they fill: the gradient of the sums; all kept by the caller."""
-        num_rows, size = kept.shape
-        dsums = empty(*gates.shape, like=gates)
-        leaves = cls(gates.shape[1] // size - 2, size, num_rows, threads_for(num_rows))
-        leaves.point(gates=gates, kept=kept, dsums=dsums)
-        leaves.point(**dict(zip(("dh", "dc"), gradients, strict=True)))
-        return leaves, dsums
 
 
 def lstm_leaves(sums: Tensor, gate_output: bool = True) -> tuple[Tensor, Tensor] | None:
@@ -76,16 +54,28 @@ class _CompiledLeaves(Function):
         ctx: FunctionCtx, gate_output: bool, keep: bool, sums: Tensor
     ) -> tuple[Tensor, Tensor]:
         sums = sums.contiguous()
-        leaves, (h, c, *kept) = Leaves.forward(gate_output, sums, keep)
-        leaves.run("leaves", sums, backward=False)
-        ctx.save_for_backward(*kept)
+        num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
+        h, c = (empty(num_rows, size, like=sums) for _ in range(2))
+        gates, kept = (
+            (empty(*sums.shape, like=sums), empty(num_rows, size, like=sums))
+            if keep
+            else (None, None)
+        )
+        leaves = Leaves(gate_output, size, num_rows, threads_for(num_rows))
+        unused = empty(leaves.num_threads, sums.shape[1] + size, like=sums)
+        leaves.point(sums=sums, h=h, c=c, gates=gates, kept=kept, workspace=unused)
+        kernels_of(sums).leaves_forward(ctypes.byref(leaves))
+        ctx.save_for_backward(gates, kept)
         return h, c
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         gates, kept = ctx.saved_tensors
-        given = contiguous(gradients)
-        leaves, dsums = Leaves.backward(gates, kept, *given)
-        leaves.run("leaves", gates, backward=True)
+        dh, dc = contiguous(gradients)
+        num_rows, size = kept.shape
+        dsums = empty(*gates.shape, like=gates)
+        leaves = Leaves(gates.shape[1] // size - 2, size, num_rows, threads_for(num_rows))
+        leaves.point(gates=gates, kept=kept, dh=dh, dc=dc, dsums=dsums)
+        kernels_of(gates).leaves_backward(ctypes.byref(leaves))
         return None, None, dsums

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
@@ -13,8 +13,6 @@ from torch.autograd.function import FunctionCtx
 from graphsent.propagation.compiled import contiguous, needs_gradients
 from graphsent.propagation.compiled_walk import (
     RESULTS,
-    START,
-    STATES,
     WEIGHTS,
     Plan,
     Walk,
@@ -23,25 +21,17 @@ from graphsent.propagation.compiled_walk import (
     named,
 )
 from graphsent.propagation.gradients import first_order
-from graphsent.propagation.memory import empty, zeros
+from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.starts import Start, tensors_of
 
 if TYPE_CHECKING:
+    from graphsent.propagation.fused import Block
     from graphsent.propagation.fused_slots import SlotRule
     from graphsent.propagation.slots import Slots
 
 KINDS = ("nary", "peephole", "mixture", "squash", "composition")
 """What rules have as ``compiled``, in the order of ``kernels/walk.h``."""
-
-_KEPT = {
-    "nary": ("gates", "kept"),
-    "peephole": ("gates", "kept"),
-    "mixture": ("gates",),
-    "squash": (),
-    "composition": ("gates", "kept"),
-}
-_DWEIGHTS = ("dweight", "dmore_weight")
 
 
 def run_compiled_slots(
@@ -78,9 +68,7 @@ class _SlotPlan(Plan):
         input_rows: Tensor | None,
         num_results: int | None,
     ) -> None:
-        gates = [0] * len(rule.order)
-        for block in rule.order:
-            gates[block.weight] = block.inputs
+        gates = _input_of(rule.order)
         super().__init__(
             rule, schedule, slots.source, start, leaves, gates, input_rows, num_results
         )
@@ -96,32 +84,21 @@ class _SlotPlan(Plan):
             shapes += [(self.num_early * size, row), (size, size)]
         return [*shapes, (self.num_inner * self.count,)]
 
-    def slot_walk(self, inputs: Tensor, num_starts: int) -> Walk:
+    def slot_walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool) -> Walk:
         """The arguments that both passes have, but for tensors."""
         numbers = {"rule": KINDS.index(self.rule.compiled), "count": self.count}
-        numbers |= {"num_gates": self.num_gates, "num_starts": num_starts}
+        numbers["num_gates"] = self.num_gates
         if self.num_early:
             numbers["forgets"] = self.num_early - 1
         elif self.rule.compiled == "nary":
             numbers["has_output"] = self.rule.gates.gate_output
-        return self.walk(inputs, **numbers)
+        return self.walk(inputs, given, keep, **numbers)
 
-    def kept(self, like: Tensor) -> dict[str, Tensor]:
-        """What the walk keeps for the backward pass, by the names of its arguments."""
-        widths = {"gates": self.num_gates, "kept": 1}
-        size = self.rule.size
-        return {
-            name: empty(self.num_inner, widths[name] * size, like=like)
-            for name in _KEPT[self.rule.compiled]
-        }
 
-    def places(self, num_starts: int) -> Tensor:
-        """Room for what ``places.h`` finds out."""
-        return torch.empty(self.count * (2 + 5 * self.num_inner + num_starts), dtype=torch.int64)
-
-    def seen(self) -> Tensor:
-        """Room for what ``places.h`` finds out for the backward pass."""
-        return torch.empty(2 * self.count * self.num_inner + 1, dtype=torch.int64)
+@functools.cache
+def _input_of(order: tuple[Block, ...]) -> tuple[int, ...]:
+    """The block of the inputs of each gate, by its block of the weight's rows."""
+    return tuple(block.inputs for block in sorted(order))
 
 
 class _CompiledSlots(Function):
@@ -131,47 +108,33 @@ class _CompiledSlots(Function):
     ) -> tuple[Tensor, ...]:
         inputs, bias, *others = contiguous(tensors)
         maps, given = others[: -plan.num_given], others[-plan.num_given :]
-        leaves, start, of_leaves = plan.first_states(given, keep)
-        states, results = plan.new_states(inputs)
-        known = {"inputs": inputs, "bias": bias, **named(WEIGHTS, maps), **named(START, start)}
-        known |= {**named(STATES, states), **(plan.kept(inputs) if keep else {})}
-        places = plan.places(len(start[0]))
-        walk = plan.slot_walk(inputs, len(start[0]))
-        walk.make_first(leaves)
-        walk.point(**known, **named(RESULTS, results), places=places)
-        walk.run("slots", inputs, backward=False)
-        ctx.plan, ctx.places, ctx.names = plan, places, tuple(known)
+        walk, start = plan.slot_walk(inputs, given, keep), plan.start(given)
+        states, results = plan.outcome(inputs)
+        known = {"inputs": inputs, "bias": bias, **named(WEIGHTS, maps), **states}
+        walk.point(**known, **start, **results)
+        block = walk.run_forward("slots", inputs)
         ctx.set_materialize_grads(False)
         if keep:
-            ctx.save_for_backward(*known.values(), *of_leaves)
-        return tuple(results or states)
+            if plan.gate_output is None:
+                known |= start
+            ctx.plan, ctx.walk, ctx.names = plan, walk, (*known, "block")
+            ctx.save_for_backward(*known.values(), block)
+        return tuple((states or results).values())
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan, num_parts, saved = ctx.plan, ctx.plan.rule.num_parts, ctx.saved_tensors
-        known, of_leaves = dict(zip(ctx.names, saved, strict=False)), saved[len(ctx.names) :]
-        inputs, bias, start_h = known["inputs"], known["bias"], known["start_h"]
-        num_nodes, size = known["h"].shape
-        dstates = [empty(num_nodes, size, like=inputs) for _ in range(num_parts)]
-        dstart = [None] * num_parts
+        plan, known = ctx.plan, dict(zip(ctx.names, ctx.saved_tensors, strict=True))
+        inputs, bias = known["inputs"], known["bias"]
+        walk = Walk.from_buffer_copy(ctx.walk)
+        dinputs = empty(*inputs.shape, like=inputs)
+        dbias = None if bias is None else empty(*bias.shape, like=bias)
+        dmaps = [empty(*known[name].shape, like=inputs) for name in WEIGHTS if name in known]
+        dgiven: list[Tensor | None] = [None] * plan.num_given
         if any(ctx.needs_input_grad[-plan.num_given :]):
-            dstart = [zeros(*start_h.shape, like=inputs) for _ in range(num_parts)]
-        num_pairs = int(ctx.places[plan.count - 1])
-        dsums = empty(plan.num_inner + num_pairs, plan.num_gates * size, like=inputs)
-        dinputs, dbias = plan.inputs_gradient(inputs), None
-        if bias is not None or inputs.dim() == 1:
-            dbias = inputs.new_zeros(dsums.shape[1])
-        dmaps = [empty(*known[name].shape, like=inputs) for name in WEIGHTS[:2] if name in known]
-        leaves, dgiven = plan.first_gradients(of_leaves, dstart)
-        given, seen = contiguous(gradients), plan.seen()
-        walk = plan.slot_walk(inputs, len(start_h))
-        walk.make_first(leaves)
-        walk.point(**known, **gradients_named(RESULTS, given), places=ctx.places, seen=seen)
-        walk.point(**gradients_named(STATES, dstates), **gradients_named(START, dstart))
-        walk.point(dsums=dsums, dinputs=dinputs, dbias=dbias, **named(_DWEIGHTS, dmaps))
-        walk.run("slots", inputs, backward=True)
-        if plan.num_early:
-            c = known["c"][plan.schedule.num_sources :]
-            dmaps.append(dsums[: plan.num_inner, -size:].t() @ c)
-        return None, None, dinputs, None if bias is None else dbias, *dmaps, *dgiven
+            dgiven = plan.start_gradients(walk, inputs)
+        given = contiguous(gradients)
+        walk.point(**known, **gradients_named(RESULTS, given), dinputs=dinputs, dbias=dbias)
+        walk.point(**gradients_named(WEIGHTS, dmaps))
+        walk.run_backward("slots", inputs)
+        return None, None, dinputs, dbias, *dmaps, *dgiven

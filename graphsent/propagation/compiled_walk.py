@@ -10,30 +10,52 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled import Arguments, fields, kernels_for, threads_for
-from graphsent.propagation.compiled_leaves import Leaves
-from graphsent.propagation.memory import empty, zeros
+from graphsent.propagation.compiled import (
+    Arguments,
+    fields,
+    kernels_for,
+    kernels_of,
+    threads_for,
+)
+from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.starts import LSTMStart, Start, tensors_of
 
 
 class Walk(Arguments):
-    """``struct walk`` of ``kernels/walk.h``."""
+    """``struct walk`` of ``kernels/walk.h``, but for the last fields, which are its own."""
 
     _fields_ = fields(
         "rule has_output attentive forgets single_successor num_parts size count num_gates "
-        "input_stride num_levels num_sources num_starts num_nodes num_threads",
-        "level_ends source first_edge leaves input_rows nodes first places seen input_of inputs "
-        "bias weight more_weight_0 more_weight_1 vector start_h start_c h c result_h result_c "
-        "gates kept gathered_h gathered_c edge_gates attention pooled_0 pooled_1 dresult_h "
-        "dresult_c dh dc dstart_h dstart_c dsums dinputs dbias dweight dmore_weight dedge_sums "
-        "dscores message_h message_c workspace",
+        "input_stride inputs_size num_levels num_sources num_starts num_nodes num_threads "
+        "start_gates keep block_size workspace_size",
+        "level_ends source first_edge leaves input_rows nodes input_of inputs bias weight "
+        "more_weight_0 more_weight_1 vector start_sums start_h start_c h c result_h result_c "
+        "gates kept gathered edge_gates attention pooled_0 pooled_1 dresult_h dresult_c dh dc "
+        "dstart_sums dstart_h dstart_c dsums dinputs dbias dweight dmore_weight_0 dmore_weight_1 "
+        "dedge_sums dscores message_h message_c block workspace first places seen",
     )
 
-    def make_first(self, leaves: Leaves | None) -> None:
-        """Lets the threads of the walk make the states of the first level, or their gradients."""
-        if leaves is not None:
-            self.first, self.leaves_of_first = ctypes.addressof(leaves), leaves  # kept
+    def run_forward(self, name: str, like: Tensor) -> Tensor | None:
+        """Calls the functions of this name; returns what the backward pass is to be given."""
+        self._measure(name, like, backward=False)
+        block = empty(self.block_size, like=like) if self.keep else None
+        self.point(block=block)
+        self._call(f"{name}_forward", like)
+        return block
+
+    def run_backward(self, name: str, like: Tensor) -> None:
+        """The same for the backward pass; a copy, or the walk itself, has gone forward."""
+        self._measure(name, like, backward=True)
+        self._call(f"{name}_backward", like)
+
+    def _measure(self, name: str, like: Tensor, *, backward: bool) -> None:
+        getattr(kernels_of(like), f"{name}_sizes")(ctypes.byref(self), backward)
+
+    def _call(self, function: str, like: Tensor) -> None:
+        workspace = empty(self.workspace_size, like=like)
+        self.point(workspace=workspace)
+        getattr(kernels_of(like), function)(ctypes.byref(self))
 
 
 class Plan:
@@ -57,7 +79,7 @@ class Plan:
         source: Tensor,
         start: Start,
         leaves: Tensor | None,
-        input_of: Sequence[int],
+        input_of: tuple[int, ...],
         input_rows: Tensor | None,
         num_results: int | None,
     ) -> None:
@@ -69,7 +91,7 @@ class Plan:
         self.num_inner = schedule.num_nodes - schedule.num_sources
         self.ends = torch.from_numpy(schedule.bounds.ends[1:] - schedule.num_sources)
         self.num_blocks = 1 + max(input_of)
-        self.input_of = _array_of(tuple(input_of))
+        self.input_of = _array_of(input_of)
         self.gate_output = start.gate_output if isinstance(start, LSTMStart) else None
         self.num_given = len(tensors_of(start))
 
@@ -98,41 +120,36 @@ class Plan:
             if tensor is not None and tensor.shape != shape:
                 raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
 
-    def first_states(
-        self, given: Sequence[Tensor], keep: bool
-    ) -> tuple[Leaves | None, list[Tensor], list[Tensor]]:
-        """What makes the states of the first level, the states, and what it is to keep."""
+    def outcome(self, like: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """What is to be filled with the states: by position, or with those wanted by node."""
+        shape, by_position = (self.schedule.num_nodes, self.rule.size), self.num_results is None
+        count = self.rule.num_parts if by_position else self.num_results
+        tensors = [empty(*shape, like=like) for _ in range(count)]
+        return (named(STATES, tensors), {}) if by_position else ({}, named(RESULTS, tensors))
+
+    def start(self, given: Sequence[Tensor]) -> dict[str, Tensor]:
+        """What the first states are, or are made of, by the names of arguments."""
+        return named(START if self.gate_output is None else SUMS, given)
+
+    def start_gradients(self, walk: Walk, like: Tensor) -> list[Tensor]:
+        """What the walk fills with the gradients of that; it knows where."""
+        rows, size = walk.num_starts, walk.size
         if self.gate_output is None:
-            return None, list(given), []
-        leaves, (h, c, *kept) = Leaves.forward(self.gate_output, *given, keep)
-        return leaves, [h, c], kept
+            tensors = [empty(rows, size, like=like) for _ in range(walk.num_parts)]
+            walk.point(**gradients_named(START, tensors))
+        else:
+            tensors = [empty(rows, walk.start_gates * size, like=like)]
+            walk.point(dstart_sums=tensors[0])
+        return tensors
 
-    def first_gradients(
-        self, kept: Sequence[Tensor], dstart: Sequence[Tensor | None]
-    ) -> tuple[Leaves | None, list[Tensor | None]]:
-        """What makes the gradients of what is given from those of the states, and the former."""
-        if self.gate_output is None or dstart[0] is None:
-            return None, list(dstart[: self.num_given])
-        leaves, dsums = Leaves.backward(*kept, *dstart)
-        return leaves, [dsums]
-
-    def new_states(self, like: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """What is to be filled with states by position, and with those wanted by node."""
-        shape, num_parts = (self.schedule.num_nodes, self.rule.size), self.rule.num_parts
-        states = [empty(*shape, like=like) for _ in range(num_parts)]
-        return states, [empty(*shape, like=like) for _ in range(self.num_results or 0)]
-
-    def inputs_gradient(self, inputs: Tensor) -> Tensor:
-        """What the walk fills with the gradient of the inputs, or adds it to, if nodes share it."""
-        if inputs.dim() == 1 or self.input_rows is not None:
-            return zeros(*inputs.shape, like=inputs)
-        return empty(*inputs.shape, like=inputs)
-
-    def walk(self, inputs: Tensor, **numbers: int) -> Walk:
+    def walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool, **numbers: int) -> Walk:
         """The arguments that are known, for inputs of this shape."""
         schedule = self.schedule
-        walk = Walk(num_parts=self.rule.num_parts, size=self.rule.size, **numbers)
+        walk = Walk(num_parts=self.rule.num_parts, size=self.rule.size, keep=keep, **numbers)
         walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
+        walk.inputs_size, walk.num_starts = inputs.numel(), len(given[0])
+        if self.gate_output is not None:
+            walk.start_gates = 2 + self.gate_output
         walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
         walk.single_successor = schedule.single_successor
         walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
@@ -159,6 +176,9 @@ def has_walk(rule: Any, *tensors: Tensor | None) -> bool:
 WEIGHTS = ("weight", "more_weight_0", "more_weight_1")
 START, STATES, RESULTS = ("start_h", "start_c"), ("h", "c"), ("result_h", "result_c")
 """Names of the parts of states of the first level, of all, and of those wanted by node."""
+
+SUMS = ("start_sums",)
+"""Name of what the states of the first level are made of."""
 
 
 def named(names: Sequence[str], tensors: Sequence[Tensor | None]) -> dict[str, Tensor | None]:

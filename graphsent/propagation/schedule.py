@@ -21,7 +21,7 @@ from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends, notes_of
-from graphsent.propagation.compiled_indices import fill_schedule, no_such_nodes, range_of
+from graphsent.propagation.compiled_indices import fill_schedule, no_such_nodes
 from graphsent.propagation.errors import PropagationError
 
 
@@ -244,8 +244,8 @@ def _fill(
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool]:
     """What ``fill_schedule`` gives, in numpy."""
     num_nodes, num_edges = len(level), len(source)
-    for low, high in map(range_of, (source, target, level)):
-        if low < 0 or high >= num_nodes:
+    for numbers in (source, target, level):
+        if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= num_nodes:
             raise no_such_nodes(num_nodes)
     degree = np.bincount(target, minlength=num_nodes)
     nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from copy import copy
 
 import numpy as np
 import pytest
 import torch
 
+from graphsent.cells.feats import ordered_index
 from graphsent.models.embedding import WordEmbedding
 from graphsent.propagation import kernels_in_use
 from graphsent.propagation.compiled import SWITCH
@@ -15,7 +17,7 @@ from graphsent.propagation.compiled_indices import (
     distinct_words,
     fill_schedule,
     fill_slots,
-    range_of,
+    order_numbers,
 )
 from graphsent.propagation.schedule import Schedule, make_schedule
 from graphsent.propagation.slots import make_slots
@@ -175,15 +177,41 @@ def test_many_words_are_the_same_with_and_without_compiled_code(monkeypatch):
     assert torch.equal(compiled.rows, plain.rows)
 
 
-@pytest.mark.parametrize("numbers", [[], [4], [-7], [3, -1, 9], [-5, -2, -9]])
-def test_range_of_other_types(monkeypatch, numbers):
-    expected = (min(numbers), max(numbers)) if numbers else (0, -1)
-    given = np.array(numbers, np.int32)
-    assert both(monkeypatch, lambda: range_of(given)) == (expected, expected)
+@pytest.mark.parametrize("in_one_piece", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_ordered_numbers(monkeypatch, shape, in_one_piece):
+    schedule = make_schedule(*structure(shape))
+    numbers = torch.randint(-1, 9, (schedule.num_nodes,))
+    index = numbers if in_one_piece else torch.stack((numbers, numbers), dim=1)[:, 0]
+    for ordered in both(monkeypatch, lambda: ordered_index(copy(schedule), index)):
+        found = ordered.numbers.tolist()
+        assert found == numbers[schedule.nodes].tolist()
+        leaves, inner = found[: schedule.num_sources], found[schedule.num_sources :]
+        assert (ordered.lowest_leaf, ordered.lowest_inner) == (
+            min(leaves, default=0),
+            min(inner, default=0),
+        )
+        assert (ordered.highest_leaf, ordered.highest_inner) == (
+            max(leaves, default=-1),
+            max(inner, default=-1),
+        )
+        assert ordered.lowest == min(ordered.lowest_leaf, ordered.lowest_inner)
+        assert ordered.highest == max(found, default=-1)
+    assert order_numbers(schedule, index) is not None
+    monkeypatch.setenv(SWITCH, "0")
+    assert order_numbers(schedule, index) is None
 
 
-@pytest.mark.parametrize("numbers", [[], [4], [-7], [3, -1, 9], [-5, -2, -9]])
-def test_range(monkeypatch, numbers):
-    expected = (min(numbers), max(numbers)) if numbers else (0, -1)
-    given = np.array([[number, 0] for number in numbers], np.int64).reshape(-1, 2)[:, 0]
-    assert both(monkeypatch, lambda: range_of(given)) == (expected, expected)
+def test_ordered_numbers_are_those_of_now():
+    schedule = make_schedule(*structure("tree"))
+    index = torch.arange(schedule.num_nodes)
+    first = ordered_index(schedule, index)
+    assert ordered_index(schedule, index) is first
+    index[:] = 7
+    assert set(ordered_index(schedule, index).numbers.tolist()) == {7}
+    assert set(ordered_index(schedule, torch.zeros_like(index)).numbers.tolist()) == {0}
+    with torch.inference_mode():
+        index = torch.ones_like(index)
+        ordered_index(schedule, index)
+        index[:] = 3
+        assert set(ordered_index(schedule, index).numbers.tolist()) == {3}

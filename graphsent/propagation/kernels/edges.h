@@ -59,9 +59,9 @@ static void gates_of_edges(const struct edges *e, int64_t first, int64_t last, i
   const struct walk *w = e->w;
   const int64_t size = w->size;
   for (int64_t edge = first; edge < last; edge++) {
-    memcpy(w->gathered[0] + edge * size, state_at(w, 0, w->source[edge]), size * sizeof(real));
+    memcpy(w->gathered + edge * size, state_at(w, 0, w->source[edge]), size * sizeof(real));
   }
-  multiply(w->gathered[0] + first * size, size, last - first, e->packed_edge, size, e->at_edge,
+  multiply(w->gathered + first * size, size, last - first, e->packed_edge, size, e->at_edge,
            e->sums);
   const real *sums = e->sums;
   for (int64_t edge = first; edge < last; edge++, sums += padded(e->at_edge)) {
@@ -93,7 +93,7 @@ static void pool_some(const struct edges *e, int64_t begin, int64_t end, real *a
   const int64_t size = w->size;
   for (int64_t edge = begin; edge < end; edge++) {
     const real a = w->attentive ? w->attention[edge] : 1;
-    const real *h = w->gathered[0] + edge * size, *value = value_at(w, edge);
+    const real *h = w->gathered + edge * size, *value = value_at(w, edge);
     const real *gate = w->edge_gates + edge * e->at_edge + w->attentive * size;
 #define STEP(j, n)                                                          \
   store(attended + (j), load(attended + (j), n) + a * load(h + (j), n), n); \
@@ -187,7 +187,7 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
     real *dsum = w->dedge_sums + gate_at;
     const real *gate = w->edge_gates + gate_at, *value = value_at(w, edge);
     if (w->attentive) {
-      w->dscores[edge] = a * dot(size, dattended, w->gathered[0] + edge * size);
+      w->dscores[edge] = a * dot(size, dattended, w->gathered + edge * size);
       mean += w->dscores[edge];
     }
 #define STEP(j, n)                                                 \
@@ -313,10 +313,37 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   end_gradients(w, thread, threads);
 }
 
-int64_t edges_workspace(const struct walk *w, int backward) {
-  return divide_edges(w, backward, 0).total;
+// The arrays of a walk over edges.
+static void begin_edges(struct own_walk *own, const struct walk *given, int backward) {
+  begin_walk(own, given, backward);
+  struct walk *w = &own->walk;
+  for (int part = 0; part < w->num_parts && backward; part++) {
+    const int64_t num_edges = w->first_edge[w->num_nodes - w->num_sources];
+    w->messages[part] = take(&own->workspace, num_edges * w->size);
+  }
+  begin_scratch(own, divide_edges(w, backward, 0).total);
 }
 
-void edges_forward(const struct walk *w) { IN_TEAM(edges_forward_by, w); }
+void edges_sizes(struct walk *w, int backward) {
+  struct own_walk own = {0};
+  w->workspace = NULL;
+  begin_edges(&own, w, backward);
+  tell_sizes(w, &own);
+  end_walk(&own);
+}
 
-void edges_backward(const struct walk *w) { IN_TEAM(edges_backward_by, w); }
+void edges_forward(const struct walk *given) {
+  struct own_walk own = {0};
+  begin_edges(&own, given, 0);
+  const struct walk *w = &own.walk;
+  IN_TEAM(edges_forward_by, w);
+  end_walk(&own);
+}
+
+void edges_backward(const struct walk *given) {
+  struct own_walk own = {0};
+  begin_edges(&own, given, 1);
+  const struct walk *w = &own.walk;
+  IN_TEAM(edges_backward_by, w);
+  end_walk(&own);
+}

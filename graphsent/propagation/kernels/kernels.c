@@ -24,6 +24,7 @@
 #include "squash.h"
 #include "composition.h"
 #include "leaves.h"
+#include "room.h"
 #include "walk.h"
 #include "places.h"
 #include "slots.h"

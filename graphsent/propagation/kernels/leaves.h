@@ -7,7 +7,7 @@ struct leaves {
   real *gates, *kept;  // NULL if no gradients are wanted
   const real *dstates[2];
   real *dsums;
-  real *workspace;  // as many rows of `unused` as there are threads
+  real *workspace;  // `unused` of each thread
 };
 
 // `unused` has room for the gates and tanh(c) of one node.
@@ -34,10 +34,6 @@ static void leaves_backward_by(const struct leaves *l, int64_t thread, int64_t t
     nary_gradient(l->has_output, size, 0, l->gates + row * gates, NULL, l->kept + row * size,
                   dstate, l->dsums + row * gates, NULL);
   }
-}
-
-int64_t leaves_workspace(const struct leaves *l, int backward) {
-  return backward ? 0 : l->num_threads * (3 + l->has_output) * l->size;
 }
 
 void leaves_forward(const struct leaves *w) { IN_TEAM(leaves_forward_by, w); }

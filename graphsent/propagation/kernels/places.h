@@ -17,7 +17,16 @@ struct places {
   int64_t *seen_by;     // (inner * count) their rows
 };
 
-// Where they are; compiled_slots.py makes room for them.
+// Numbers of all but those of the backward pass, and of these.
+static int64_t size_of_places(const struct walk *w, int64_t inner) {
+  return w->count * (2 + 5 * inner + w->num_starts);
+}
+
+static int64_t size_of_seen(const struct walk *w, int64_t inner) {
+  return 2 * w->count * inner + 1;
+}
+
+// Where they are.
 static struct places places_of(const struct walk *w, int64_t inner) {
   struct places p = {.pair_ends = w->places};
   p.pair_starts = p.pair_ends + w->count;
@@ -29,6 +38,10 @@ static struct places places_of(const struct walk *w, int64_t inner) {
   p.first_seen = w->seen;
   p.seen_by = w->seen ? w->seen + w->count * inner + 1 : NULL;
   return p;
+}
+
+static int64_t number_of_pairs(const struct walk *w) {
+  return w->count ? w->places[w->count - 1] : 0;
 }
 
 static int64_t first_pair(const struct places *p, int64_t slot) {
@@ -70,7 +83,7 @@ static void find_places(const struct walk *w, int64_t inner) {
 // Which nodes see a pair, in the order of their rows.
 static void find_seen(const struct walk *w, int64_t inner) {
   struct places p = places_of(w, inner);
-  const int64_t pairs = w->count ? p.pair_ends[w->count - 1] : 0;
+  const int64_t pairs = number_of_pairs(w);
   memset(p.first_seen, 0, (pairs + 1) * sizeof(int64_t));
   for (int64_t n = 0; n < inner * w->count; n++) {
     if (p.pair_of[n] >= 0) p.first_seen[p.pair_of[n]]++;

@@ -55,14 +55,17 @@ static inline struct sums after(struct sums to, int64_t n) {
   return to;
 }
 
-// Packs some panels of rows, from the first one.
+// Packs some panels of rows, from the first one. The processor does not see by itself which rows
+// come next.
 static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t columns,
                       real *packed, int64_t begin, int64_t end) {
   for (int64_t k = 0; k < depth; k++) {
     const real *from = row_of(rows, first + k);
+    const real *soon = row_of(rows, first + smaller(k + 4, depth - 1));
     for (int64_t panel = begin; panel < end; panel++) {
       const int64_t width = smaller(columns - panel * PANEL, PANEL);
       real *to = packed + (panel * depth + k) * PANEL;
+      __builtin_prefetch(soon + panel * PANEL);
       if (width == PANEL) {
         memcpy(to, from + panel * PANEL, PANEL * sizeof(real));
       } else {
@@ -82,6 +85,12 @@ static void pack(const real *matrix, int64_t stride, int64_t depth, int64_t colu
             share(0, panels, part + 1, parts));
 }
 
+// Tells the processor that numbers in each of the next rows, PANEL of them or those that there are,
+// are needed soon: it does not see that by itself.
+static inline void fetch(const real *from, int64_t stride, int64_t there_are) {
+  for (int i = 0; i < smaller(PANEL, there_are); i++) __builtin_prefetch(from + i * stride);
+}
+
 // The same of a matrix that is there as its transpose, (columns, depth).
 static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
                             real *packed, int64_t part, int64_t parts) {
@@ -93,6 +102,9 @@ static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, i
     if (width < PANEL) memset(to, 0, PANEL * depth * sizeof(real));
     int64_t k = 0;
     for (; width == PANEL && k + LANES <= depth; k += LANES) {
+      if (k % PANEL == 0 && panel + 1 < last) {
+        fetch(from + PANEL * stride + k, stride, columns - (panel + 1) * PANEL);
+      }
       transpose(from + k, stride, to + k * PANEL, PANEL);
       transpose(from + LANES * stride + k, stride, to + k * PANEL + LANES, PANEL);
     }

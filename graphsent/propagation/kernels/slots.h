@@ -243,9 +243,36 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
   end_states(w, thread, threads);
 }
 
-// Numbers that the workspace needs.
-int64_t slots_workspace(const struct walk *w, int backward) {
-  return divide_slots(w, backward, 0).total;
+// The arrays of a walk over slots. The backward pass finds those of the forward pass.
+static void begin_slots(struct own_walk *own, const struct walk *given, int backward) {
+  begin_walk(own, given, backward);
+  struct walk *w = &own->walk;
+  struct room *block = kept_room(own);
+  const int64_t inner = w->num_nodes - w->num_sources, gates = w->num_gates * w->size;
+  const int rule = w->rule, has_gates = rule != SQUASH, has_kept = has_gates && rule != MIXTURE;
+  w->places = take_places(block, size_of_places(w, inner));
+  if (w->keep && has_gates) w->gates = take(block, inner * gates);
+  if (w->keep && has_kept) w->kept = take(block, inner * w->size);
+  if (backward) {
+    w->seen = take_places(&own->workspace, size_of_seen(w, inner));
+    w->dsums = take(&own->workspace, (inner + number_of_pairs(w)) * gates);
+    if (!w->dbias && !w->input_stride) w->dbias = take(&own->workspace, gates);
+  }
+  begin_scratch(own, divide_slots(w, backward, 0).total);
 }
 
-void slots_forward(const struct walk *w) { IN_TEAM(slots_forward_by, w); }
+void slots_sizes(struct walk *w, int backward) {
+  struct own_walk own = {0};
+  w->workspace = NULL;
+  begin_slots(&own, w, backward);
+  tell_sizes(w, &own);
+  end_walk(&own);
+}
+
+void slots_forward(const struct walk *given) {
+  struct own_walk own = {0};
+  begin_slots(&own, given, 0);
+  const struct walk *w = &own.walk;
+  IN_TEAM(slots_forward_by, w);
+  end_walk(&own);
+}

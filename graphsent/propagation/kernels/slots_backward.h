@@ -95,6 +95,15 @@ static void send_to_states(const struct slots *s, const real *scratch, int64_t r
   }
 }
 
+// Gradients of inputs that nodes share are sums.
+static void begin_inputs(const struct slots *s, int64_t thread, int64_t threads) {
+  const struct walk *w = s->w;
+  if (w->input_stride && !w->input_rows) return;
+  const int64_t from = share(0, w->inputs_size, thread, threads);
+  const int64_t to = share(0, w->inputs_size, thread + 1, threads);
+  memset(w->dinputs + from, 0, (to - from) * sizeof(real));
+}
+
 static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int64_t to) {
   const struct walk *w = s->w;
   const int64_t size = w->size, input = w->input_rows ? w->input_rows[row] : row;
@@ -132,7 +141,7 @@ static void send_shared(const struct slots *s, const real *scratch, int64_t firs
 
 // The gradients of the sums of pairs: those of all nodes that see them.
 static void sum_pairs(const struct slots *s, int64_t thread, int64_t threads) {
-  const int64_t pairs = s->w->count ? s->places.pair_ends[s->w->count - 1] : 0;
+  const int64_t pairs = number_of_pairs(s->w);
   for (int64_t pair = share(0, pairs, thread, threads); pair < share(0, pairs, thread + 1, threads);
        pair++) {
     const int64_t *rows = s->places.seen_by + s->places.first_seen[pair];
@@ -190,6 +199,16 @@ static void weight_gradient(const struct slots *s, int part, int64_t gates, real
   }
 }
 
+// The gradient of the weight of the new c.
+static void late_weight_gradient(const struct slots *s, int64_t thread, int64_t threads) {
+  const struct walk *w = s->w;
+  const int64_t size = w->size;
+  const struct rows dsums = {w->dsums + s->gates - size, s->gates, NULL, NULL};
+  const struct rows c = {w->states[1] + w->num_sources * size, size, NULL, NULL};
+  const struct sums to = {w->dmore_weights[1], size};
+  multiply_transposed(dsums, size, c, size, s->inner, to, s->scratch, thread, threads);
+}
+
 static void pack_for_gradients(const struct slots *s, int64_t thread, int64_t threads) {
   const struct walk *w = s->w;
   const int64_t size = w->size, down = w->count * size;
@@ -210,7 +229,9 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
   if (thread == 0) {
     find_seen(w, s.inner);
     memset(s.zeros, 0, w->size * sizeof(real));
+    if (w->dbias) memset(w->dbias, 0, s.gates * sizeof(real));
   }
+  begin_inputs(&s, thread, threads);
   memset(s.scratch + s.bias, 0, s.gates * sizeof(real));
   begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
@@ -239,7 +260,15 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
     add(w->dinputs + w->input_of[gate] * w->size, w->dbias + gate * w->size, 0, w->size);
   }
   weight_gradient(&s, 0, s.gates, w->dweight, thread, threads);
-  if (s.early) weight_gradient(&s, 1, s.early, w->dmore_weight, thread, threads);
+  if (!s.early) return;
+  weight_gradient(&s, 1, s.early, w->dmore_weights[0], thread, threads);
+  late_weight_gradient(&s, thread, threads);
 }
 
-void slots_backward(const struct walk *w) { IN_TEAM(slots_backward_by, w); }
+void slots_backward(const struct walk *given) {
+  struct own_walk own = {0};
+  begin_slots(&own, given, 1);
+  const struct walk *w = &own.walk;
+  IN_TEAM(slots_backward_by, w);
+  end_walk(&own);
+}

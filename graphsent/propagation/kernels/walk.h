@@ -8,39 +8,104 @@ struct walk {
   int64_t rule, has_output, attentive, forgets;
   int64_t single_successor;  // whether no node sends to several
   // Parts of a state: h, or h and c. Their size, slots and gates a node; 0 as stride of inputs: one
-  // row for all nodes.
-  int64_t num_parts, size, count, num_gates, input_stride;
+  // row for all nodes. Numbers in all inputs.
+  int64_t num_parts, size, count, num_gates, input_stride, inputs_size;
   int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
+  int64_t start_gates;  // of which the walk makes the start; 0 where it is given
+  int64_t keep;         // whether a backward pass follows, which needs what is in `block`
+  int64_t block_size, workspace_size;  // numbers in them, see begin_walk
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
-  const int64_t *level_ends;   // (num_levels) row behind the last one of each level
-  const int64_t *source;       // (inner * count) position of the node in each slot, or num_nodes;
-                               // (edges) position of the node that each edge comes from
-  const int64_t *first_edge;   // (inner + 1) the edges to a row, one at least, begin here
-  const int64_t *leaves;       // (num_sources) their rows in start; their own where NULL
-  const int64_t *input_rows;   // (inner) their rows in inputs; their own where NULL
-  const int64_t *nodes;        // (num_nodes) the rows of results; those of states where NULL
-  const struct leaves *first;  // what makes start, and its gradients; NULL where it is given
-  int64_t *places, *seen;      // of the walk over slots, see places.h
+  const int64_t *level_ends;  // (num_levels) row behind the last one of each level
+  const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
+                              // (edges) position of the node that each edge comes from
+  const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
+  const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
+  const int64_t *input_rows;  // (inner) their rows in inputs; their own where NULL
+  const int64_t *nodes;       // (num_nodes) the rows of results; those of states where NULL
   const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
                             // one, or gates of a node that are side by side
   const real *inputs, *bias,
       *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
+  const real *start_sums;                // (num_starts, start_gates * size)
   const real *start[2];                  // (num_starts, size)
   real *states[2];                       // (num_nodes, size); see begin_states
   real *results[2];                      // (num_nodes, size), with `nodes`: those that are wanted
   real *gates, *kept;                    // of inner nodes
-  real *gathered[2];                     // parts of the states in slots, or at edges
-  // In the walk over slots these are NULL if no gradients are wanted.
+  real *gathered;                        // h at edges
   real *edge_gates, *attention, *pooled[2];
-  // Gradients: of the results, or NULL; of the states, to be filled; and the wanted ones, of which
-  // the walk over slots can do without `dstart` and, where each node has a row of inputs, `dbias`.
-  // There, rows for pairs come after those of nodes in `dsums`.
+  // Gradients: of the results, or NULL; of the states; and the wanted ones, to be filled, of which
+  // the walk over slots can do without those of the start and of the bias. There, rows for pairs
+  // come after those of nodes in `dsums`.
   const real *dresults[2];
-  real *dstates[2], *dstart[2], *dsums, *dinputs, *dbias, *dweight, *dmore_weight;
+  real *dstates[2], *dstart_sums, *dstart[2], *dsums, *dinputs, *dbias, *dweight, *dmore_weights[2];
   real *dedge_sums, *dscores, *messages[2];
-  real *workspace;
+  real *block;      // what is known of the forward pass in the backward pass
+  real *workspace;  // what is needed for the time of one of them
+  // What makes the start, and its gradients, or NULL; of the walk over slots, see places.h.
+  struct leaves *first;
+  int64_t *places, *seen;
 };
+
+// A walk with its own arrays, those in the block and in the workspace.
+struct own_walk {
+  struct walk walk;
+  struct leaves first;
+  struct room block, workspace;
+};
+
+// Where the forward pass has what the backward pass needs.
+static struct room *kept_room(struct own_walk *own) {
+  return own->walk.keep ? &own->block : &own->workspace;
+}
+
+// The arrays that all walks have. Where no backward pass follows, all are in the workspace.
+static void begin_walk(struct own_walk *own, const struct walk *given, int backward) {
+  struct walk *w = &own->walk;
+  struct leaves *first = &own->first;
+  *w = *given;
+  own->block.begin = w->keep ? (char *)w->block : NULL;
+  own->workspace.begin = (char *)w->workspace;
+  struct room *block = kept_room(own);
+  for (int part = 0; part < w->num_parts && w->nodes; part++) {
+    w->states[part] = take(block, w->num_nodes * w->size);
+  }
+  if (w->start_gates) {
+    const int64_t size = w->num_starts * w->size;
+    *first = (struct leaves){.has_output = w->start_gates - 2, .size = w->size};
+    first->num_rows = w->num_starts;
+    first->sums = w->start_sums;
+    first->gates = w->keep ? take(block, w->start_gates * size) : NULL;
+    first->kept = w->keep ? take(block, size) : NULL;
+    for (int part = 0; part < 2; part++) {
+      w->start[part] = first->states[part] = take(block, size);
+      if (!w->dstart_sums) continue;
+      w->dstart[part] = take(&own->workspace, size);
+      first->dstates[part] = w->dstart[part];
+    }
+    first->dsums = w->dstart_sums;
+    w->first = first;
+  }
+  for (int part = 0; part < w->num_parts && backward; part++) {
+    w->dstates[part] = take(&own->workspace, w->num_nodes * w->size);
+  }
+}
+
+// The rest of the workspace is scratch, of so many numbers.
+static void begin_scratch(struct own_walk *own, int64_t size) {
+  own->walk.workspace = take(&own->workspace, size);
+}
+
+// Tells how much memory a walk takes.
+static void tell_sizes(struct walk *w, const struct own_walk *own) {
+  w->block_size = numbers_in(&own->block);
+  w->workspace_size = numbers_in(&own->workspace);
+}
+
+static void end_walk(const struct own_walk *own) {
+  leave_room(&own->block);
+  leave_room(&own->workspace);
+}
 
 static inline int64_t place_of_leaf(const struct walk *w, int64_t position) {
   return (w->leaves ? w->leaves[position] : position) * w->size;
@@ -102,6 +167,9 @@ static void begin_gradients(const struct walk *w, int64_t thread, int64_t thread
   const int64_t begin = w->num_sources + share(0, inner, thread, threads);
   const int64_t end = w->num_sources + share(0, inner, thread + 1, threads);
   for (int part = 0; part < w->num_parts; part++) {
+    for (int64_t row = 0; row < w->num_starts && w->dstart[part]; row++) {
+      memset(w->dstart[part] + row * size + from, 0, (to - from) * sizeof(real));
+    }
     for (int64_t p = begin; p < end; p++) {
       const real *given = given_at(w, part, p);
       if (given) {
@@ -119,5 +187,5 @@ static void begin_gradients(const struct walk *w, int64_t thread, int64_t thread
 
 // The gradients of what start is made of, from those of start; the whole team has them.
 static void end_gradients(const struct walk *w, int64_t thread, int64_t threads) {
-  if (w->first) leaves_backward_by(w->first, thread, threads);
+  if (w->dstart_sums) leaves_backward_by(w->first, thread, threads);
 }

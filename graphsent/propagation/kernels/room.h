@@ -1,0 +1,42 @@
+// Memory for several arrays in one piece, which costs less than many small ones.
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define FORBID(from, bytes) __asan_poison_memory_region(from, bytes)
+#define ALLOW(from, bytes) __asan_unpoison_memory_region(from, bytes)
+#else
+#define FORBID(from, bytes)
+#define ALLOW(from, bytes)
+#endif
+
+// Bytes from `begin`, of which so many are in use; without `begin` they are only counted.
+struct room {
+  char *begin;
+  int64_t used;
+};
+
+enum { ALIGNED = 64 };
+
+// The next bytes; the sanitizer knows where they end until leave_room.
+static void *take_bytes(struct room *room, int64_t bytes) {
+  char *here = room->begin ? room->begin + room->used : NULL;
+  room->used += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
+  if (here) {
+    ALLOW(here, bytes);
+    FORBID(here + bytes, room->begin + room->used - here - bytes);
+  }
+  return here;
+}
+
+static real *take(struct room *room, int64_t n) { return take_bytes(room, n * sizeof(real)); }
+
+static int64_t *take_places(struct room *room, int64_t n) {
+  return take_bytes(room, n * sizeof(int64_t));
+}
+
+// Numbers that all that is in use takes.
+static int64_t numbers_in(const struct room *room) { return room->used / sizeof(real); }
+
+static void leave_room(const struct room *room) {
+  if (room->begin) ALLOW(room->begin, room->used);
+}
