@@ -16,6 +16,7 @@ from graphsent.vocabulary import Vocabulary
 
 FILES = ("sst/train.txt", "sentiment/train.txt")
 NUM_CLASSES = 5
+NODES_A_ROUND = 10_000
 
 
 class Batch(NamedTuple):
@@ -59,16 +60,22 @@ class Corpus:
     def batches(self, size: int, direction: str = "bottom_up") -> list[Batch]:
         """What is run in one round: several batches if they are small, fewer trees if tiny."""
         count = max(1, min(self.trees_a_round // size, self.trees_a_round // 5))
+        return self._cut(size, count, direction)
+
+    def of_nodes(self, num_nodes: int) -> list[Batch]:
+        """Batches of about so many nodes; several of them, for one round, if they are small.
+
+        The corpus comes several times if it has fewer nodes.
+        """
+        average = sum(tree.num_nodes for tree in self.trees) / len(self.trees)
+        return self._cut(max(1, round(num_nodes / average)), max(1, NODES_A_ROUND // num_nodes))
+
+    def _cut(self, size: int, count: int, direction: str = "bottom_up") -> list[Batch]:
         trees = self._cycled(count * size)
         return [
             self.batch(trees[first : first + size], direction)
             for first in range(0, len(trees), size)
         ]
-
-    def of_nodes(self, num_nodes: int) -> Batch:
-        """A batch of about so many nodes; the corpus comes several times if it has fewer."""
-        average = sum(tree.num_nodes for tree in self.trees) / len(self.trees)
-        return self.batch(self._cycled(max(1, round(num_nodes / average))))
 
     def _cycled(self, count: int) -> list[Tree]:
         copies = -(-count // len(self.trees))

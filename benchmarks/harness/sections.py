@@ -89,7 +89,7 @@ def run_chains(bench: Bench) -> None:
         for depth in bench.options.depths:
             batch = bench.corpus.batch([chain(depth, word)] * count)
             case = {"cell": "NaryTreeLSTM", "chains": count, "depth": depth}
-            _dgl_and_ours(bench, case, batch, MOST_DGL_ROWS // depth)
+            _dgl_and_ours(bench, case, [batch], MOST_DGL_ROWS // depth)
 
 
 def run_stars(bench: Bench) -> None:
@@ -98,7 +98,7 @@ def run_stars(bench: Bench) -> None:
     for width in bench.options.widths:
         leaves = (words * (-(-width // len(words))))[:width]
         case = {"cell": "ChildSumTreeLSTM", "width": width}
-        _dgl_and_ours(bench, case, bench.corpus.batch([star(leaves)]))
+        _dgl_and_ours(bench, case, [bench.corpus.batch([star(leaves)])])
 
 
 def run_sizes(bench: Bench) -> None:
@@ -112,18 +112,19 @@ def run_sizes(bench: Bench) -> None:
                 f"and {there / 2**30:.0f} are free",
             )
             continue
-        case = {"cell": "NaryTreeLSTM", "nodes": count}
-        _dgl_and_ours(bench, case, bench.corpus.of_nodes(count), MOST_DGL_NODES)
+        batches = bench.corpus.of_nodes(count)
+        case = {"cell": "NaryTreeLSTM", "nodes": count, "batches": len(batches)}
+        _dgl_and_ours(bench, case, batches, MOST_DGL_NODES)
 
 
 def _dgl_and_ours(
-    bench: Bench, case: dict[str, Any], batch: Batch, most: int | None = None
+    bench: Bench, case: dict[str, Any], batches: Sequence[Batch], most: int | None = None
 ) -> None:
     model = bench.model(bench.cell(case["cell"]))
     makers: Sequence[Callable[..., Contender]] = (engines.Functions, engines.DropIn, engines.Words)
-    if most is not None and batch.graph.num_nodes() > most:
+    if most is not None and batches[0].graph.num_nodes() > most:
         makers = (engines.Words,)
-    bench.compare(case, [make(model) for make in makers], [batch])
+    bench.compare(case, [make(model) for make in makers], batches)
 
 
 def run_threads(bench: Bench) -> None:

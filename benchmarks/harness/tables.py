@@ -131,7 +131,8 @@ def _growth(rows: Sequence[Row], key: str, corner: str, per: Callable[[Row], flo
         row = _one(rows, name, **{"what": kind, key: int(size.replace(",", ""))})
         if row is None:
             return "-"
-        return f"{1e3 * row.median:,.1f} ms, {1e6 * row.median / per(row):,.1f} µs"
+        batch = row.median / row.case.get("batches", 1)
+        return f"{1e3 * batch:,.1f} ms, {1e6 * row.median / per(row):,.1f} µs"
 
     sizes = [f"{size:,}" for size in unique(row.case[key] for row in rows)]
     return grid(corner, sizes, list(columns), text)
@@ -154,7 +155,9 @@ def stars(rows: Sequence[Row]) -> str:
 
 def sizes(rows: Sequence[Row]) -> str:
     """Time of a batch, and of each of its nodes."""
-    return _growth(rows, "nodes", "nodes, about; time in all and of a node", lambda row: row.nodes)
+    return _growth(
+        rows, "nodes", "nodes, about; time of a batch and of a node", lambda row: row.nodes
+    )
 
 
 def batching(rows: Sequence[Row]) -> str:

@@ -69,6 +69,11 @@ def map_first(linear: nn.Module, feat: Tensor, count: int) -> Tensor:
     return functional.linear(feat, linear.weight[:count], linear.bias[:count])
 
 
+def first_columns(x: Tensor, count: int) -> Tensor:
+    """The first columns of rows; the rows themselves, if they have no others."""
+    return x if x.shape[1] == count else x[:, :count]
+
+
 def is_plain(module: nn.Module) -> bool:
     """Whether a module is a linear map that does nothing but multiply by its weight."""
     return is_own(module, nn.Linear)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, map_first, map_nothing, rule_of
+from graphsent.cells.fusion import Fused, first_columns, map_first, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
@@ -67,7 +67,8 @@ class PooledTreeLSTM(TreeCell):
 
     def start_by_levels(self, x: Tensor) -> LSTMStart:
         """The same."""
-        return LSTMStart(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
+        sums = first_columns(x, self.num_updates * self.hidden_feats)
+        return LSTMStart(sums, self.gate_output)
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
@@ -273,7 +274,8 @@ class NaryTreeLSTM(SlottedCell):
         """The same."""
         if self.leaf != "gated":
             return self.start(x)
-        return LSTMStart(x[:, : self.num_updates * self.hidden_feats], self.gate_output)
+        sums = first_columns(x, self.num_updates * self.hidden_feats)
+        return LSTMStart(sums, self.gate_output)
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""

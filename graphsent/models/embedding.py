@@ -96,7 +96,8 @@ class WordEmbedding(nn.Embedding):
 
     def _drops(self) -> bool:
         """Whether words have dropout; it may have been turned on by itself, for samples."""
-        return self.dropout.training and self.dropout.p > 0
+        dropout = self.dropout
+        return dropout.training and dropout.p > 0
 
     def _distinct(self, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What ``distinct_words`` finds, in numpy."""

@@ -37,10 +37,10 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
+        if not torch.is_grad_enabled():
+            return backward(ctx, *gradients)
         with torch.no_grad():
             results = backward(ctx, *gradients)
-        if not torch.is_grad_enabled():
-            return results
         several = results if isinstance(results, tuple) else (results,)
         refusing = tuple(
             None if result is None else _Refuse.apply(result.detach().requires_grad_())
