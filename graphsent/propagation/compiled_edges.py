@@ -130,7 +130,7 @@ class _CompiledEdges(Function):
         states, results = plan.outcome(inputs)
         known = {"inputs": inputs, **plan.maps(maps), **states, **plan.buffers(inputs)}
         walk.point(**known, **start, **results)
-        block = walk.run_forward("edges", inputs)
+        block, _ = walk.run_forward("edges", inputs)
         ctx.set_materialize_grads(False)
         if keep:
             if plan.gate_output is None:

@@ -112,12 +112,12 @@ class _CompiledSlots(Function):
         states, results = plan.outcome(inputs)
         known = {"inputs": inputs, "bias": bias, **named(WEIGHTS, maps), **states}
         walk.point(**known, **start, **results)
-        block = walk.run_forward("slots", inputs)
+        block, places = walk.run_forward("slots", inputs)
         ctx.set_materialize_grads(False)
         if keep:
             if plan.gate_output is None:
                 known |= start
-            ctx.plan, ctx.walk, ctx.names = plan, walk, (*known, "block")
+            ctx.plan, ctx.walk, ctx.places, ctx.names = plan, walk, places, (*known, "block")
             ctx.save_for_backward(*known.values(), block)
         return tuple((states or results).values())
 
@@ -126,7 +126,7 @@ class _CompiledSlots(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         plan, known = ctx.plan, dict(zip(ctx.names, ctx.saved_tensors, strict=True))
         inputs, bias = known["inputs"], known["bias"]
-        walk = Walk.from_buffer_copy(ctx.walk)
+        walk = Walk.from_buffer_copy(ctx.walk)  # it knows where ctx.places are
         dinputs = empty(*inputs.shape, like=inputs)
         dbias = None if bias is None else empty(*bias.shape, like=bias)
         dmaps = [empty(*known[name].shape, like=inputs) for name in WEIGHTS if name in known]

@@ -23,29 +23,36 @@ from graphsent.propagation.starts import LSTMStart, Start, tensors_of
 
 
 class Walk(Arguments):
-    """``struct walk`` of ``kernels/walk.h``, but for the last fields, which are its own."""
+    """``struct walk`` of ``kernels/walk.h``; ``seen`` and ``first`` are its own."""
 
     _fields_ = fields(
         "rule has_output attentive forgets single_successor num_parts size count num_gates "
         "input_stride inputs_size num_levels num_sources num_starts num_nodes num_threads "
-        "start_gates keep block_size workspace_size",
+        "start_gates keep block_size places_size workspace_size",
         "level_ends source first_edge leaves input_rows nodes input_of inputs bias weight "
         "more_weight_0 more_weight_1 vector start_sums start_h start_c h c result_h result_c "
         "gates kept gathered edge_gates attention pooled_0 pooled_1 dresult_h dresult_c dh dc "
         "dstart_sums dstart_h dstart_c dsums dinputs dbias dweight dmore_weight_0 dmore_weight_1 "
-        "dedge_sums dscores message_h message_c block workspace first places seen",
+        "dedge_sums dscores message_h message_c block places workspace seen first",
     )
 
-    def run_forward(self, name: str, like: Tensor) -> Tensor | None:
-        """Calls the functions of this name; returns what the backward pass is to be given."""
+    def run_forward(self, name: str, like: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Calls the functions of this name.
+
+        Returns:
+            What the backward pass is to be given: numbers ``like`` these, and places, if it has
+            any. Hooks may change how numbers are stored, but what is wrong with places is not
+            found out.
+        """
         self._measure(name, like, backward=False)
         block = empty(self.block_size, like=like) if self.keep else None
-        self.point(block=block)
+        places = torch.empty(self.places_size, dtype=torch.int64) if self.places_size else None
+        self.point(block=block, places=places)
         self._call(f"{name}_forward", like)
-        return block
+        return block, places
 
     def run_backward(self, name: str, like: Tensor) -> None:
-        """The same for the backward pass; a copy, or the walk itself, has gone forward."""
+        """The same for the backward pass, for a copy of the walk that has run forward."""
         self._measure(name, like, backward=True)
         self._call(f"{name}_backward", like)
 

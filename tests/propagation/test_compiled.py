@@ -228,3 +228,26 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
                 check(shape.Problem(rule, graph, 37, dtype=dtype), monkeypatch)
     finally:
         compiled._load.cache_clear()
+
+
+@needs_compiler
+@pytest.mark.parametrize("cases", [test_compiled_slots, test_compiled_edges])
+def test_hooks_may_store_less_precise_numbers(cases):
+    """What they are given between the passes holds numbers alone, whatever they make of it."""
+
+    def store(saved: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
+        assert saved.is_floating_point()
+        return saved.bfloat16(), saved.dtype
+
+    def load(stored: tuple[torch.Tensor, torch.dtype]) -> torch.Tensor:
+        return stored[0].to(stored[1])
+
+    for rule in cases.RULES:
+        problem = cases.Problem(rule, dag(random.Random(0), 60, 2), 37)
+        states = problem.run()
+        expected = torch.autograd.grad(sum(part.sum() for part in states), problem.tensors)
+        with torch.autograd.graph.saved_tensors_hooks(store, load):
+            states = problem.run()
+        found = torch.autograd.grad(sum(part.sum() for part in states), problem.tensors)
+        for got, exact in zip(found, expected, strict=True):
+            assert float((got - exact).abs().max()) <= 0.1 * float(exact.abs().max())

@@ -250,7 +250,8 @@ static void begin_slots(struct own_walk *own, const struct walk *given, int back
   struct room *block = kept_room(own);
   const int64_t inner = w->num_nodes - w->num_sources, gates = w->num_gates * w->size;
   const int rule = w->rule, has_gates = rule != SQUASH, has_kept = has_gates && rule != MIXTURE;
-  w->places = take_places(block, size_of_places(w, inner));
+  w->places_size = w->keep ? size_of_places(w, inner) : 0;
+  if (!w->keep) w->places = take_places(block, size_of_places(w, inner));
   if (w->keep && has_gates) w->gates = take(block, inner * gates);
   if (w->keep && has_kept) w->kept = take(block, inner * w->size);
   if (backward) {

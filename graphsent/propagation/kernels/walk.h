@@ -13,7 +13,7 @@ struct walk {
   int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
   int64_t start_gates;  // of which the walk makes the start; 0 where it is given
   int64_t keep;         // whether a backward pass follows, which needs what is in `block`
-  int64_t block_size, workspace_size;  // numbers in them, see begin_walk
+  int64_t block_size, places_size, workspace_size;  // numbers in them, see begin_walk
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
   const int64_t *level_ends;  // (num_levels) row behind the last one of each level
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
@@ -40,11 +40,11 @@ struct walk {
   const real *dresults[2];
   real *dstates[2], *dstart_sums, *dstart[2], *dsums, *dinputs, *dbias, *dweight, *dmore_weights[2];
   real *dedge_sums, *dscores, *messages[2];
-  real *block;      // what is known of the forward pass in the backward pass
-  real *workspace;  // what is needed for the time of one of them
-  // What makes the start, and its gradients, or NULL; of the walk over slots, see places.h.
-  struct leaves *first;
-  int64_t *places, *seen;
+  real *block;           // what is known of the forward pass in the backward pass
+  int64_t *places;       // the same of the walk over slots, see places.h
+  real *workspace;       // what is needed for the time of one of them
+  int64_t *seen;         // see places.h, too
+  struct leaves *first;  // what makes the start, and its gradients, or NULL
 };
 
 // A walk with its own arrays, those in the block and in the workspace.
@@ -99,6 +99,7 @@ static void begin_scratch(struct own_walk *own, int64_t size) {
 // Tells how much memory a walk takes.
 static void tell_sizes(struct walk *w, const struct own_walk *own) {
   w->block_size = numbers_in(&own->block);
+  w->places_size = own->walk.places_size;
   w->workspace_size = numbers_in(&own->workspace);
 }
 
