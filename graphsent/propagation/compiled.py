@@ -128,7 +128,7 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
     """
     device = torch.device(device)
     if device.type == "cpu":
-        return kernels_for(torch.empty(0, dtype=dtype))
+        return kernels_for(torch.empty(0, dtype=dtype, device=device))
     from graphsent.propagation.triton_slots import runs_in_triton
 
     return runs_in_triton(dtype, device)

@@ -71,7 +71,7 @@ class _EdgePlan(Plan):
     ) -> None:
         gates = _input_of(rule.edge_order, rule.products)
         super().__init__(rule, schedule, schedule.source, start, leaves, gates, None, num_results)
-        inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1)
+        inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1, device="cpu")
         self.first_edge = torch.searchsorted(schedule.target, inner)
         self.attentive = len(rule.edge_order) > 1
 
@@ -158,7 +158,7 @@ class _CompiledEdges(Function):
         walk.run_backward("edges", inputs)
         if inputs.dim() == 1:
             rows = torch.cat((into["dedge_sums"].sum(0), into["dsums"].sum(0)))
-            blocks = torch.tensor(list(plan.input_of))
+            blocks = torch.tensor(list(plan.input_of), device="cpu")
             dinputs.zero_().view(-1, plan.rule.size).index_add_(
                 0, blocks, rows.view(-1, plan.rule.size)
             )

@@ -46,7 +46,9 @@ class Walk(Arguments):
         """
         self._measure(name, like, backward=False)
         block = empty(self.block_size, like=like) if self.keep else None
-        places = torch.empty(self.places_size, dtype=torch.int64) if self.places_size else None
+        places = None
+        if self.places_size:
+            places = torch.empty(self.places_size, dtype=torch.int64, device=like.device)
         self.point(block=block, places=places)
         self._call(f"{name}_forward", like)
         return block, places

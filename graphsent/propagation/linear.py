@@ -78,7 +78,7 @@ class _Collect(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, known: _Weight, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.known = known
-        return torch.empty(0)
+        return torch.empty(0, device="cpu")
 
     @staticmethod
     @first_order
@@ -104,7 +104,7 @@ class _Linear(Function):
         (input,) = ctx.saved_tensors
         ctx.known.add(input, gradient)
         dinput = gradient @ ctx.known.weight if ctx.needs_input_grad[1] else None
-        return None, dinput, torch.empty(0)
+        return None, dinput, torch.empty(0, device="cpu")
 
 
 def first_outputs(input: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:

@@ -251,3 +251,19 @@ def test_hooks_may_store_less_precise_numbers(cases):
         found = torch.autograd.grad(sum(part.sum() for part in states), problem.tensors)
         for got, exact in zip(found, expected, strict=True):
             assert float((got - exact).abs().max()) <= 0.1 * float(exact.abs().max())
+
+
+@needs_compiler
+@pytest.mark.parametrize("cases", [test_compiled_slots, test_compiled_edges])
+def test_tensors_of_their_own_are_on_the_cpu(cases, monkeypatch):
+    """Wherever those are that are made without saying where."""
+    for rule in cases.RULES:
+        problem = cases.Problem(rule, dag(random.Random(0), 60, 2), 37)
+        with monkeypatch.context() as context:
+            default = torch.get_default_device()
+            torch.set_default_device("meta")
+            try:
+                check(problem, context)
+                assert kernels_in_use()
+            finally:
+                torch.set_default_device(default)
