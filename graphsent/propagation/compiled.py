@@ -1,8 +1,8 @@
 """The optional compiled kernels: built at their first use, if there is a compiler.
 
 ``kernels/`` holds plain C, without headers of torch or Python. What a package brings along would
-have to run on every processor and would be missing in editable installations; a second of the
-compiler at the first use gives code for this processor, whatever way graphsent was installed.
+have to run on every processor and would be missing in editable installations; some seconds of
+the compiler at the first use give code for this processor, whatever way graphsent was installed.
 Without compiler, or without a place to keep what it makes, everything runs in torch, with the same
 results but for rounding.
 
