@@ -79,21 +79,12 @@ class OrderedIndex(NamedTuple):
 
 
 def ordered_index(schedule: Schedule, index: Tensor) -> OrderedIndex:
-    """The index of inputs by position; kept for the next call.
+    """The index of inputs by position.
 
     Args:
         schedule: on the CPU.
         index: (num_nodes,) int64 on the CPU.
     """
-    if index.is_inference():  # it does not tell when it is changed
-        return _order(schedule, index)
-    known = schedule.derived.get("index")
-    if known is None or known[0] is not index or known[1] != index._version:
-        known = schedule.derived["index"] = index, index._version, _order(schedule, index)
-    return known[2]
-
-
-def _order(schedule: Schedule, index: Tensor) -> OrderedIndex:
     found = order_numbers(schedule, index)
     if found is None:
         numbers = index.numpy()[schedule.nodes_on_host]

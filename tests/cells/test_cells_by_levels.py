@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -40,3 +41,16 @@ def test_fused(kind, monkeypatch):
     for name in ("child_index", "kind"):
         graph.edata[name] = torch.tensor([0, 1])
     assert cell(graph, torch.randn(3, 4), engine="levels").shape == (3, 3)
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_an_index_that_is_filled_anew(engine):
+    """Torch does not see what happens to the array that it is made of."""
+    graph, other = (dgl.graph(([1, 2], [0, 0])) for _ in range(2))
+    cell, rows, numbers = cells.ChildSumTreeLSTM(4, 3), torch.randn(5, 4), np.array([-1, 0, 1])
+    index = torch.from_numpy(numbers)
+    for words in ([-1, 0, 1], [4, 2, 3], [-1, -1, 2]):
+        numbers[:] = words
+        found = cell(graph, cells.IndexedFeat(rows, index), engine=engine)
+        expected = cell(other, cells.IndexedFeat(rows, torch.tensor(words)), engine=engine)
+        assert torch.equal(found, expected)
