@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import torch
 
+from graphsent.errors import GraphsentError
 from graphsent.models import TreeLSTMClassifier
 from graphsent.models.embedding import WordEmbedding
 from graphsent.training import RunConfig, TrainingOptions, module, train
@@ -116,7 +117,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the seconds there, too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    found = measure(arguments)
+    try:
+        found = measure(arguments)
+    except GraphsentError as error:
+        raise SystemExit(f"error: {error}") from error
     total = sum(found.values())
     print(f"\nepoch: {total:.2f} s, batches of {arguments.batch_size}, {arguments.batching}\n")
     print("| part | seconds | share |\n| --- | --- | --- |")

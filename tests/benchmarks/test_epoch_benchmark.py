@@ -13,15 +13,20 @@ from toy_treebank import write_treebank
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "epoch.py"
 
 
-def test_shares(tmp_path):
-    write_treebank(tmp_path)
-    done = subprocess.run(
-        [sys.executable, BENCHMARK, f"--data-dir={tmp_path}", f"--json={tmp_path / 'shares.json'}"],
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The benchmark with these arguments."""
+    return subprocess.run(
+        [sys.executable, BENCHMARK, *map(str, arguments)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_shares(tmp_path):
+    write_treebank(tmp_path)
+    done = run(f"--data-dir={tmp_path}", f"--json={tmp_path / 'shares.json'}")
     assert done.returncode == 0, done.stderr
     seconds = json.loads((tmp_path / "shares.json").read_text())
     assert set(seconds) > {"graphs and schedules", "look-up of words", "forward", "backward"}
@@ -29,3 +34,11 @@ def test_shares(tmp_path):
     total = next(line for line in done.stdout.splitlines() if line.startswith("epoch:"))
     assert f"{sum(seconds.values()):.2f} s, batches of 25, shuffled" in total
     assert "epoch 2/2" in done.stdout
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    write_treebank(tmp_path)
+    done = run(f"--data-dir={tmp_path}", "--vectors", tmp_path / "nothing.txt")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"error: {tmp_path / 'nothing.txt'}: " in done.stderr
