@@ -5,8 +5,8 @@
 #define FORBID(from, bytes) __asan_poison_memory_region(from, bytes)
 #define ALLOW(from, bytes) __asan_unpoison_memory_region(from, bytes)
 #else
-#define FORBID(from, bytes)
-#define ALLOW(from, bytes)
+#define FORBID(from, bytes) ((void)0)
+#define ALLOW(from, bytes) ((void)0)
 #endif
 
 // Bytes from `begin`, of which so many are in use; without `begin` they are only counted.
