@@ -23,7 +23,7 @@ from graphsent.propagation.starts import LSTMStart, Start, tensors_of
 
 
 class Walk(Arguments):
-    """``struct walk`` of ``kernels/walk.h``; ``seen`` and ``first`` are its own."""
+    """``struct walk`` of ``kernels/walk.h``, which finds its own arrays in block and workspace."""
 
     _fields_ = fields(
         "rule has_output attentive forgets single_successor num_parts size count num_gates "

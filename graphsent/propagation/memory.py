@@ -69,11 +69,6 @@ def empty(*shape: int, like: Tensor) -> Tensor:
     return torch.from_numpy(lease)
 
 
-def zeros(*shape: int, like: Tensor) -> Tensor:
-    """The same, filled with zeros."""
-    return empty(*shape, like=like).zero_()
-
-
 def kept_bytes() -> int:
     """Bytes of all blocks that nobody uses."""
     return sum(size * len(blocks) for size, blocks in list(_free.items()))

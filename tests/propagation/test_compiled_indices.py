@@ -194,7 +194,7 @@ def test_ordered_numbers(monkeypatch, shape, in_one_piece):
             max(leaves, default=-1),
             max(inner, default=-1),
         )
-        assert ordered.lowest == min(ordered.lowest_leaf, ordered.lowest_inner)
+        assert ordered.lowest == min(found if leaves and inner else [0, *found])
         assert ordered.highest == max(found, default=-1)
     assert order_numbers(schedule, index) is not None
     monkeypatch.setenv(SWITCH, "0")

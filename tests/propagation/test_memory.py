@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from graphsent.propagation import memory
-from graphsent.propagation.memory import empty, kept_bytes, release, zeros
+from graphsent.propagation.memory import empty, kept_bytes, release
 
 LIKE = torch.zeros(1)
 
@@ -45,12 +45,6 @@ def test_a_block_is_used_again_when_its_last_tensor_is_gone():
 def test_small_tensors_have_no_block():
     empty(10, 10, like=LIKE)
     assert kept_bytes() == 0
-
-
-def test_zeros():
-    block = empty(1000, 100, like=LIKE).fill_(1)
-    del block
-    assert not zeros(1000, 100, like=LIKE).any()
 
 
 def test_limit(monkeypatch):

@@ -324,26 +324,8 @@ static void begin_edges(struct own_walk *own, const struct walk *given, int back
   begin_scratch(own, divide_edges(w, backward, 0).total);
 }
 
-void edges_sizes(struct walk *w, int backward) {
-  struct own_walk own = {0};
-  w->workspace = NULL;
-  begin_edges(&own, w, backward);
-  tell_sizes(w, &own);
-  end_walk(&own);
-}
+void edges_sizes(struct walk *w, int backward) { tell_sizes(w, begin_edges, backward); }
 
-void edges_forward(const struct walk *given) {
-  struct own_walk own = {0};
-  begin_edges(&own, given, 0);
-  const struct walk *w = &own.walk;
-  IN_TEAM(edges_forward_by, w);
-  end_walk(&own);
-}
+void edges_forward(const struct walk *w) { run_walk(w, begin_edges, edges_forward_by, 0); }
 
-void edges_backward(const struct walk *given) {
-  struct own_walk own = {0};
-  begin_edges(&own, given, 1);
-  const struct walk *w = &own.walk;
-  IN_TEAM(edges_backward_by, w);
-  end_walk(&own);
-}
+void edges_backward(const struct walk *w) { run_walk(w, begin_edges, edges_backward_by, 1); }

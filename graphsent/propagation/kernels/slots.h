@@ -247,13 +247,15 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
 static void begin_slots(struct own_walk *own, const struct walk *given, int backward) {
   begin_walk(own, given, backward);
   struct walk *w = &own->walk;
-  struct room *block = kept_room(own);
   const int64_t inner = w->num_nodes - w->num_sources, gates = w->num_gates * w->size;
   const int rule = w->rule, has_gates = rule != SQUASH, has_kept = has_gates && rule != MIXTURE;
-  w->places_size = w->keep ? size_of_places(w, inner) : 0;
-  if (!w->keep) w->places = take_places(block, size_of_places(w, inner));
-  if (w->keep && has_gates) w->gates = take(block, inner * gates);
-  if (w->keep && has_kept) w->kept = take(block, inner * w->size);
+  if (w->keep) {
+    w->places_size = size_of_places(w, inner);
+    w->gates = has_gates ? take(&own->block, inner * gates) : NULL;
+    w->kept = has_kept ? take(&own->block, inner * w->size) : NULL;
+  } else {
+    w->places = take_places(&own->workspace, size_of_places(w, inner));
+  }
   if (backward) {
     w->seen = take_places(&own->workspace, size_of_seen(w, inner));
     w->dsums = take(&own->workspace, (inner + number_of_pairs(w)) * gates);
@@ -262,18 +264,6 @@ static void begin_slots(struct own_walk *own, const struct walk *given, int back
   begin_scratch(own, divide_slots(w, backward, 0).total);
 }
 
-void slots_sizes(struct walk *w, int backward) {
-  struct own_walk own = {0};
-  w->workspace = NULL;
-  begin_slots(&own, w, backward);
-  tell_sizes(w, &own);
-  end_walk(&own);
-}
+void slots_sizes(struct walk *w, int backward) { tell_sizes(w, begin_slots, backward); }
 
-void slots_forward(const struct walk *given) {
-  struct own_walk own = {0};
-  begin_slots(&own, given, 0);
-  const struct walk *w = &own.walk;
-  IN_TEAM(slots_forward_by, w);
-  end_walk(&own);
-}
+void slots_forward(const struct walk *w) { run_walk(w, begin_slots, slots_forward_by, 0); }

@@ -265,10 +265,4 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
   late_weight_gradient(&s, thread, threads);
 }
 
-void slots_backward(const struct walk *given) {
-  struct own_walk own = {0};
-  begin_slots(&own, given, 1);
-  const struct walk *w = &own.walk;
-  IN_TEAM(slots_backward_by, w);
-  end_walk(&own);
-}
+void slots_backward(const struct walk *w) { run_walk(w, begin_slots, slots_backward_by, 1); }

@@ -54,11 +54,6 @@ struct own_walk {
   struct room block, workspace;
 };
 
-// Where the forward pass has what the backward pass needs.
-static struct room *kept_room(struct own_walk *own) {
-  return own->walk.keep ? &own->block : &own->workspace;
-}
-
 // The arrays that all walks have. Where no backward pass follows, all are in the workspace.
 static void begin_walk(struct own_walk *own, const struct walk *given, int backward) {
   struct walk *w = &own->walk;
@@ -66,7 +61,7 @@ static void begin_walk(struct own_walk *own, const struct walk *given, int backw
   *w = *given;
   own->block.begin = w->keep ? (char *)w->block : NULL;
   own->workspace.begin = (char *)w->workspace;
-  struct room *block = kept_room(own);
+  struct room *block = w->keep ? &own->block : &own->workspace;
   for (int part = 0; part < w->num_parts && w->nodes; part++) {
     w->states[part] = take(block, w->num_nodes * w->size);
   }
@@ -96,16 +91,33 @@ static void begin_scratch(struct own_walk *own, int64_t size) {
   own->walk.workspace = take(&own->workspace, size);
 }
 
-// Tells how much memory a walk takes.
-static void tell_sizes(struct walk *w, const struct own_walk *own) {
-  w->block_size = numbers_in(&own->block);
-  w->places_size = own->walk.places_size;
-  w->workspace_size = numbers_in(&own->workspace);
-}
-
 static void end_walk(const struct own_walk *own) {
   leave_room(&own->block);
   leave_room(&own->workspace);
+}
+
+// Finds the arrays of a kind of walks.
+typedef void find_arrays(struct own_walk *own, const struct walk *given, int backward);
+
+// Tells how much memory a walk takes.
+static void tell_sizes(struct walk *w, find_arrays *begin, int backward) {
+  struct own_walk own = {0};
+  w->workspace = NULL;
+  begin(&own, w, backward);
+  w->block_size = numbers_in(&own.block);
+  w->places_size = own.walk.places_size;
+  w->workspace_size = numbers_in(&own.workspace);
+  end_walk(&own);
+}
+
+// Runs what the threads of a walk do.
+static void run_walk(const struct walk *given, find_arrays *begin,
+                     void (*work)(const struct walk *, int64_t, int64_t), int backward) {
+  struct own_walk own = {0};
+  begin(&own, given, backward);
+  const struct walk *w = &own.walk;
+  IN_TEAM(work, w);
+  end_walk(&own);
 }
 
 static inline int64_t place_of_leaf(const struct walk *w, int64_t position) {
