@@ -29,6 +29,7 @@ from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
+from graphsent.propagation.linear import FirstOutputs, made
 from graphsent.propagation.starts import Start, states_of, tensors_of
 
 if TYPE_CHECKING:
@@ -41,13 +42,14 @@ class _Projected(NamedTuple):
     """What the inputs have become.
 
     Attributes:
-        leaves: what ``start`` reads: rows of the nodes without predecessors, by position.
+        leaves: what ``start`` reads: rows of the nodes without predecessors, by position; or what
+            makes these.
         shared: (num_leaves,) their rows in ``leaves``; None: each has its own.
         inner: what ``combine`` reads, rows of the other nodes, or one row (size,) for all of them.
         inner_rows: (num_inner,) their rows in ``inner``; None: each has its own.
     """
 
-    leaves: Tensor
+    leaves: Tensor | FirstOutputs
     shared: np.ndarray | None
     inner: Tensor
     inner_rows: np.ndarray | None = None
@@ -139,13 +141,15 @@ class LevelRun:
 
     def _project_leaves(
         self, rows: Tensor, index: np.ndarray, lowest: int
-    ) -> tuple[Tensor, np.ndarray | None]:
+    ) -> tuple[Tensor | FirstOutputs, np.ndarray | None]:
         """The first fields of :class:`_Projected`."""
         rows, index = with_zeros(rows, index, lowest)
         if len(rows) > len(index):
             return self._of_leaves(take(rows, index)), None
         x = self._of_leaves(rows)
-        return (x, index) if self._shares_leaves() else (take(x, index), None)
+        if self._shares_leaves():
+            return x, index
+        return take(made(x), index), None
 
     def _project_nodes(
         self, rows: Tensor, index: np.ndarray, lowest: int
@@ -168,7 +172,7 @@ class LevelRun:
         parts = rows[:count].detach(), rows[count:]
         return torch.cat([self.cell.project(part) for part in parts])
 
-    def _of_leaves(self, rows: Tensor) -> Tensor:
+    def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
         cell = self.cell
         if self.initial is not None or overridden(cell, "project_leaves", "project", "start"):
@@ -193,7 +197,7 @@ class LevelRun:
         """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
             if overridden(self.cell, "start_by_levels", "start"):
-                return self.cell.start(x.leaves, *self.leaf_extra)
+                return self.cell.start(made(x.leaves), *self.leaf_extra)
             return self.cell.start_by_levels(x.leaves, *self.leaf_extra)
         like = x.leaves.new_empty(1).expand(self.schedule.num_nodes, self.cell.hidden_feats)
         initial = self.cell.check_initial_state(self.initial, like)

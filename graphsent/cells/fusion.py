@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent.cells.autocast import autocast_enabled
 from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
-from graphsent.propagation.linear import first_outputs
+from graphsent.propagation.linear import FirstOutputs
 
 
 class Fused(NamedTuple):
@@ -60,18 +59,18 @@ def map_nothing(linear: nn.Module, like: Tensor) -> Tensor:
     return linear(like.new_zeros(1, like.shape[1])).squeeze(0)
 
 
-def map_first(linear: nn.Module, feat: Tensor, count: int) -> Tensor:
-    """The first outputs of a linear map; all of them, if it is not plain."""
-    if not is_plain(linear):
+def map_first(linear: nn.Module, feat: Tensor, count: int) -> Tensor | FirstOutputs:
+    """The first outputs of a linear map, or what makes them; all of them, if it is not plain."""
+    if not is_plain(linear) or linear.bias is None:
         return linear(feat)
-    if torch.is_grad_enabled() and not autocast_enabled(feat.device.type):
-        return first_outputs(feat, linear.weight, linear.bias, count)
-    return functional.linear(feat, linear.weight[:count], linear.bias[:count])
+    if autocast_enabled(feat.device.type):
+        return functional.linear(feat, linear.weight[:count], linear.bias[:count])
+    return FirstOutputs(feat, linear.weight, linear.bias, count)
 
 
-def first_columns(x: Tensor, count: int) -> Tensor:
+def first_columns(x: Tensor | FirstOutputs, count: int) -> Tensor | FirstOutputs:
     """The first columns of rows; the rows themselves, if they have no others."""
-    return x if x.shape[1] == count else x[:, :count]
+    return x if isinstance(x, FirstOutputs) or x.shape[1] == count else x[:, :count]
 
 
 def is_plain(module: nn.Module) -> bool:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from graphsent.cells.errors import CellError
 from graphsent.cells.fusion import Fused
 from graphsent.cells.turned import Graph
+from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
 from graphsent.propagation.starts import Start
@@ -65,8 +66,11 @@ class Recursion(nn.Module):
         """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
         raise NotImplementedError
 
-    def project_leaves(self, feat: Tensor) -> Tensor:
-        """The columns of :meth:`project` that :meth:`start` needs, which takes all of them, too."""
+    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
+        """The columns of :meth:`project` that :meth:`start` needs, which takes all of them, too.
+
+        It may also say what makes them, if :meth:`start_by_levels` takes that.
+        """
         return self.project(feat)
 
     def project_nothing(self, like: Tensor) -> Tensor:
@@ -84,7 +88,7 @@ class Recursion(nn.Module):
         """
         raise NotImplementedError
 
-    def start_by_levels(self, *inputs: Tensor) -> Start:
+    def start_by_levels(self, *inputs: Tensor | FirstOutputs) -> Start:
         """The same as :meth:`start`, for the engine by levels; need not have second gradients.
 
         It may also say what the states are made of, and leave that to the engine.

@@ -12,6 +12,7 @@ from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
+from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import LSTMStart, Start
 
@@ -55,7 +56,7 @@ class PooledTreeLSTM(TreeCell):
         """The bias."""
         return map_nothing(self.W, like)
 
-    def project_leaves(self, feat: Tensor) -> Tensor:
+    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
         """Inputs to i, o, u: a leaf has nothing to forget."""
         return map_first(self.W, feat, self.num_updates * self.hidden_feats)
 
@@ -65,7 +66,7 @@ class PooledTreeLSTM(TreeCell):
             x[:, : self.num_updates * self.hidden_feats], gate_output=self.gate_output
         )
 
-    def start_by_levels(self, x: Tensor) -> LSTMStart:
+    def start_by_levels(self, x: Tensor | FirstOutputs) -> LSTMStart:
         """The same."""
         sums = first_columns(x, self.num_updates * self.hidden_feats)
         return LSTMStart(sums, self.gate_output)
@@ -254,7 +255,7 @@ class NaryTreeLSTM(SlottedCell):
         """The bias."""
         return map_nothing(self.W, like)
 
-    def project_leaves(self, feat: Tensor) -> Tensor:
+    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
         """Inputs to i, o, u (affine leaves: c, o): a leaf has nothing to forget."""
         if self.leaf == "affine":
             return self.project(feat)
@@ -270,7 +271,7 @@ class NaryTreeLSTM(SlottedCell):
         c, o = x.chunk(2, -1)
         return torch.sigmoid(o) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor) -> Start:
+    def start_by_levels(self, x: Tensor | FirstOutputs) -> Start:
         """The same."""
         if self.leaf != "gated":
             return self.start(x)

@@ -133,8 +133,7 @@ class _CompiledEdges(Function):
         block, _ = walk.run_forward("edges", inputs)
         ctx.set_materialize_grads(False)
         if keep:
-            if plan.gate_output is None:
-                known |= start
+            known |= plan.kept_start(start)
             ctx.plan, ctx.walk, ctx.names = plan, walk, (*known, "block")
             ctx.save_for_backward(*known.values(), block)
         return tuple((states or results).values())
@@ -152,7 +151,8 @@ class _CompiledEdges(Function):
             "dscores": known.get("attention"),
         }
         into = {k: empty(*v.shape, like=v) for k, v in into.items() if v is not None}
-        dgiven = plan.start_gradients(walk, inputs)
+        needed = ctx.needs_input_grad[-plan.num_given :]
+        dgiven = plan.start_gradients(walk, known, needed, inputs)
         given = contiguous(gradients)
         walk.point(**known, **into, **gradients_named(RESULTS, given), dinputs=dinputs)
         walk.run_backward("edges", inputs)

@@ -26,7 +26,7 @@ class Leaves(Arguments):
     """``struct leaves`` of ``kernels/leaves.h``."""
 
     _fields_ = fields(
-        "has_output size num_rows num_threads", "sums h c gates kept dh dc dsums workspace"
+        "has_output size num_rows num_threads", "sums h c gates kept dh dc dsums workspace affine"
     )
 
 

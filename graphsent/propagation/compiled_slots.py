@@ -115,8 +115,7 @@ class _CompiledSlots(Function):
         block, places = walk.run_forward("slots", inputs)
         ctx.set_materialize_grads(False)
         if keep:
-            if plan.gate_output is None:
-                known |= start
+            known |= plan.kept_start(start)
             ctx.plan, ctx.walk, ctx.places, ctx.names = plan, walk, places, (*known, "block")
             ctx.save_for_backward(*known.values(), block)
         return tuple((states or results).values())
@@ -130,9 +129,8 @@ class _CompiledSlots(Function):
         dinputs = empty(*inputs.shape, like=inputs)
         dbias = None if bias is None else empty(*bias.shape, like=bias)
         dmaps = [empty(*known[name].shape, like=inputs) for name in WEIGHTS if name in known]
-        dgiven: list[Tensor | None] = [None] * plan.num_given
-        if any(ctx.needs_input_grad[-plan.num_given :]):
-            dgiven = plan.start_gradients(walk, inputs)
+        needed = ctx.needs_input_grad[-plan.num_given :]
+        dgiven = plan.start_gradients(walk, known, needed, inputs)
         given = contiguous(gradients)
         walk.point(**known, **gradients_named(RESULTS, given), dinputs=dinputs, dbias=dbias)
         walk.point(**gradients_named(WEIGHTS, dmaps))

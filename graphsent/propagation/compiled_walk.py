@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,12 +28,13 @@ class Walk(Arguments):
     _fields_ = fields(
         "rule has_output attentive forgets single_successor num_parts size count num_gates "
         "input_stride inputs_size num_levels num_sources num_starts num_nodes num_threads "
-        "start_gates keep block_size places_size workspace_size",
+        "start_gates start_feats start_outputs keep block_size places_size workspace_size",
         "level_ends source first_edge leaves input_rows nodes input_of inputs bias weight "
-        "more_weight_0 more_weight_1 vector start_sums start_h start_c h c result_h result_c "
-        "gates kept gathered edge_gates attention pooled_0 pooled_1 dresult_h dresult_c dh dc "
-        "dstart_sums dstart_h dstart_c dsums dinputs dbias dweight dmore_weight_0 dmore_weight_1 "
-        "dedge_sums dscores message_h message_c block places workspace seen first",
+        "more_weight_0 more_weight_1 vector start_sums start_inputs start_weight start_bias "
+        "start_h start_c h c result_h result_c gates kept gathered edge_gates attention pooled_0 "
+        "pooled_1 dresult_h dresult_c dh dc dstart_sums dstart_inputs dstart_weight dstart_bias "
+        "dstart_h dstart_c dsums dinputs dbias dweight dmore_weight_0 dmore_weight_1 dedge_sums "
+        "dscores message_h message_c block places workspace seen first",
     )
 
     def run_forward(self, name: str, like: Tensor) -> tuple[Tensor | None, Tensor | None]:
@@ -101,8 +102,9 @@ class Plan:
         self.ends = torch.from_numpy(schedule.bounds.ends[1:] - schedule.num_sources)
         self.num_blocks = 1 + max(input_of)
         self.input_of = _array_of(input_of)
-        self.gate_output = start.gate_output if isinstance(start, LSTMStart) else None
-        self.num_given = len(tensors_of(start))
+        self.start_gates = start.num_gates if isinstance(start, LSTMStart) else 0
+        self.start_names = _names_of(start)
+        self.num_given = len(self.start_names)
 
     def check(self, start: Start, inputs: Tensor, *others: tuple[Any, ...]) -> None:
         """Raises a ValueError unless all shapes fit: compiled code would not notice.
@@ -113,9 +115,7 @@ class Plan:
             *others: tensors or None, and their shapes.
         """
         size, num_sources = self.rule.size, self.schedule.num_sources
-        given, width = tensors_of(start), size
-        if self.gate_output is not None:
-            width *= 2 + self.gate_output
+        given = tensors_of(start)
         num_rows = num_sources if self.leaves is None else len(given[0])
         num_inputs = self.num_inner if self.input_rows is None else len(inputs)
         shapes = [
@@ -123,11 +123,19 @@ class Plan:
             (inputs, (num_inputs, self.num_blocks * size)[2 - inputs.dim() :]),
             (self.input_rows, (self.num_inner,)),
             (self.leaves, (num_sources,)),
-            *((part, (num_rows, width)) for part in given),
+            *zip(given, self._start_shapes(given, num_rows), strict=True),
         ]
         for tensor, shape in shapes:
             if tensor is not None and tensor.shape != shape:
                 raise ValueError(f"expected a tensor of shape {shape}, got {tuple(tensor.shape)}")
+
+    def _start_shapes(self, given: Sequence[Tensor], num_rows: int) -> list[tuple[int, ...]]:
+        width = (self.start_gates or 1) * self.rule.size
+        if self.start_names != AFFINE:
+            return [(num_rows, width)] * len(given)
+        inputs, _, bias = given
+        num_outputs = max(len(bias), width)
+        return [(num_rows, inputs.shape[1]), (num_outputs, inputs.shape[1]), (num_outputs,)]
 
     def outcome(self, like: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """What is to be filled with the states: by position, or with those wanted by node."""
@@ -138,17 +146,26 @@ class Plan:
 
     def start(self, given: Sequence[Tensor]) -> dict[str, Tensor]:
         """What the first states are, or are made of, by the names of arguments."""
-        return named(START if self.gate_output is None else SUMS, given)
+        return named(self.start_names, given)
 
-    def start_gradients(self, walk: Walk, like: Tensor) -> list[Tensor]:
-        """What the walk fills with the gradients of that; it knows where."""
-        rows, size = walk.num_starts, walk.size
-        if self.gate_output is None:
-            tensors = [empty(rows, size, like=like) for _ in range(walk.num_parts)]
-            walk.point(**gradients_named(START, tensors))
+    def kept_start(self, start: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What of :meth:`start` the backward pass needs."""
+        return {} if self.start_names == SUMS else start
+
+    def start_gradients(
+        self, walk: Walk, known: Mapping[str, Tensor], needed: Sequence[bool], like: Tensor
+    ) -> list[Tensor | None]:
+        """What the walk fills with the gradients of that, as far as needed; it knows where."""
+        if self.start_names == AFFINE:
+            shapes = [known[name].shape for name in AFFINE]
         else:
-            tensors = [empty(rows, walk.start_gates * size, like=like)]
-            walk.point(dstart_sums=tensors[0])
+            shapes = [(walk.num_starts, max(walk.start_gates, 1) * walk.size)] * self.num_given
+            needed = [any(needed)] * self.num_given
+        tensors = [
+            empty(*shape, like=like) if need else None
+            for shape, need in zip(shapes, needed, strict=True)
+        ]
+        walk.point(**gradients_named(self.start_names, tensors))
         return tensors
 
     def walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool, **numbers: int) -> Walk:
@@ -157,8 +174,9 @@ class Plan:
         walk = Walk(num_parts=self.rule.num_parts, size=self.rule.size, keep=keep, **numbers)
         walk.input_stride = inputs.shape[1] if inputs.dim() > 1 else 0
         walk.inputs_size, walk.num_starts = inputs.numel(), len(given[0])
-        if self.gate_output is not None:
-            walk.start_gates = 2 + self.gate_output
+        walk.start_gates = self.start_gates
+        if self.start_names == AFFINE:
+            walk.start_outputs, walk.start_feats = given[1].shape
         walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
         walk.single_successor = schedule.single_successor
         walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
@@ -186,8 +204,14 @@ WEIGHTS = ("weight", "more_weight_0", "more_weight_1")
 START, STATES, RESULTS = ("start_h", "start_c"), ("h", "c"), ("result_h", "result_c")
 """Names of the parts of states of the first level, of all, and of those wanted by node."""
 
-SUMS = ("start_sums",)
-"""Name of what the states of the first level are made of."""
+SUMS, AFFINE = ("start_sums",), ("start_inputs", "start_weight", "start_bias")
+"""Names of what the states of the first level are made of, and of what their sums are made of."""
+
+
+def _names_of(start: Start) -> tuple[str, ...]:
+    if not isinstance(start, LSTMStart):
+        return START[: len(start)]
+    return SUMS if isinstance(start.sums, Tensor) else AFFINE
 
 
 def named(names: Sequence[str], tensors: Sequence[Tensor | None]) -> dict[str, Tensor | None]:

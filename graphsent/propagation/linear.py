@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -105,6 +105,32 @@ class _Linear(Function):
         ctx.known.add(input, gradient)
         dinput = gradient @ ctx.known.weight if ctx.needs_input_grad[1] else None
         return None, dinput, torch.empty(0, device="cpu")
+
+
+class FirstOutputs(NamedTuple):
+    """The first outputs of a linear map, as long as nobody has made them.
+
+    Attributes:
+        input: (num_rows, in_feats).
+        weight: (out_feats, in_feats).
+        bias: (out_feats,).
+        count: how many, out_feats at most.
+    """
+
+    input: Tensor
+    weight: Tensor
+    bias: Tensor
+    count: int
+
+
+def made(outputs: Tensor | FirstOutputs) -> Tensor:
+    """Outputs, which somebody may have made already."""
+    if isinstance(outputs, Tensor):
+        return outputs
+    if torch.is_grad_enabled():
+        return first_outputs(*outputs)
+    input, weight, bias, count = outputs
+    return functional.linear(input, weight[:count], bias[:count])
 
 
 def first_outputs(input: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:

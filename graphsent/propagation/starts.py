@@ -8,6 +8,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from graphsent.propagation.compiled_leaves import lstm_leaves
+from graphsent.propagation.linear import FirstOutputs, made
 from graphsent.propagation.pointwise import lstm_state
 
 
@@ -18,17 +19,23 @@ class LSTMStart(NamedTuple):
         c = \sigma(i) * \tanh(u), \qquad h = \sigma(o) * \tanh(c)
 
     Attributes:
-        sums: i, o, u, in this order, (num_rows, 3 * size).
+        sums: i, o, u, in this order, (num_rows, 3 * size); or a linear map that has them.
         gate_output: with False there is no o, and :math:`h = \tanh(c)`.
     """
 
-    sums: Tensor
+    sums: Tensor | FirstOutputs
     gate_output: bool = True
+
+    @property
+    def num_gates(self) -> int:
+        """How many there are of i, o, u."""
+        return 2 + self.gate_output
 
     def states(self) -> tuple[Tensor, Tensor]:
         """H and c, (num_rows, size), without gradients of gradients."""
-        states = lstm_leaves(self.sums, self.gate_output)
-        return lstm_state(self.sums, gate_output=self.gate_output) if states is None else states
+        sums = made(self.sums)
+        states = lstm_leaves(sums, self.gate_output)
+        return lstm_state(sums, gate_output=self.gate_output) if states is None else states
 
 
 Start = Sequence[Tensor] | LSTMStart
@@ -42,4 +49,6 @@ def states_of(start: Start, rows: Tensor | None = None) -> tuple[Tensor, ...]:
 
 def tensors_of(start: Start) -> tuple[Tensor, ...]:
     """What the states are made of, or their parts."""
-    return (start.sums,) if isinstance(start, LSTMStart) else tuple(start)
+    if not isinstance(start, LSTMStart):
+        return tuple(start)
+    return (start.sums,) if isinstance(start.sums, Tensor) else start.sums[:3]

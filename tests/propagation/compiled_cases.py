@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled import SWITCH
+from graphsent.propagation.linear import FirstOutputs
+from graphsent.propagation.starts import LSTMStart
 
 TOLERANCES = {torch.float32: 5e-5, torch.float64: 1e-10}
 """Of the largest number; random acyclic graphs make the rounding of float32 grow."""
@@ -30,6 +32,23 @@ def sums_for(start: list[Tensor], gate_output: bool) -> list[Tensor]:
     """Random sums of gates, for as many states as these."""
     rows, size = start[0].shape
     return [Draw(start[0].dtype)(rows, (2 + gate_output) * size)]
+
+
+def inputs_for(start: list[Tensor], gate_output: bool, in_feats: int) -> list[Tensor]:
+    """Random inputs, weight and bias of such sums; the linear map has more outputs than these."""
+    (rows, size), draw = start[0].shape, Draw(start[0].dtype)
+    num_outputs = (2 + gate_output) * size + 5
+    numbers = [draw(rows, in_feats), draw(num_outputs, in_feats), draw(num_outputs)]
+    with torch.no_grad():
+        numbers[1] /= in_feats**0.5
+    return numbers
+
+
+def start_of(numbers: list[Tensor], gate_output: bool, size: int) -> LSTMStart:
+    """A start made of what one of these two gives."""
+    if len(numbers) == 1:
+        return LSTMStart(*numbers, gate_output)
+    return LSTMStart(FirstOutputs(*numbers, (2 + gate_output) * size), gate_output)
 
 
 class Compared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 import torch
@@ -13,6 +14,8 @@ from compiled_cases import (
     check,
     check_states_without_gradients,
     check_threads,
+    inputs_for,
+    start_of,
     sums_for,
 )
 from fused_cases import dag, forest
@@ -27,7 +30,6 @@ from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_gru import ChildSumGRU
 from graphsent.propagation.fused_lstm import ChildSumLSTM
 from graphsent.propagation.schedule import schedule_of
-from graphsent.propagation.starts import LSTMStart
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -82,7 +84,7 @@ class Problem(Compared):
         maps = (self.inputs, first, others, self.vectors)
         start = self.start
         if self.start_gate_output is not None:
-            start = LSTMStart(*self.start, self.start_gate_output)
+            start = start_of(self.start, self.start_gate_output, self.rule.size)
         return run_edges(self.rule, self.schedule, start, *maps, self.leaves, self.num_results)
 
 
@@ -109,7 +111,10 @@ def test_options(rule, one_row, shared_leaves, monkeypatch):
     check(Problem(rule, graph, one_row=one_row, shared_leaves=shared_leaves), monkeypatch)
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if "LSTM" in name])
+WITH_MEMORY = [name for name in RULES if "LSTM" in name]
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
 @pytest.mark.parametrize("gate_output", [True, False])
 @pytest.mark.parametrize("shared_leaves", [True, False])
 def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
@@ -122,13 +127,51 @@ def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
         assert all(map(torch.equal, problem.run(), states))
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if "LSTM" in name])
+@pytest.mark.parametrize("rule", WITH_MEMORY)
 def test_start_to_be_made_by_threads_without_gradients(rule):
     """Fewer rows to start with than threads would be started for."""
     problem = Problem(rule, forest(random.Random(4), 1500, 4), 7, shared_leaves=True)
     problem.start_gate_output, sums = True, sums_for(problem.start, gate_output=True)
     problem.leaves, problem.start = problem.leaves % 3, [sums[0].detach()[:3]]
     check_states_without_gradients(problem, 4)
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+@pytest.mark.parametrize("gate_output", [True, False])
+@pytest.mark.parametrize("shared_leaves", [True, False])
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize(("size", "in_feats"), [(7, 1), (1, 9), (8, 33), (20, 400)])
+def test_start_to_be_made_of_inputs(
+    rule, gate_output, shared_leaves, dtype, size, in_feats, monkeypatch
+):
+    graph = dag(random.Random(4), 600, 4)
+    problem = Problem(rule, graph, size, shared_leaves=shared_leaves, dtype=dtype)
+    problem.start_gate_output = gate_output
+    problem.start = inputs_for(problem.start, gate_output, in_feats)
+    check(problem, monkeypatch)
+    if dtype == torch.float64:
+        check_threads(problem, 2)
+        check_states_without_gradients(problem, 3)
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+@pytest.mark.parametrize("needed", list(product([True, False], repeat=3)), ids=str)
+def test_gradients_of_some_of_what_makes_the_start(rule, needed):
+    problem = Problem(rule, dag(random.Random(4), 60, 4), 7)
+    problem.start_gate_output = True
+    problem.start = inputs_for(problem.start, gate_output=True, in_feats=5)
+    before, expected = problem.start, problem.outcome()
+    problem.start = [
+        part if need else part.detach() for part, need in zip(before, needed, strict=True)
+    ]
+    loss = sum((state * state.detach().cos()).sum() for state in problem.run())
+    wanted = [part for part in problem.tensors if part.requires_grad]
+    assert len(wanted) == len(problem.tensors) - needed.count(False)
+    found = iter(torch.autograd.grad(loss, wanted))
+    gradients = expected[problem.rule.num_parts :]
+    for part, gradient in zip(problem.tensors, gradients, strict=True):
+        if part.requires_grad:
+            torch.testing.assert_close(next(found), gradient, rtol=1e-12, atol=1e-12)
 
 
 @each_rule

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from itertools import product
 
 import pytest
 import torch
@@ -14,6 +15,8 @@ from compiled_cases import (
     check,
     check_states_without_gradients,
     check_threads,
+    inputs_for,
+    start_of,
     sums_for,
 )
 from fused_cases import dag, forest
@@ -30,7 +33,6 @@ from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.fused_treenet import Composition
 from graphsent.propagation.schedule import schedule_of
 from graphsent.propagation.slots import make_slots
-from graphsent.propagation.starts import LSTMStart
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -104,7 +106,7 @@ class Problem(Compared):
     def run(self):
         start = self.start
         if self.start_gate_output is not None:
-            start = LSTMStart(*self.start, self.start_gate_output)
+            start = start_of(self.start, self.start_gate_output, self.rule.size)
         return run_slots(
             *(self.rule, self.schedule, self.slots, start, self.inputs, self.weights),
             *(self.bias, self.leaves, self.input_rows, self.num_results),
@@ -192,6 +194,44 @@ def test_start_of_another_width(rule):
     problem.start_gate_output = False
     with pytest.raises(ValueError, match=r"expected a tensor of shape \(\d+, 12\), got"):
         problem.run()
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+@pytest.mark.parametrize("gate_output", [True, False])
+@pytest.mark.parametrize("shared_leaves", [True, False])
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize(("size", "in_feats"), [(7, 1), (1, 9), (8, 33), (20, 400)])
+def test_start_to_be_made_of_inputs(
+    rule, gate_output, shared_leaves, dtype, size, in_feats, monkeypatch
+):
+    graph = dag(random.Random(4), 600, 2)
+    problem = Problem(rule, graph, size, shared_leaves=shared_leaves, dtype=dtype)
+    problem.start_gate_output = gate_output
+    problem.start = inputs_for(problem.start, gate_output, in_feats)
+    check(problem, monkeypatch)
+    if dtype == torch.float64:
+        check_threads(problem, 2)
+        check_states_without_gradients(problem, 3)
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
+@pytest.mark.parametrize("needed", list(product([True, False], repeat=3)), ids=str)
+def test_gradients_of_some_of_what_makes_the_start(rule, needed):
+    problem = Problem(rule, dag(random.Random(4), 60, 2), 7)
+    problem.start_gate_output = True
+    problem.start = inputs_for(problem.start, gate_output=True, in_feats=5)
+    before, expected = problem.start, problem.outcome()
+    problem.start = [
+        part if need else part.detach() for part, need in zip(before, needed, strict=True)
+    ]
+    loss = sum((state * state.detach().cos()).sum() for state in problem.run())
+    wanted = [part for part in problem.tensors if part.requires_grad]
+    assert len(wanted) == len(problem.tensors) - needed.count(False)
+    found = iter(torch.autograd.grad(loss, wanted))
+    gradients = expected[problem.rule.num_parts :]
+    for part, gradient in zip(problem.tensors, gradients, strict=True):
+        if part.requires_grad:
+            torch.testing.assert_close(next(found), gradient, rtol=1e-12, atol=1e-12)
 
 
 @each_rule

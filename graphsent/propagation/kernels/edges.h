@@ -274,10 +274,11 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
   }
 }
 
-// Adds some columns of the gradients that some rows have of states of the first level, or of
-// others.
+// Adds some columns of the gradients that some rows have of states of the first level, if they are
+// wanted, or of others.
 static void send_messages(const struct walk *w, int64_t first, int64_t last, int others,
                           int64_t from, int64_t to) {
+  if (!others && !w->dstart[0]) return;
   for (int64_t edge = w->first_edge[first]; edge < w->first_edge[last]; edge++) {
     if ((w->source[edge] >= w->num_sources) != others) continue;
     for (int part = 0; part < w->num_parts; part++) {

@@ -91,26 +91,29 @@ static inline void fetch(const real *from, int64_t stride, int64_t there_are) {
   for (int i = 0; i < smaller(PANEL, there_are); i++) __builtin_prefetch(from + i * stride);
 }
 
-// The same of a matrix that is there as its transpose, (columns, depth).
+// Packs a panel of a matrix that is there as its transpose, (columns, depth).
+static void pack_panel(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
+                       int64_t panel, real *to) {
+  const real *from = matrix + panel * PANEL * stride;
+  const int64_t left = columns - (panel + 1) * PANEL, width = smaller(left + PANEL, PANEL);
+  if (width < PANEL) memset(to, 0, PANEL * depth * sizeof(real));
+  int64_t k = 0;
+  for (; width == PANEL && k + LANES <= depth; k += LANES) {
+    if (k % PANEL == 0) fetch(from + PANEL * stride + k, stride, left);
+    transpose(from + k, stride, to + k * PANEL, PANEL);
+    transpose(from + LANES * stride + k, stride, to + k * PANEL + LANES, PANEL);
+  }
+  for (; k < depth; k++) {
+    for (int64_t j = 0; j < width; j++) to[k * PANEL + j] = from[j * stride + k];
+  }
+}
+
+// Packs a part of the panels of such a matrix.
 static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
                             real *packed, int64_t part, int64_t parts) {
   const int64_t panels = padded(columns) / PANEL, last = share(0, panels, part + 1, parts);
   for (int64_t panel = share(0, panels, part, parts); panel < last; panel++) {
-    const real *from = matrix + panel * PANEL * stride;
-    real *to = packed + panel * PANEL * depth;
-    const int64_t width = smaller(columns - panel * PANEL, PANEL);
-    if (width < PANEL) memset(to, 0, PANEL * depth * sizeof(real));
-    int64_t k = 0;
-    for (; width == PANEL && k + LANES <= depth; k += LANES) {
-      if (k % PANEL == 0 && panel + 1 < last) {
-        fetch(from + PANEL * stride + k, stride, columns - (panel + 1) * PANEL);
-      }
-      transpose(from + k, stride, to + k * PANEL, PANEL);
-      transpose(from + LANES * stride + k, stride, to + k * PANEL + LANES, PANEL);
-    }
-    for (; k < depth; k++) {
-      for (int64_t j = 0; j < width; j++) to[k * PANEL + j] = from[j * stride + k];
-    }
+    pack_panel(matrix, stride, depth, columns, panel, packed + panel * PANEL * depth);
   }
 }
 
@@ -238,6 +241,23 @@ static void multiply(const real *rows, int64_t stride, int64_t num_rows, const r
                      int64_t depth, int64_t columns, real *sums) {
   multiply_into(rows, stride, num_rows, packed, depth, columns,
                 (struct sums){sums, padded(columns)});
+}
+
+// Packs a part of the panels of a weight, (columns, depth), and multiplies rows by each of them while
+// it is in the cache. The panels are `apart` numbers from each other, 0: only the last one is kept.
+static void pack_and_multiply(const real *weight, int64_t across, int64_t depth, int64_t columns,
+                              real *packed, int64_t apart, const real *rows, int64_t num_rows,
+                              struct sums to, int64_t part, int64_t parts) {
+  const int64_t panels = padded(columns) / PANEL, last = share(0, panels, part + 1, parts);
+  const int64_t wanted = to.stride == padded(columns) ? padded(columns) : columns;
+  for (int64_t panel = share(0, panels, part, parts); panel < last; panel++) {
+    const int64_t j = panel * PANEL;
+    struct sums here = to;
+    here.matrix += j;
+    pack_panel(weight, across, depth, columns, panel, packed + panel * apart);
+    multiply_into(rows, depth, num_rows, packed + panel * apart, depth, smaller(wanted - j, PANEL),
+                  here);
+  }
 }
 
 // Numbers that multiply_transposed needs.

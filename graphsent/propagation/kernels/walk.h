@@ -12,6 +12,8 @@ struct walk {
   int64_t num_parts, size, count, num_gates, input_stride, inputs_size;
   int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
   int64_t start_gates;  // of which the walk makes the start; 0 where it is given
+  int64_t start_feats, start_outputs;  // of the linear map that makes the sums of these gates, its
+                                       // sizes; 0 where the sums are given
   int64_t keep;         // whether a backward pass follows, which needs what is in `block`
   int64_t block_size, places_size, workspace_size;  // numbers in them, see begin_walk
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
@@ -28,6 +30,8 @@ struct walk {
       *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
   const real *start_sums;                // (num_starts, start_gates * size)
+  const real *start_inputs, *start_weight,
+      *start_bias;  // (num_starts, feats), (outputs, feats), (outputs)
   const real *start[2];                  // (num_starts, size)
   real *states[2];                       // (num_nodes, size); see begin_states
   real *results[2];                      // (num_nodes, size), with `nodes`: those that are wanted
@@ -38,7 +42,8 @@ struct walk {
   // the walk over slots can do without those of the start and of the bias. There, rows for pairs
   // come after those of nodes in `dsums`.
   const real *dresults[2];
-  real *dstates[2], *dstart_sums, *dstart[2], *dsums, *dinputs, *dbias, *dweight, *dmore_weights[2];
+  real *dstates[2], *dstart_sums, *dstart_inputs, *dstart_weight, *dstart_bias, *dstart[2], *dsums;
+  real *dinputs, *dbias, *dweight, *dmore_weights[2];
   real *dedge_sums, *dscores, *messages[2];
   real *block;           // what is known of the forward pass in the backward pass
   int64_t *places;       // the same of the walk over slots, see places.h
@@ -51,13 +56,49 @@ struct walk {
 struct own_walk {
   struct walk walk;
   struct leaves first;
+  struct affine affine;
   struct room block, workspace;
 };
+
+// What makes the start of sums, and the sums of inputs, where the walk does that.
+static void begin_start(struct own_walk *own, struct room *block, int backward) {
+  struct walk *w = &own->walk;
+  struct leaves *first = &own->first;
+  const int64_t size = w->num_starts * w->size;
+  const int backwards =
+      w->dstart_sums || w->dstart_inputs || w->dstart_weight || w->dstart_bias;  // to it
+  *first = (struct leaves){.has_output = w->start_gates - 2, .size = w->size};
+  first->num_rows = w->num_starts;
+  first->sums = w->start_sums;
+  first->gates = w->keep ? take(block, w->start_gates * size) : NULL;
+  first->kept = w->keep ? take(block, size) : NULL;
+  for (int part = 0; part < 2; part++) {
+    w->start[part] = first->states[part] = take(block, size);
+    if (!backwards) continue;
+    w->dstart[part] = take(&own->workspace, size);
+    first->dstates[part] = w->dstart[part];
+  }
+  w->first = first;
+  if (w->start_feats) {
+    own->affine = (struct affine){.in_feats = w->start_feats, .num_rows = w->num_starts};
+    own->affine.columns = w->start_gates * w->size;
+    own->affine.num_outputs = w->start_outputs;
+    own->affine.inputs = w->start_inputs;
+    own->affine.weight = w->start_weight;
+    own->affine.bias = w->start_bias;
+    own->affine.dinputs = w->dstart_inputs;
+    own->affine.dweight = w->dstart_weight;
+    own->affine.dbias = w->dstart_bias;
+    first->affine = &own->affine;
+    begin_affine(&own->affine, &own->workspace, backward, w->num_threads);
+    if (backwards) w->dstart_sums = take(&own->workspace, w->start_gates * size);
+  }
+  first->dsums = w->dstart_sums;
+}
 
 // The arrays that all walks have. Where no backward pass follows, all are in the workspace.
 static void begin_walk(struct own_walk *own, const struct walk *given, int backward) {
   struct walk *w = &own->walk;
-  struct leaves *first = &own->first;
   *w = *given;
   own->block.begin = w->keep ? (char *)w->block : NULL;
   own->workspace.begin = (char *)w->workspace;
@@ -65,22 +106,7 @@ static void begin_walk(struct own_walk *own, const struct walk *given, int backw
   for (int part = 0; part < w->num_parts && w->nodes; part++) {
     w->states[part] = take(block, w->num_nodes * w->size);
   }
-  if (w->start_gates) {
-    const int64_t size = w->num_starts * w->size;
-    *first = (struct leaves){.has_output = w->start_gates - 2, .size = w->size};
-    first->num_rows = w->num_starts;
-    first->sums = w->start_sums;
-    first->gates = w->keep ? take(block, w->start_gates * size) : NULL;
-    first->kept = w->keep ? take(block, size) : NULL;
-    for (int part = 0; part < 2; part++) {
-      w->start[part] = first->states[part] = take(block, size);
-      if (!w->dstart_sums) continue;
-      w->dstart[part] = take(&own->workspace, size);
-      first->dstates[part] = w->dstart[part];
-    }
-    first->dsums = w->dstart_sums;
-    w->first = first;
-  }
+  if (w->start_gates) begin_start(own, block, backward);
   for (int part = 0; part < w->num_parts && backward; part++) {
     w->dstates[part] = take(&own->workspace, w->num_nodes * w->size);
   }
@@ -142,6 +168,10 @@ static inline int memory_part(const struct walk *w) { return w->num_parts - 1; }
 // is room for four times the size of a state at `unused`.
 static void begin_states(const struct walk *w, real *unused, int64_t thread, int64_t threads) {
   if (w->first) {
+    if (w->first->affine) {
+      pack_affine(w->first->affine, thread, threads);
+      BARRIER
+    }
     make_leaves(w->first, unused, thread, threads);
     BARRIER
   }
@@ -200,5 +230,9 @@ static void begin_gradients(const struct walk *w, int64_t thread, int64_t thread
 
 // The gradients of what start is made of, from those of start; the whole team has them.
 static void end_gradients(const struct walk *w, int64_t thread, int64_t threads) {
-  if (w->dstart_sums) leaves_backward_by(w->first, thread, threads);
+  if (!w->dstart_sums) return;
+  leaves_backward_by(w->first, thread, threads);
+  if (!w->first->affine) return;
+  BARRIER
+  affine_gradients(w->first->affine, w->dstart_sums, thread, threads);
 }
