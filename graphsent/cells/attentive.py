@@ -19,6 +19,7 @@ from graphsent.cells.treelstm import PooledTreeLSTM
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
 from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
+from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import Start
 
@@ -27,6 +28,8 @@ _QUERY = "query"
 
 class AttentiveCell(TreeCell):
     """Base of the attentive cells: they take an attention vector and give attention weights."""
+
+    shares_leaves = True
 
     attention: ChildAttention
 
@@ -113,11 +116,15 @@ class AttentiveCell(TreeCell):
             x = x.expand(len(query), -1)
         return torch.cat((x, query.expand(*x.shape[:-1], -1)), -1)
 
+    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
+        """As without attention, see :meth:`start`."""
+        return super().project_leaves(feat)
+
     def start(self, x: Tensor, query: Tensor | None = None) -> State:
         """State of a leaf: there is nothing to attend to."""
         return super().start(x)
 
-    def start_by_levels(self, x: Tensor, query: Tensor | None = None) -> Start:
+    def start_by_levels(self, x: Tensor | FirstOutputs, query: Tensor | None = None) -> Start:
         """The same."""
         return super().start_by_levels(x)
 

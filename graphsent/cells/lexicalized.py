@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent._dgl import dgl
+from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused, is_own, is_plain, rule_of
@@ -18,6 +19,7 @@ from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation import resolve_engine
 from graphsent.propagation.fused_peephole import PeepholeLSTM
+from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.starts import LSTMStart, Start
 
 
@@ -178,12 +180,15 @@ class LexicalizedTreeLSTM(SlottedCell):
         """Inputs to i, f, g, o without biases, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
-    def project_leaves(self, feat: Tensor) -> Tensor:
-        """Inputs to i, g, o: a leaf has nothing to forget."""
+    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
+        """Inputs to i, g, o, a leaf has nothing to forget; or i, o, g with their biases."""
         if not is_plain(self.W):
             return self.project(feat)
         i, _, g, o = self.W.weight.split(self.hidden_feats)
-        return functional.linear(feat, torch.cat((i, g, o)))
+        if self.leaf_peephole or autocast_enabled(feat.device.type):
+            return functional.linear(feat, torch.cat((i, g, o)))
+        bias = self._leaf_bias()
+        return FirstOutputs(feat, torch.cat((i, o, g)), bias, len(bias))
 
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
@@ -193,13 +198,18 @@ class LexicalizedTreeLSTM(SlottedCell):
         peephole = self.V_o(c) if self.leaf_peephole else 0
         return torch.sigmoid(o + b_o + peephole) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor) -> Start:
+    def start_by_levels(self, x: Tensor | FirstOutputs) -> Start:
         """The same."""
+        if isinstance(x, FirstOutputs):
+            return LSTMStart(x)
         if self.leaf_peephole:
             return self.start(x)
         i, *_, g, o = x.split(self.hidden_feats, -1)
-        b_i, _, _, b_g, b_o = self.U.bias.to(x.dtype).chunk(5)
-        return LSTMStart(torch.cat((i, o, g), -1) + torch.cat((b_i, b_o, b_g)))
+        return LSTMStart(torch.cat((i, o, g), -1) + self._leaf_bias().to(x.dtype))
+
+    def _leaf_bias(self) -> Tensor:
+        b_i, _, _, b_g, b_o = self.U.bias.chunk(5)
+        return torch.cat((b_i, b_o, b_g))
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, 2, hidden_feats), zeros where missing."""

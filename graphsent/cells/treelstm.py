@@ -24,6 +24,8 @@ class PooledTreeLSTM(TreeCell):
     end of its constructor. See :class:`ChildSumTreeLSTM` for parameters and options.
     """
 
+    shares_leaves = True
+
     def __init__(
         self,
         in_feats: int,
