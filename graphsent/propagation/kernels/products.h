@@ -130,43 +130,46 @@ static void turn_rows(const struct rows *rows, int64_t first, int64_t depth, int
   }
 }
 
-// What a tile works on: sums = rows @ panel. The rows are `across` numbers from each other, the
-// numbers of a row `along`.
+// What tiles work on, one below the other: sums = rows @ panel. The rows are `across` numbers from
+// each other, the numbers of a row `along`.
 struct tile {
   const real *rows;
   int64_t across, along;
   const real *panel;
   int64_t depth;
   struct sums to;
+  int64_t count;
 };
 
 // Where rows are few, each has SPLIT sums, of every SPLIT-th product: one would wait for itself.
-#define TILE(ROWS, SPLIT)                                                      \
-  static void tile##ROWS(const struct tile *t) {                               \
-    const real *restrict at = t->rows, *restrict panel = t->panel;             \
-    const int64_t across = t->across, along = t->along;                        \
-    vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                 \
-    UNROLL for (int s = 0; s < SPLIT; s++) {                                   \
-      UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0); \
-    }                                                                          \
-    int64_t k = 0;                                                             \
-    for (; k + SPLIT <= t->depth; k += SPLIT) {                                \
-      UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }            \
-    }                                                                          \
-    for (; k < t->depth; k++) { TILE_STEP(ROWS, 0) }                           \
-    UNROLL for (int i = 0; i < ROWS; i++) {                                    \
-      real *sums = place_of(&t->to, i);                                        \
-      UNROLL for (int s = 1; s < SPLIT; s++) {                                 \
-        left[0][i] += left[s][i];                                              \
-        right[0][i] += right[s][i];                                            \
-      }                                                                        \
-      if (t->to.add) {                                                         \
-        left[0][i] += load(sums, LANES);                                       \
-        right[0][i] += load(sums + LANES, LANES);                              \
-      }                                                                        \
-      store(sums, left[0][i], LANES);                                          \
-      store(sums + LANES, right[0][i], LANES);                                 \
-    }                                                                          \
+#define TILE(ROWS, SPLIT)                                                        \
+  static void tile##ROWS(const struct tile *t) {                                 \
+    const int64_t across = t->across, along = t->along, depth = t->depth;        \
+    for (int64_t n = 0; n < t->count * ROWS; n += ROWS) {                        \
+      const real *restrict at = t->rows + n * across, *restrict panel = t->panel; \
+      vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                 \
+      UNROLL for (int s = 0; s < SPLIT; s++) {                                   \
+        UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0); \
+      }                                                                          \
+      int64_t k = 0;                                                             \
+      for (; k + SPLIT <= depth; k += SPLIT) {                                   \
+        UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }            \
+      }                                                                          \
+      for (; k < depth; k++) { TILE_STEP(ROWS, 0) }                              \
+      UNROLL for (int i = 0; i < ROWS; i++) {                                    \
+        real *sums = place_of(&t->to, n + i);                                    \
+        UNROLL for (int s = 1; s < SPLIT; s++) {                                 \
+          left[0][i] += left[s][i];                                              \
+          right[0][i] += right[s][i];                                            \
+        }                                                                        \
+        if (t->to.add) {                                                         \
+          left[0][i] += load(sums, LANES);                                       \
+          right[0][i] += load(sums + LANES, LANES);                              \
+        }                                                                        \
+        store(sums, left[0][i], LANES);                                          \
+        store(sums + LANES, right[0][i], LANES);                                 \
+      }                                                                          \
+    }                                                                            \
   }
 
 #define TILE_STEP(ROWS, s)                                    \
@@ -201,22 +204,24 @@ static void (*const tiles[])(const struct tile *) = {
 #endif
 };
 
-// Makes the sums of a tile at a column, of which so many are wanted.
-static void run_tile(int64_t height, struct tile t, int64_t column, int64_t columns) {
-  t.panel += column * t.depth;
-  t.to.matrix += column;
-  if (column + PANEL <= columns) {
-    tiles[height](&t);
+// Makes the sums of tiles, of which so many columns are wanted.
+static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
+  if (columns >= PANEL) {
+    tiles[height](t);
     return;
   }
   real corner[TILE_ROWS * PANEL];
-  const struct sums to = t.to;
-  t.to = (struct sums){corner, PANEL, NULL, 0, 0};
-  tiles[height](&t);
-  for (int64_t i = 0; i < height; i++) {
-    real *sums = place_of(&to, i);
-    for (int64_t j = 0; j < columns - column; j++) {
-      sums[j] = corner[i * PANEL + j] + (to.add ? sums[j] : 0);
+  struct tile one = *t;
+  one.to = (struct sums){corner, PANEL, NULL, 0, 0};
+  one.count = 1;
+  for (int64_t n = 0; n < t->count * height; n += height) {
+    one.rows = t->rows + n * t->across;
+    tiles[height](&one);
+    for (int64_t i = 0; i < height; i++) {
+      real *sums = place_of(&t->to, n + i);
+      for (int64_t j = 0; j < columns; j++) {
+        sums[j] = corner[i * PANEL + j] + (t->to.add ? sums[j] : 0);
+      }
     }
   }
 }
@@ -225,14 +230,20 @@ static void run_tile(int64_t height, struct tile t, int64_t column, int64_t colu
 // padded(columns) numbers.
 static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
                           int64_t depth, int64_t columns, struct sums to) {
+  if (!num_rows) return;
   const int64_t num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
+  const int64_t height = num_rows / num_tiles, taller = num_rows % num_tiles;  // about the same
+  const int64_t first = taller * (height + 1);
   if (to.stride == padded(columns)) columns = padded(columns);
-  for (int64_t j = 0; j < columns; j += PANEL) {
-    for (int64_t tile = 0; tile < num_tiles; tile++) {  // of about the same height
-      const int64_t first = share(0, num_rows, tile, num_tiles);
-      const struct tile t = {rows + first * stride, stride, 1, packed, depth, after(to, first)};
-      run_tile(share(0, num_rows, tile + 1, num_tiles) - first, t, j, columns);
+  for (int64_t j = 0; j < columns; j += PANEL, to.matrix += PANEL) {
+    const real *panel = packed + j * depth;
+    if (taller) {
+      const struct tile t = {rows, stride, 1, panel, depth, to, taller};
+      run_tiles(height + 1, &t, columns - j);
     }
+    const struct tile t = {
+        rows + first * stride, stride, 1, panel, depth, after(to, first), num_tiles - taller};
+    run_tiles(height, &t, columns - j);
   }
 }
 
@@ -282,9 +293,10 @@ static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows 
     for (int64_t first = begin; first < end; first += TILE_ROWS) {
       const int64_t at = (first - begin) % TURNED;
       if (!at) turn_rows(&rows, row, depth, first, smaller(TURNED, end - first), turned);
-      const struct tile t = {turned + at * depth, 1, TILE_ROWS, packed, depth, after(to, first)};
-      for (int64_t j = 0; j < columns; j += PANEL) {
-        run_tile(smaller(TILE_ROWS, end - first), t, j, columns);
+      struct tile t = {turned + at * depth, 1, TILE_ROWS, packed, depth, after(to, first), 1};
+      for (int64_t j = 0; j < columns; j += PANEL, t.to.matrix += PANEL) {
+        t.panel = packed + j * depth;
+        run_tiles(smaller(TILE_ROWS, end - first), &t, columns - j);
       }
     }
     to.add = 1;
