@@ -72,11 +72,6 @@ class OrderedIndex(NamedTuple):
         """Of all nodes."""
         return min(self.lowest_leaf, self.lowest_inner)
 
-    @property
-    def highest(self) -> int:
-        """Of all nodes."""
-        return max(self.highest_leaf, self.highest_inner)
-
 
 def ordered_index(schedule: Schedule, index: Tensor) -> OrderedIndex:
     """The index of inputs by position.

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
-from graphsent.cells.feats import IndexedFeat, ordered_index
+from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
 from graphsent.propagation.schedule import Schedule
 
@@ -25,8 +25,8 @@ def check_graph(graph: Graph) -> None:
 
 def first_parameter(cell: nn.Module) -> Tensor | None:
     """A parameter of a cell, if it has any, without all of torch's search where that can be."""
-    for module in cell.children():
-        for parameter in module._parameters.values():
+    for module in cell._modules.values():
+        for parameter in () if module is None else module._parameters.values():
             if parameter is not None:
                 return parameter
     return next(cell.parameters(), None)
@@ -59,8 +59,7 @@ def _check_index(feat: IndexedFeat, schedule: Schedule) -> None:
             f"expected the index of feat of shape (num_nodes,) = ({num_nodes},) and int64 on the "
             f"cpu, got {tuple(index.shape)} and {index.dtype} on the {index.device}"
         )
-    ordered = ordered_index(schedule, index)
-    low, high = ordered.lowest, ordered.highest
+    low, high = map(int, torch.aminmax(index)) if num_nodes else (0, -1)
     if low < -1 or high >= len(feat.rows):
         raise CellError(
             f"expected the index of feat from -1 to {len(feat.rows) - 1}, for as many rows and "

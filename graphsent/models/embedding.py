@@ -81,14 +81,8 @@ class WordEmbedding(nn.Embedding):
         Returns:
             The rows of :meth:`forward` by distinct word, or by occurrence.
         """
-        tokens = token.numpy()
-        if not self._drops():
-            words, index = distinct_words(tokens) or self._distinct(tokens)
-        else:
-            with_word = np.flatnonzero(tokens >= 0)
-            words, index = tokens[with_word], np.full(len(tokens), -1)
-            index[with_word] = np.arange(len(words))
-        return IndexedFeat(self._look_up(torch.from_numpy(words)), torch.from_numpy(index))
+        words, index = self._by_occurrence(token) if self._drops() else self._distinct(token)
+        return IndexedFeat(self._look_up(words), index)
 
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
         rows = super().forward(to_device(words, self.weight.device))
@@ -99,8 +93,18 @@ class WordEmbedding(nn.Embedding):
         dropout = self.dropout
         return dropout.training and dropout.p > 0
 
-    def _distinct(self, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What ``distinct_words`` finds, in numpy."""
+    def _by_occurrence(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        tokens = token.numpy()
+        with_word = np.flatnonzero(tokens >= 0)
+        index = np.full(len(tokens), -1)
+        index[with_word] = np.arange(len(with_word))
+        return torch.from_numpy(tokens[with_word]), torch.from_numpy(index)
+
+    def _distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = distinct_words(token)
+        if found is not None:
+            return found
+        tokens = token.numpy()
         with_word = np.flatnonzero(tokens >= 0)
         words = tokens[with_word]
         occurrence = np.arange(len(words))
@@ -110,4 +114,4 @@ class WordEmbedding(nn.Embedding):
         chosen = last == occurrence
         index = np.full(len(tokens), -1)
         index[with_word] = (np.cumsum(chosen) - 1)[last]
-        return words[chosen], index
+        return torch.from_numpy(words[chosen]), torch.from_numpy(index)

@@ -42,9 +42,10 @@ def fill_schedule(
         return None
     n, m = len(level), len(source)
     size = 3 * (n + m)
-    parts, scratch = np.empty(size + 2 * n, np.int64), np.empty(3 * n + m + 1, np.int64)
-    given = [_in_one_piece(part) for part in (source, target, level)]  # alive till the end
-    result = library.fill_schedule(n, m, *map(_pointer, (*given, parts, scratch)))
+    parts = np.empty(size + 2 * n + 3 * n + m + 1, np.int64)
+    given = [np.ascontiguousarray(part, np.int64) for part in (source, target, level)]
+    pointers = [*(_pointers(part, 0)[0] for part in given), *_pointers(parts, 0, size + 2 * n)]
+    result = library.fill_schedule(n, m, *pointers)
     if not result:
         raise no_such_nodes(n)
     num_levels = abs(result) - 1
@@ -89,11 +90,11 @@ def fill_slots(
     return bool(result)
 
 
-def distinct_words(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
     """Each word once, in the order of their last occurrences, and the place of each in that.
 
     Args:
-        tokens: (num_nodes,) int64, numbers of words; negative for none.
+        tokens: (num_nodes,) int64 on the CPU, numbers of words; negative for none.
 
     Returns:
         The words, and (num_nodes,) places, -1 for none.
@@ -103,12 +104,10 @@ def distinct_words(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     n = len(tokens)
     room = 2 << n.bit_length()  # more than twice as many places as nodes
-    parts = np.empty(2 * n + 2 * room, np.int64)
-    words, places, table = parts[:n], parts[n : 2 * n], parts[2 * n :]
-    tokens = _in_one_piece(tokens)
-    pointers = map(_pointer, (table, words, places))
-    count = library.distinct_words(n, _pointer(tokens), room - 1, *pointers)
-    return words[:count], places
+    parts, tokens = np.empty(2 * n + 2 * room, np.int64), tokens.contiguous()
+    words, places, table = _pointers(parts, 0, n, 2 * n)
+    count = library.distinct_words(n, tokens.data_ptr(), room - 1, table, words, places)
+    return torch.from_numpy(parts[:count]), torch.from_numpy(parts[n : 2 * n])
 
 
 def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list[int]] | None:
@@ -132,17 +131,13 @@ def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list
         schedule.num_sources,
         schedule.packed.data_ptr(),  # nodes come first
         numbers.data_ptr(),
-        _pointer(ordered),
+        *_pointers(ordered, 0),
         ctypes.addressof(ranges),
     )
     return ordered, list(ranges)
 
 
-def _in_one_piece(numbers: np.ndarray) -> np.ndarray:
-    """The numbers as C reads them; the same array, if it is like that."""
-    return np.ascontiguousarray(numbers, np.int64)
-
-
-def _pointer(numbers: np.ndarray) -> int:
-    """Where numbers are, as long as somebody has them; numpy's own way takes longer."""
-    return torch.from_numpy(numbers).data_ptr()
+def _pointers(numbers: np.ndarray, *places: int) -> list[int]:
+    """Where some of the numbers are, as long as somebody has them; numpy's own way takes longer."""
+    begin = torch.from_numpy(numbers).data_ptr()
+    return [begin + numbers.itemsize * place for place in places]

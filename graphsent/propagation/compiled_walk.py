@@ -99,7 +99,7 @@ class Plan:
         self.input_rows = None if input_rows is None else input_rows.contiguous()
         self.num_results = num_results
         self.num_inner = schedule.num_nodes - schedule.num_sources
-        self.ends = torch.from_numpy(schedule.bounds.ends[1:] - schedule.num_sources)
+        self.ends = torch.from_numpy(schedule.bounds.ends)
         self.num_blocks = 1 + max(input_of)
         self.input_of = _array_of(input_of)
         self.start_gates = start.num_gates if isinstance(start, LSTMStart) else 0
@@ -177,7 +177,7 @@ class Plan:
         walk.start_gates = self.start_gates
         if self.start_names == AFFINE:
             walk.start_outputs, walk.start_feats = given[1].shape
-        walk.num_levels, walk.num_sources = len(self.ends), schedule.num_sources
+        walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_sources
         walk.single_successor = schedule.single_successor
         walk.num_nodes, walk.num_threads = schedule.num_nodes, threads_for(self.num_inner)
         walk.input_of = ctypes.addressof(self.input_of)

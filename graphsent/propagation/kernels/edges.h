@@ -163,8 +163,9 @@ static void edges_forward_by(const struct walk *w, int64_t thread, int64_t threa
                     threads);
   }
   begin_states(w, e.sums, thread, threads);
-  for (int64_t level = 0, begin = 0; level < w->num_levels; begin = w->level_ends[level++]) {
-    const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
+  for (int64_t level = 0; level < w->num_levels; level++) {
+    const int64_t begin = first_row(w, level), end = first_row(w, level + 1);
+    const int64_t last = share(begin, end, thread + 1, threads);
     BARRIER
     for (int64_t row = share(begin, end, thread, threads), next; row < last; row = next) {
       next = end_of_block(&e, row, last);
@@ -297,7 +298,7 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   }
   begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
-    const int64_t begin = level ? w->level_ends[level - 1] : 0, end = w->level_ends[level];
+    const int64_t begin = first_row(w, level), end = first_row(w, level + 1);
     const int64_t first = share(begin, end, thread, threads);
     const int64_t last = share(begin, end, thread + 1, threads);
     BARRIER

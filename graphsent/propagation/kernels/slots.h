@@ -43,10 +43,10 @@ static void divide_scratch(struct slots *s, int backward) {
 
 static struct slots divide_slots(const struct walk *w, int backward, int64_t thread) {
   struct slots s = {.w = w, .gates = w->num_gates * w->size};
+  s.inner = w->num_nodes - w->num_sources;
   int64_t largest = 1;
   for (int64_t level = 0; level < w->num_levels; level++) {
-    largest = larger(largest, w->level_ends[level] - s.inner);
-    s.inner = w->level_ends[level];
+    largest = larger(largest, first_row(w, level + 1) - first_row(w, level));
   }
   s.places = places_of(w, s.inner);
   s.early = w->forgets ? (1 + w->forgets) * w->size : 0;
@@ -269,13 +269,13 @@ static void slots_forward_by(const struct walk *w, int64_t thread, int64_t threa
   begin_states(w, s.scratch, thread, threads);
   BARRIER
   begin_products(&s, thread, threads);
-  for (int64_t level = 0, begin = 0; level < w->num_levels; level++) {
-    const int64_t end = w->level_ends[level], last = share(begin, end, thread + 1, threads);
+  for (int64_t level = 0; level < w->num_levels; level++) {
+    const int64_t begin = first_row(w, level), end = first_row(w, level + 1);
+    const int64_t last = share(begin, end, thread + 1, threads);
     BARRIER
     for (int64_t row = share(begin, end, thread, threads); row < last; row += s.block) {
       slots_block(&s, row, smaller(row + s.block, last));
     }
-    begin = end;
   }
   end_states(w, thread, threads);
 }

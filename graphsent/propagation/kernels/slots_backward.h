@@ -235,8 +235,8 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
   memset(s.scratch + s.bias, 0, s.gates * sizeof(real));
   begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
-    const int64_t end = w->level_ends[level];
-    for (int64_t begin = level ? w->level_ends[level - 1] : 0; begin < end;) {
+    const int64_t end = first_row(w, level + 1);
+    for (int64_t begin = first_row(w, level); begin < end;) {
       const int64_t next = smaller(begin + threads * s.block, end);
       const int64_t first = share(begin, next, thread, threads);
       const int64_t last = share(begin, next, thread + 1, threads);

@@ -17,7 +17,8 @@ struct walk {
   int64_t keep;         // whether a backward pass follows, which needs what is in `block`
   int64_t block_size, places_size, workspace_size;  // numbers in them, see begin_walk
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
-  const int64_t *level_ends;  // (num_levels) row behind the last one of each level
+  const int64_t *level_ends;  // (1 + num_levels) position behind the last one of each level, that of
+                              // the sources first
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
                               // (edges) position of the node that each edge comes from
   const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
@@ -144,6 +145,11 @@ static void run_walk(const struct walk *given, find_arrays *begin,
   const struct walk *w = &own.walk;
   IN_TEAM(work, w);
   end_walk(&own);
+}
+
+// The first row of a level above the sources; behind the last level, the number of rows.
+static inline int64_t first_row(const struct walk *w, int64_t level) {
+  return w->level_ends[level] - w->num_sources;
 }
 
 static inline int64_t place_of_leaf(const struct walk *w, int64_t position) {
