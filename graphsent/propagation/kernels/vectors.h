@@ -45,23 +45,29 @@ static inline vec pick(vec a, vec b, mask from) {
 #endif
 }
 
-// Copies LANES rows of LANES numbers to columns; the rows are so many numbers from each other.
-static inline void transpose(const real *from, int64_t across, real *to, int64_t apart) {
-  vec rows[LANES], mixed[LANES];
+// Exchanges a bit, a constant, of the numbers of rows with that of the numbers in them.
+static inline __attribute__((always_inline)) void exchange(vec *rows, int bit) {
   mask low, high;
   UNROLL for (int i = 0; i < LANES; i++) {
-    low[i] = i / 2 + i % 2 * LANES;
-    high[i] = low[i] + LANES / 2;
-    rows[i] = load(from + i * across, LANES);
+    low[i] = i & bit ? LANES + i - bit : i;
+    high[i] = low[i] + bit;
   }
-  // Each round deals the first half of the rows and the second one in turn, number by number.
-  UNROLL for (int round = 1; round < LANES; round *= 2) {
-    UNROLL for (int i = 0; i < LANES / 2; i++) {
-      mixed[2 * i] = pick(rows[i], rows[i + LANES / 2], low);
-      mixed[2 * i + 1] = pick(rows[i], rows[i + LANES / 2], high);
-    }
-    UNROLL for (int i = 0; i < LANES; i++) rows[i] = mixed[i];
+  UNROLL for (int i = 0; i < LANES / 2; i++) {
+    const int row = i / bit * 2 * bit + i % bit;
+    vec a = rows[row], b = rows[row + bit];
+    rows[row] = pick(a, b, low);
+    rows[row + bit] = pick(a, b, high);
   }
+}
+
+// Copies LANES rows of LANES numbers to columns; the rows are so many numbers from each other.
+static inline void transpose(const real *from, int64_t across, real *to, int64_t apart) {
+  vec rows[LANES];
+  UNROLL for (int i = 0; i < LANES; i++) rows[i] = load(from + i * across, LANES);
+  exchange(rows, 1);
+  if (LANES > 2) exchange(rows, 2);
+  if (LANES > 4) exchange(rows, 4);
+  if (LANES > 8) exchange(rows, 8);
   UNROLL for (int i = 0; i < LANES; i++) store(to + i * apart, rows[i], LANES);
 }
 
