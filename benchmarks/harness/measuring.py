@@ -107,6 +107,7 @@ class Row:
         unit: of the values, ``"s"`` or ``"bytes"``.
         trees: that a round handles.
         nodes: that a round handles.
+        operations: that a round needs, 0 if they were not counted.
         difference: of its states from those of the first contender, at most; None if that was not
             compared.
         loss: of the first batch, before any step; None for what is not compared.
@@ -119,6 +120,7 @@ class Row:
     unit: str = "s"
     trees: int = 0
     nodes: int = 0
+    operations: int = 0
     difference: float | None = None
     loss: float | None = None
 

@@ -12,6 +12,7 @@ from graphsent.graphs import constituency_graph
 from graphsent.propagation.schedule import schedule_of
 
 from . import engines
+from .arithmetic import nary_operations
 from .bench import TREE_CELLS, Bench
 from .data import Batch, chain, star
 from .machine import available_memory
@@ -115,6 +116,11 @@ def run_sizes(bench: Bench) -> None:
         batches = bench.corpus.of_nodes(count)
         case = {"cell": "NaryTreeLSTM", "nodes": count, "batches": len(batches)}
         _dgl_and_ours(bench, case, batches, MOST_DGL_NODES)
+        sizes = bench.options.in_feats, bench.options.hidden_feats
+        operations = nary_operations(batches, *sizes)
+        for row in bench.results.of("sizes", nodes=count):
+            row.operations = operations[row.case["what"]]
+        bench.save()
 
 
 def _dgl_and_ours(

@@ -154,10 +154,22 @@ def stars(rows: Sequence[Row]) -> str:
 
 
 def sizes(rows: Sequence[Row]) -> str:
-    """Time of a batch, and of each of its nodes."""
-    return _growth(
+    """Time of a batch, and of each of its nodes; what has to be computed for them."""
+    times = _growth(
         rows, "nodes", "nodes, about; time of a batch and of a node", lambda row: row.nodes
     )
+    kinds = unique(row.case["what"] for row in rows)
+
+    def text(size: str, kind: str) -> str:
+        row = _one(rows, OURS, what=kind, nodes=int(size.replace(",", "")))
+        if row is None:
+            return "-"
+        of_node = row.operations / row.nodes / 1e6
+        return f"{of_node:,.2f} MFLOP, {row.operations / row.median / 1e9:,.0f} GFLOP/s"
+
+    counts = [f"{count:,}" for count in unique(row.case["nodes"] for row in rows)]
+    corner = f"nodes, about; products for a node, and how fast `{OURS}` is"
+    return "\n\n".join((times, grid(corner, counts, kinds, text)))
 
 
 def batching(rows: Sequence[Row]) -> str:

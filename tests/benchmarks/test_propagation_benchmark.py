@@ -105,6 +105,21 @@ def test_the_report_has_tables_plots_and_the_machine(directory):
         assert name in text
 
 
+def test_operations_are_counted_once_for_each_word():
+    from harness.arithmetic import nary_operations
+    from harness.data import Corpus
+
+    from graphsent.trees import Tree
+
+    corpus = Corpus(REPOSITORY / "data", 1)
+    one = "(2 (2 a) (2 (2 b) (2 a)))"  # two words, a on both sides; one state of an inner node
+    batch = corpus.batch([Tree.from_string(one), Tree.from_string(one)])
+    words, states = 2 * 3 * 7 * 5, (3 + 2) * 5 * 5 * 5
+    found = nary_operations([batch, batch], in_feats=7, hidden_feats=5)
+    assert found["forward"] == 2 * 2 * (words + states)
+    assert found["step"] == 2 * 2 * (2 * words + 3 * states)
+
+
 def test_the_blocks_of_a_document_are_replaced(directory):
     text = (directory / "page.md").read_text()
     assert text.startswith("before\n<!-- benchmark: contenders -->\n**NaryTreeLSTM**")
