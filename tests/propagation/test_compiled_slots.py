@@ -197,6 +197,17 @@ def test_start_of_another_width(rule):
 
 
 @pytest.mark.parametrize("rule", WITH_MEMORY)
+@pytest.mark.parametrize("number", range(3))
+def test_start_of_inputs_that_do_not_fit(rule, number):
+    problem = Problem(rule, dag(random.Random(4), 20, 2))
+    problem.start_gate_output = True
+    problem.start = inputs_for(problem.start, gate_output=True, in_feats=4)
+    problem.start[number] = problem.start[number].detach()[:-6]  # five outputs are not needed
+    with pytest.raises(ValueError, match="expected a tensor of shape"):
+        problem.run()
+
+
+@pytest.mark.parametrize("rule", WITH_MEMORY)
 @pytest.mark.parametrize("gate_output", [True, False])
 @pytest.mark.parametrize("shared_leaves", [True, False])
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
