@@ -42,10 +42,9 @@ def fill_schedule(
         return None
     n, m = len(level), len(source)
     size = 3 * (n + m)
-    parts = np.empty(size + 2 * n + 3 * n + m + 1, np.int64)
+    parts, scratch = np.empty(size + 2 * n, np.int64), np.empty(3 * n + m + 1, np.int64)
     given = [np.ascontiguousarray(part, np.int64) for part in (source, target, level)]
-    pointers = [*(_pointers(part, 0)[0] for part in given), *_pointers(parts, 0, size + 2 * n)]
-    result = library.fill_schedule(n, m, *pointers)
+    result = library.fill_schedule(n, m, *map(_pointer, (*given, parts, scratch)))
     if not result:
         raise no_such_nodes(n)
     num_levels = abs(result) - 1
@@ -100,12 +99,13 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
         The words, and (num_nodes,) places, -1 for none.
     """
     library = library_for("float")
-    if library is None:
+    if library is None or not tokens.is_cpu:
         return None
     n = len(tokens)
     room = 2 << n.bit_length()  # more than twice as many places as nodes
-    parts, tokens = np.empty(2 * n + 2 * room, np.int64), tokens.contiguous()
-    words, places, table = _pointers(parts, 0, n, 2 * n)
+    parts, tokens = np.empty(2 * n + 2 * room, np.int64), tokens.long().contiguous()
+    words = _pointer(parts)
+    places, table = words + n * parts.itemsize, words + 2 * n * parts.itemsize
     count = library.distinct_words(n, tokens.data_ptr(), room - 1, table, words, places)
     return torch.from_numpy(parts[:count]), torch.from_numpy(parts[n : 2 * n])
 
@@ -131,13 +131,12 @@ def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list
         schedule.num_sources,
         schedule.packed.data_ptr(),  # nodes come first
         numbers.data_ptr(),
-        *_pointers(ordered, 0),
+        _pointer(ordered),
         ctypes.addressof(ranges),
     )
     return ordered, list(ranges)
 
 
-def _pointers(numbers: np.ndarray, *places: int) -> list[int]:
-    """Where some of the numbers are, as long as somebody has them; numpy's own way takes longer."""
-    begin = torch.from_numpy(numbers).data_ptr()
-    return [begin + numbers.itemsize * place for place in places]
+def _pointer(numbers: np.ndarray) -> int:
+    """Where numbers are, as long as somebody has them; numpy's own way takes longer."""
+    return torch.from_numpy(numbers).data_ptr()

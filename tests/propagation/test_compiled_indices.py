@@ -164,6 +164,9 @@ def test_distinct_words(monkeypatch, tokens):
     assert np.where(places < 0, -1, np.append(words, -1)[places]).tolist() == tokens
     last = {word: number for number, word in enumerate(tokens) if word >= 0}
     assert words.tolist() == sorted(last, key=last.get)
+    for other in (known.int(), torch.stack((known, known), 1)[:, 0]):
+        if max(tokens, default=0) < 2**31:
+            assert all(map(torch.equal, distinct_words(other), distinct_words(known)))
     monkeypatch.setenv(SWITCH, "0")
     assert distinct_words(known) is None
 

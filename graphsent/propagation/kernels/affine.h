@@ -5,8 +5,8 @@ struct affine {
   int64_t block;                                     // rows that are handled at once
   const real *inputs, *weight, *bias;
   real *dinputs, *dweight, *dbias;  // NULL: not wanted
-  real *packed;                     // the weight, or NULL where the forward pass takes it panel by panel
-  real *scratch;                    // of the team, `stride` numbers a thread
+  real *packed;   // the weight, or NULL where the forward pass takes it panel by panel
+  real *scratch;  // of the team, `stride` numbers a thread
   int64_t stride;
 };
 
@@ -14,7 +14,8 @@ struct affine {
 static void begin_affine(struct affine *a, struct room *room, int backward, int64_t threads) {
   a->block = CACHE / (a->in_feats + a->columns) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
   a->block = smaller(a->block, larger(a->num_rows, 1));
-  a->stride = backward ? scratch_for_transposed(a->in_feats) : a->block * padded(a->columns) + PANEL * a->in_feats;
+  a->stride = backward ? scratch_for_transposed(a->in_feats)
+                       : a->block * padded(a->columns) + PANEL * a->in_feats;
   a->scratch = take(room, threads * a->stride);
   if (backward) {
     a->packed = take(room, a->columns * padded(a->in_feats));
@@ -39,8 +40,8 @@ static const real *affine_rows(const struct affine *a, int64_t first, int64_t co
   if (a->packed) {
     multiply_into(inputs, depth, count, a->packed, depth, a->columns, to);
   } else {
-    pack_and_multiply(a->weight, depth, depth, a->columns, sums + a->block * width, 0, inputs, count,
-                      to, 0, 1);
+    pack_and_multiply(a->weight, depth, depth, a->columns, sums + a->block * width, 0, inputs,
+                      count, to, 0, 1);
   }
   return sums;
 }

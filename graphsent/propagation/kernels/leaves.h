@@ -18,7 +18,8 @@ static void make_leaves(const struct leaves *l, real *unused, int64_t thread, in
   const int64_t width = l->affine ? padded(gates) : gates;
   for (int64_t row = share(0, l->num_rows, thread, threads), end; row < last; row = end) {
     end = l->affine ? smaller(row + l->affine->block, last) : last;
-    const real *sums = l->affine ? affine_rows(l->affine, row, end - row, thread) : l->sums + row * gates;
+    const real *sums =
+        l->affine ? affine_rows(l->affine, row, end - row, thread) : l->sums + row * gates;
     for (int64_t n = row; n < end; n++, sums += width) {
       real *const state[] = {l->states[0] + n * size, l->states[1] + n * size};
       nary(l->has_output, size, 0, sums, NULL, l->gates ? l->gates + n * gates : unused,

@@ -142,34 +142,34 @@ struct tile {
 };
 
 // Where rows are few, each has SPLIT sums, of every SPLIT-th product: one would wait for itself.
-#define TILE(ROWS, SPLIT)                                                        \
-  static void tile##ROWS(const struct tile *t) {                                 \
-    const int64_t across = t->across, along = t->along, depth = t->depth;        \
-    for (int64_t n = 0; n < t->count * ROWS; n += ROWS) {                        \
+#define TILE(ROWS, SPLIT)                                                         \
+  static void tile##ROWS(const struct tile *t) {                                  \
+    const int64_t across = t->across, along = t->along, depth = t->depth;         \
+    for (int64_t n = 0; n < t->count * ROWS; n += ROWS) {                         \
       const real *restrict at = t->rows + n * across, *restrict panel = t->panel; \
-      vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                 \
-      UNROLL for (int s = 0; s < SPLIT; s++) {                                   \
-        UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0); \
-      }                                                                          \
-      int64_t k = 0;                                                             \
-      for (; k + SPLIT <= depth; k += SPLIT) {                                   \
-        UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }            \
-      }                                                                          \
-      for (; k < depth; k++) { TILE_STEP(ROWS, 0) }                              \
-      UNROLL for (int i = 0; i < ROWS; i++) {                                    \
-        real *sums = place_of(&t->to, n + i);                                    \
-        UNROLL for (int s = 1; s < SPLIT; s++) {                                 \
-          left[0][i] += left[s][i];                                              \
-          right[0][i] += right[s][i];                                            \
-        }                                                                        \
-        if (t->to.add) {                                                         \
-          left[0][i] += load(sums, LANES);                                       \
-          right[0][i] += load(sums + LANES, LANES);                              \
-        }                                                                        \
-        store(sums, left[0][i], LANES);                                          \
-        store(sums + LANES, right[0][i], LANES);                                 \
-      }                                                                          \
-    }                                                                            \
+      vec left[SPLIT][ROWS], right[SPLIT][ROWS];                                  \
+      UNROLL for (int s = 0; s < SPLIT; s++) {                                    \
+        UNROLL for (int i = 0; i < ROWS; i++) left[s][i] = right[s][i] = all(0);  \
+      }                                                                           \
+      int64_t k = 0;                                                              \
+      for (; k + SPLIT <= depth; k += SPLIT) {                                    \
+        UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }             \
+      }                                                                           \
+      for (; k < depth; k++) { TILE_STEP(ROWS, 0) }                               \
+      UNROLL for (int i = 0; i < ROWS; i++) {                                     \
+        real *sums = place_of(&t->to, n + i);                                     \
+        UNROLL for (int s = 1; s < SPLIT; s++) {                                  \
+          left[0][i] += left[s][i];                                               \
+          right[0][i] += right[s][i];                                             \
+        }                                                                         \
+        if (t->to.add) {                                                          \
+          left[0][i] += load(sums, LANES);                                        \
+          right[0][i] += load(sums + LANES, LANES);                               \
+        }                                                                         \
+        store(sums, left[0][i], LANES);                                           \
+        store(sums + LANES, right[0][i], LANES);                                  \
+      }                                                                           \
+    }                                                                             \
   }
 
 #define TILE_STEP(ROWS, s)                                    \
@@ -241,8 +241,8 @@ static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, co
       const struct tile t = {rows, stride, 1, panel, depth, to, taller};
       run_tiles(height + 1, &t, columns - j);
     }
-    const struct tile t = {
-        rows + first * stride, stride, 1, panel, depth, after(to, first), num_tiles - taller};
+    const struct tile t = {rows + first * stride, stride, 1, panel, depth, after(to, first),
+                           num_tiles - taller};
     run_tiles(height, &t, columns - j);
   }
 }
@@ -254,8 +254,9 @@ static void multiply(const real *rows, int64_t stride, int64_t num_rows, const r
                 (struct sums){sums, padded(columns)});
 }
 
-// Packs a part of the panels of a weight, (columns, depth), and multiplies rows by each of them while
-// it is in the cache. The panels are `apart` numbers from each other, 0: only the last one is kept.
+// Packs a part of the panels of a weight, (columns, depth), and multiplies rows by each of them
+// while it is in the cache: sums = rows @ weight.T. The panels are `apart` numbers from each other;
+// 0: only the last one is kept.
 static void pack_and_multiply(const real *weight, int64_t across, int64_t depth, int64_t columns,
                               real *packed, int64_t apart, const real *rows, int64_t num_rows,
                               struct sums to, int64_t part, int64_t parts) {

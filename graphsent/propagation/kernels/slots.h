@@ -135,7 +135,7 @@ static void pack_with_pairs(const struct slots *s, int64_t thread, int64_t threa
                       PANEL * size, s->scratch, count, to, thread, threads);
     if (!s->early) continue;
     BARRIER  // of these columns threads have other parts
-    to.add = 1;
+        to.add = 1;
     copy_rows(&c, first, count, size, s->scratch);
     pack_and_multiply(w->more_weights[0] + k * size, right, size, s->early,
                       s->packed_early + k * s->one_early, PANEL * size, s->scratch, count, to,

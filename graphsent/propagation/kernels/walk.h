@@ -11,14 +11,14 @@ struct walk {
   // row for all nodes. Numbers in all inputs.
   int64_t num_parts, size, count, num_gates, input_stride, inputs_size;
   int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
-  int64_t start_gates;  // of which the walk makes the start; 0 where it is given
+  int64_t start_gates;                 // of which the walk makes the start; 0 where it is given
   int64_t start_feats, start_outputs;  // of the linear map that makes the sums of these gates, its
                                        // sizes; 0 where the sums are given
-  int64_t keep;         // whether a backward pass follows, which needs what is in `block`
+  int64_t keep;  // whether a backward pass follows, which needs what is in `block`
   int64_t block_size, places_size, workspace_size;  // numbers in them, see begin_walk
   // Inner nodes, those that are not sources, are rows 0, 1, ... in the order of their positions.
-  const int64_t *level_ends;  // (1 + num_levels) position behind the last one of each level, that of
-                              // the sources first
+  const int64_t *level_ends;  // (1 + num_levels) position behind the last one of each level, that
+                              // of the sources first
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
                               // (edges) position of the node that each edge comes from
   const int64_t *first_edge;  // (inner + 1) the edges to a row, one at least, begin here
@@ -32,12 +32,12 @@ struct walk {
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes
   const real *start_sums;                // (num_starts, start_gates * size)
   const real *start_inputs, *start_weight,
-      *start_bias;  // (num_starts, feats), (outputs, feats), (outputs)
-  const real *start[2];                  // (num_starts, size)
-  real *states[2];                       // (num_nodes, size); see begin_states
-  real *results[2];                      // (num_nodes, size), with `nodes`: those that are wanted
-  real *gates, *kept;                    // of inner nodes
-  real *gathered;                        // h at edges
+      *start_bias;       // (num_starts, feats), (outputs, feats), (outputs)
+  const real *start[2];  // (num_starts, size)
+  real *states[2];       // (num_nodes, size); see begin_states
+  real *results[2];      // (num_nodes, size), with `nodes`: those that are wanted
+  real *gates, *kept;    // of inner nodes
+  real *gathered;        // h at edges
   real *edge_gates, *attention, *pooled[2];
   // Gradients: of the results, or NULL; of the states; and the wanted ones, to be filled, of which
   // the walk over slots can do without those of the start and of the bias. There, rows for pairs
@@ -66,8 +66,7 @@ static void begin_start(struct own_walk *own, struct room *block, int backward) 
   struct walk *w = &own->walk;
   struct leaves *first = &own->first;
   const int64_t size = w->num_starts * w->size;
-  const int backwards =
-      w->dstart_sums || w->dstart_inputs || w->dstart_weight || w->dstart_bias;  // to it
+  const int backwards = w->dstart_sums || w->dstart_inputs || w->dstart_weight || w->dstart_bias;
   *first = (struct leaves){.has_output = w->start_gates - 2, .size = w->size};
   first->num_rows = w->num_starts;
   first->sums = w->start_sums;
@@ -81,15 +80,18 @@ static void begin_start(struct own_walk *own, struct room *block, int backward) 
   }
   w->first = first;
   if (w->start_feats) {
-    own->affine = (struct affine){.in_feats = w->start_feats, .num_rows = w->num_starts};
-    own->affine.columns = w->start_gates * w->size;
-    own->affine.num_outputs = w->start_outputs;
-    own->affine.inputs = w->start_inputs;
-    own->affine.weight = w->start_weight;
-    own->affine.bias = w->start_bias;
-    own->affine.dinputs = w->dstart_inputs;
-    own->affine.dweight = w->dstart_weight;
-    own->affine.dbias = w->dstart_bias;
+    own->affine = (struct affine){
+        .in_feats = w->start_feats,
+        .num_rows = w->num_starts,
+        .columns = w->start_gates * w->size,
+        .num_outputs = w->start_outputs,
+        .inputs = w->start_inputs,
+        .weight = w->start_weight,
+        .bias = w->start_bias,
+        .dinputs = w->dstart_inputs,
+        .dweight = w->dstart_weight,
+        .dbias = w->dstart_bias,
+    };
     first->affine = &own->affine;
     begin_affine(&own->affine, &own->workspace, backward, w->num_threads);
     if (backwards) w->dstart_sums = take(&own->workspace, w->start_gates * size);
