@@ -9,6 +9,9 @@ import torch
 from cell_contract import IN_FEATS, cells_where, each_cell
 from torch.utils.checkpoint import checkpoint
 
+from graphsent import cells
+from graphsent._dgl import dgl
+
 
 @pytest.fixture(params=["levels", "dgl"])
 def case(row, request):
@@ -139,3 +142,12 @@ def test_cell_states_come_on_request(row, case):
     h, c = cell(graph, feat, return_cell=True, **arguments)
     assert h.shape == c.shape == (len(feat), cell.out_feats)
     assert torch.equal(cell(graph, feat, **arguments), h)
+
+
+@pytest.mark.parametrize("name", ["ChildSumTreeLSTM", "NaryTreeLSTM", "AttentiveTreeLSTM"])
+def test_a_map_of_the_inputs_without_bias(name):
+    cell = getattr(cells, name)(5, 4)
+    cell.W = torch.nn.Linear(5, cell.W.out_features, bias=False)
+    graph, feat = dgl.graph(([1, 2, 3], [0, 0, 1])), torch.randn(4, 5)
+    by_dgl, by_levels = (cell(graph, feat, engine=engine) for engine in ("dgl", "levels"))
+    torch.testing.assert_close(by_levels, by_dgl)
