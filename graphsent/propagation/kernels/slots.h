@@ -120,29 +120,7 @@ static void multiply_states(const struct slots *s, int64_t slot, const struct ro
   multiply_into(s->scratch, size, count, s->packed_early + slot * s->one_early, size, s->early, to);
 }
 
-// The same for all pairs, if those of a slot are no more than are handled at once, by weights that
-// are packed at the same time.
-static void pack_with_pairs(const struct slots *s, int64_t thread, int64_t threads) {
-  const struct walk *w = s->w;
-  const int64_t size = w->size, right = w->count * size;
-  for (int64_t k = 0; k < w->count; k++) {
-    const int64_t first = first_pair(&s->places, k), count = s->places.pair_ends[k] - first;
-    const struct rows h = {w->start[0], size, s->places.pair_starts, NULL};
-    const struct rows c = {w->start[1], size, s->places.pair_starts, NULL};
-    struct sums to = {s->pair_sums + first * padded(s->gates), padded(s->gates), NULL, 0, 0};
-    copy_rows(&h, first, count, size, s->scratch);
-    pack_and_multiply(w->weight + k * size, right, size, s->gates, s->packed + k * s->one,
-                      PANEL * size, s->scratch, count, to, thread, threads);
-    if (!s->early) continue;
-    BARRIER  // of these columns threads have other parts
-        to.add = 1;
-    copy_rows(&c, first, count, size, s->scratch);
-    pack_and_multiply(w->more_weights[0] + k * size, right, size, s->early,
-                      s->packed_early + k * s->one_early, PANEL * size, s->scratch, count, to,
-                      thread, threads);
-  }
-}
-
+// Whether the pairs of a slot are no more than are handled at once.
 static int few_pairs(const struct slots *s) {
   for (int64_t k = 0; k < s->w->count; k++) {
     if (s->places.pair_ends[k] - first_pair(&s->places, k) > s->block) return 0;
@@ -237,24 +215,34 @@ static void slots_block(const struct slots *s, int64_t first, int64_t last) {
   if (w->rule == PEEPHOLE) finish_states(s, first, last, sums);
 }
 
-// Packs the weights, and multiplies pairs by them.
+// Packs the weights, and multiplies pairs by them: by each part while it is in the cache, if pairs
+// are few.
 static void begin_products(const struct slots *s, int64_t thread, int64_t threads) {
   const struct walk *w = s->w;
   const int64_t size = w->size, right = w->count * size;
+  const int few = few_pairs(s);
+  const struct rows h = {w->start[0], size, s->places.pair_starts, NULL};
+  const struct rows c = {w->start[1], size, s->places.pair_starts, NULL};
   if (s->early) {
     pack_transposed(w->more_weights[1], size, size, size, s->packed_late, thread, threads);
   }
-  if (few_pairs(s)) {
-    pack_with_pairs(s, thread, threads);
-    return;
-  }
   for (int64_t k = 0; k < w->count; k++) {
-    pack_transposed(w->weight + k * size, right, size, s->gates, s->packed + k * s->one, thread,
-                    threads);
+    const int64_t first = first_pair(&s->places, k);
+    const int64_t count = few ? s->places.pair_ends[k] - first : 0;
+    struct sums to = {s->pair_sums + first * padded(s->gates), padded(s->gates), NULL, 0, 0};
+    copy_rows(&h, first, count, size, s->scratch);
+    pack_and_multiply(w->weight + k * size, right, size, s->gates, s->packed + k * s->one,
+                      PANEL * size, s->scratch, count, to, thread, threads);
     if (!s->early) continue;
-    pack_transposed(w->more_weights[0] + k * size, right, size, s->early,
-                    s->packed_early + k * s->one_early, thread, threads);
+    to.add = 1;
+    copy_rows(&c, first, count, size, s->scratch);
+    // Threads have other columns of these sums.
+    BARRIER
+    pack_and_multiply(w->more_weights[0] + k * size, right, size, s->early,
+                      s->packed_early + k * s->one_early, PANEL * size, s->scratch, count, to,
+                      thread, threads);
   }
+  if (few) return;
   BARRIER
   multiply_pairs(s, thread, threads);
 }
