@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from itertools import product
 
 import pytest
 import torch
@@ -12,11 +11,8 @@ from compiled_cases import (
     Compared,
     Draw,
     check,
-    check_states_without_gradients,
     check_threads,
-    inputs_for,
     start_of,
-    sums_for,
 )
 from fused_cases import dag, forest
 from hypothesis import HealthCheck, given, settings
@@ -112,66 +108,6 @@ def test_options(rule, one_row, shared_leaves, monkeypatch):
 
 
 WITH_MEMORY = [name for name in RULES if "LSTM" in name]
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("gate_output", [True, False])
-@pytest.mark.parametrize("shared_leaves", [True, False])
-def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
-    problem = Problem(rule, dag(random.Random(4), 60, 4), 7, shared_leaves=shared_leaves)
-    problem.start_gate_output, problem.start = gate_output, sums_for(problem.start, gate_output)
-    check(problem, monkeypatch)
-    check_threads(problem, 2)
-    states = problem.run()
-    with torch.no_grad():
-        assert all(map(torch.equal, problem.run(), states))
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-def test_start_to_be_made_by_threads_without_gradients(rule):
-    """Fewer rows to start with than threads would be started for."""
-    problem = Problem(rule, forest(random.Random(4), 1500, 4), 7, shared_leaves=True)
-    problem.start_gate_output, sums = True, sums_for(problem.start, gate_output=True)
-    problem.leaves, problem.start = problem.leaves % 3, [sums[0].detach()[:3]]
-    check_states_without_gradients(problem, 4)
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("gate_output", [True, False])
-@pytest.mark.parametrize("shared_leaves", [True, False])
-@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-@pytest.mark.parametrize(("size", "in_feats"), [(7, 1), (1, 9), (8, 33), (20, 400)])
-def test_start_to_be_made_of_inputs(
-    rule, gate_output, shared_leaves, dtype, size, in_feats, monkeypatch
-):
-    graph = dag(random.Random(4), 600, 4)
-    problem = Problem(rule, graph, size, shared_leaves=shared_leaves, dtype=dtype)
-    problem.start_gate_output = gate_output
-    problem.start = inputs_for(problem.start, gate_output, in_feats)
-    check(problem, monkeypatch)
-    if dtype == torch.float64:
-        check_threads(problem, 2)
-        check_states_without_gradients(problem, 3)
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("needed", list(product([True, False], repeat=3)), ids=str)
-def test_gradients_of_some_of_what_makes_the_start(rule, needed):
-    problem = Problem(rule, dag(random.Random(4), 60, 4), 7)
-    problem.start_gate_output = True
-    problem.start = inputs_for(problem.start, gate_output=True, in_feats=5)
-    before, expected = problem.start, problem.outcome()
-    problem.start = [
-        part if need else part.detach() for part, need in zip(before, needed, strict=True)
-    ]
-    loss = sum((state * state.detach().cos()).sum() for state in problem.run())
-    wanted = [part for part in problem.tensors if part.requires_grad]
-    assert len(wanted) == len(problem.tensors) - needed.count(False)
-    found = iter(torch.autograd.grad(loss, wanted))
-    gradients = expected[problem.rule.num_parts :]
-    for part, gradient in zip(problem.tensors, gradients, strict=True):
-        if part.requires_grad:
-            torch.testing.assert_close(next(found), gradient, rtol=1e-12, atol=1e-12)
 
 
 @each_rule

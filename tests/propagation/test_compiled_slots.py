@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from functools import partial
-from itertools import product
 
 import pytest
 import torch
@@ -13,11 +12,8 @@ from compiled_cases import (
     Compared,
     Draw,
     check,
-    check_states_without_gradients,
     check_threads,
-    inputs_for,
     start_of,
-    sums_for,
 )
 from fused_cases import dag, forest
 from hypothesis import HealthCheck, given, settings
@@ -98,11 +94,6 @@ class Problem(Compared):
     def tensors(self) -> list[torch.Tensor]:
         return [*self.start, self.inputs, *self.weights, self.bias]
 
-    def start_with_sums(self, gate_output: bool) -> None:
-        """Start with states that are still to be made."""
-        self.start_gate_output = gate_output
-        self.start = sums_for(self.start, gate_output)
-
     def run(self):
         start = self.start
         if self.start_gate_output is not None:
@@ -159,90 +150,6 @@ def test_one_predecessor(rule, slots, shared, monkeypatch):
 
 
 WITH_MEMORY = [name for name, (make, counts) in RULES.items() if make(1, counts[-1]).num_parts > 1]
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("gate_output", [True, False])
-@pytest.mark.parametrize("shared_leaves", [True, False])
-def test_start_to_be_made(rule, gate_output, shared_leaves, monkeypatch):
-    problem = Problem(rule, dag(random.Random(4), 60, 2), 7, shared_leaves=shared_leaves)
-    problem.start_with_sums(gate_output)
-    check(problem, monkeypatch)
-    check_threads(problem, 2)
-    states = problem.run()
-    with torch.no_grad():
-        assert all(map(torch.equal, problem.run(), states))
-    problem.start = [problem.start[0].detach()]
-    (gradient,) = torch.autograd.grad(states[0].sum(), problem.inputs)
-    (found,) = torch.autograd.grad(problem.run()[0].sum(), problem.inputs)
-    assert torch.equal(found, gradient)
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-def test_start_to_be_made_by_threads_without_gradients(rule):
-    """Fewer rows to start with than threads would be started for."""
-    problem = Problem(rule, forest(random.Random(4), 1500, 2), 7, shared_leaves=True)
-    problem.start_with_sums(gate_output=True)
-    problem.leaves, problem.start = problem.leaves % 3, [problem.start[0].detach()[:3]]
-    check_states_without_gradients(problem, 4)
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-def test_start_of_another_width(rule):
-    problem = Problem(rule, dag(random.Random(4), 20, 2))
-    problem.start_with_sums(gate_output=True)
-    problem.start_gate_output = False
-    with pytest.raises(ValueError, match=r"expected a tensor of shape \(\d+, 12\), got"):
-        problem.run()
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("number", range(3))
-def test_start_of_inputs_that_do_not_fit(rule, number):
-    problem = Problem(rule, dag(random.Random(4), 20, 2))
-    problem.start_gate_output = True
-    problem.start = inputs_for(problem.start, gate_output=True, in_feats=4)
-    problem.start[number] = problem.start[number].detach()[:-6]  # five outputs are not needed
-    with pytest.raises(ValueError, match="expected a tensor of shape"):
-        problem.run()
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("gate_output", [True, False])
-@pytest.mark.parametrize("shared_leaves", [True, False])
-@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-@pytest.mark.parametrize(("size", "in_feats"), [(7, 1), (1, 9), (8, 33), (20, 400)])
-def test_start_to_be_made_of_inputs(
-    rule, gate_output, shared_leaves, dtype, size, in_feats, monkeypatch
-):
-    graph = dag(random.Random(4), 600, 2)
-    problem = Problem(rule, graph, size, shared_leaves=shared_leaves, dtype=dtype)
-    problem.start_gate_output = gate_output
-    problem.start = inputs_for(problem.start, gate_output, in_feats)
-    check(problem, monkeypatch)
-    if dtype == torch.float64:
-        check_threads(problem, 2)
-        check_states_without_gradients(problem, 3)
-
-
-@pytest.mark.parametrize("rule", WITH_MEMORY)
-@pytest.mark.parametrize("needed", list(product([True, False], repeat=3)), ids=str)
-def test_gradients_of_some_of_what_makes_the_start(rule, needed):
-    problem = Problem(rule, dag(random.Random(4), 60, 2), 7)
-    problem.start_gate_output = True
-    problem.start = inputs_for(problem.start, gate_output=True, in_feats=5)
-    before, expected = problem.start, problem.outcome()
-    problem.start = [
-        part if need else part.detach() for part, need in zip(before, needed, strict=True)
-    ]
-    loss = sum((state * state.detach().cos()).sum() for state in problem.run())
-    wanted = [part for part in problem.tensors if part.requires_grad]
-    assert len(wanted) == len(problem.tensors) - needed.count(False)
-    found = iter(torch.autograd.grad(loss, wanted))
-    gradients = expected[problem.rule.num_parts :]
-    for part, gradient in zip(problem.tensors, gradients, strict=True):
-        if part.requires_grad:
-            torch.testing.assert_close(next(found), gradient, rtol=1e-12, atol=1e-12)
 
 
 @each_rule
