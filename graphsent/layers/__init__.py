@@ -10,6 +10,7 @@ from __future__ import annotations
 from graphsent.layers.activation import BiasActivation
 from graphsent.layers.attention_pooling import AttentionPooling
 from graphsent.layers.convolution import NarrowConv1d, WideConv1d
+from graphsent.layers.dropout import Dropout
 from graphsent.layers.errors import LayerError
 from graphsent.layers.folding import Folding
 from graphsent.layers.kmax import DynamicKMaxPooling, KMaxPooling, dynamic_k
@@ -26,6 +27,7 @@ from graphsent.layers.sequence import SequenceEncoder
 __all__ = [
     "AttentionPooling",
     "BiasActivation",
+    "Dropout",
     "DynamicKMaxPooling",
     "Folding",
     "KMaxPooling",

@@ -17,6 +17,7 @@ from graphsent.cells import (
     ChildSumTreeGRU,
     ChildSumTreeLSTM,
 )
+from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
@@ -91,7 +92,7 @@ class ARNNEncoder(nn.Module):
     def forward(
         self,
         graph: dgl.DGLGraph,
-        words: torch.Tensor,
+        words: torch.Tensor | IndexedFeat,
         query: torch.Tensor | None = None,
         engine: str = "auto",
     ) -> torch.Tensor:
@@ -99,7 +100,7 @@ class ARNNEncoder(nn.Module):
 
         Args:
             graph: A batch of trees, edges from child to parent.
-            words: (num_nodes, in_feats).
+            words: (num_nodes, in_feats), or as rows that nodes share.
             query: With dynamic attention the vector of each sentence, (batch_size, hidden); by
                 default :meth:`queries`.
             engine: One of :data:`graphsent.propagation.ENGINES`.
@@ -108,22 +109,23 @@ class ARNNEncoder(nn.Module):
         return self.cell(graph, words, engine=engine, **vectors)
 
     def attention_weights(
-        self, graph: dgl.DGLGraph, words: torch.Tensor, engine: str = "auto"
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, engine: str = "auto"
     ) -> torch.Tensor:
         """The weight of each child among its parent's children, by edge, (num_edges,)."""
         vectors = self._attention_vectors(graph, words, None)
         _, weights = self.cell(graph, words, return_attention=True, engine=engine, **vectors)
         return weights
 
-    def queries(self, graph: dgl.DGLGraph, words: torch.Tensor) -> torch.Tensor:
+    def queries(self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat) -> torch.Tensor:
         """The attention vector of each sentence, (batch_size, hidden), with dynamic attention."""
         assert self.sequence is not None
         nodes, ranges = word_ranges(graph)
         sentences = ranges[root_nodes(graph)]
-        return self.sequence(words[nodes.to(words.device)], sentences.to(words.device))
+        rows = words.at(nodes) if isinstance(words, IndexedFeat) else words[nodes.to(words.device)]
+        return self.sequence(rows, sentences.to(rows.device))
 
     def _attention_vectors(
-        self, graph: dgl.DGLGraph, words: torch.Tensor, query: torch.Tensor | None
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, query: torch.Tensor | None
     ) -> dict[str, torch.Tensor]:
         if self.sequence is None:
             return {}
@@ -204,7 +206,7 @@ class ARNNClassifier(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden)."""
-        words = self.embedding(batch.graph.ndata[TOKEN])
+        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
         return self.encoder(batch.graph, words, engine=self.engine)
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
@@ -225,7 +227,7 @@ class ARNNClassifier(TreeClassifier):
         return weights_of_edges(self, trees, batch_size, self._attention_weights)
 
     def _attention_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:
-        words = self.embedding(graph.ndata[TOKEN])
+        words = self.embedding.indexed(graph.ndata[TOKEN])
         return self.encoder.attention_weights(graph, words, self.engine)
 
 

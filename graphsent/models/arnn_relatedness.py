@@ -105,13 +105,13 @@ class ARNNRelatedness(RelatednessModel):
                 "with attend_by='other' a sentence has no vector of its own: it depends on the "
                 "other sentence of a pair"
             )
-        words = self.embedding(graph.ndata[TOKEN])
+        words = self.embedding.indexed(graph.ndata[TOKEN])
         return self.encoder(graph, words, engine=self.engine)[roots]
 
     def pair_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
         """The h of each root, (2 * num_pairs, hidden): all first sentences, then all second."""
         if self.attend_by == "own":
             return self.sentence_states(graph, roots)
-        words = self.embedding(graph.ndata[TOKEN])
+        words = self.embedding.indexed(graph.ndata[TOKEN])
         first, second = self.encoder.queries(graph, words).chunk(2)
         return self.encoder(graph, words, torch.cat([second, first]), self.engine)[roots]

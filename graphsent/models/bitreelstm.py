@@ -160,7 +160,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
 
     def _states(self, graph: dgl.DGLGraph) -> torch.Tensor:
         """The states of both directions, or of one, side by side."""
-        words = self.embedding(graph.ndata[TOKEN])
+        words = self.embedding.indexed(graph.ndata[TOKEN])
         if self.directions != "down":
             return self.cell(graph, words, engine=self.engine)
         if self.lexicalizer is not None:
@@ -173,7 +173,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
             "up": lambda: self.cell.lexicalizer,
             "down": lambda: self.lexicalizer,
         }[self.directions]()
-        words = self.embedding(graph.ndata[TOKEN])
+        words = self.embedding.indexed(graph.ndata[TOKEN])
         heads = lexicalizer(graph, words, engine=self.engine)
         return lexicalizer.edge_weights(graph, heads).mean(1)
 

@@ -12,6 +12,7 @@ from torch import nn
 
 from graphsent.errors import ModelError
 from graphsent.graphs import LABEL, root_nodes
+from graphsent.layers import Dropout
 from graphsent.models.arguments import check_rates, check_sizes, class_names
 from graphsent.models.base import Model
 from graphsent.models.batch import TreeBatch, tree_graph
@@ -71,7 +72,7 @@ class TreeClassifier(Model):
         self.embedding = WordEmbedding(
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = nn.Linear(num_features, num_classes)
 
     @abstractmethod

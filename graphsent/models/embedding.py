@@ -8,6 +8,7 @@ from torch import nn
 
 from graphsent.cells.feats import IndexedFeat, to_device
 from graphsent.errors import ModelError
+from graphsent.layers import Dropout
 from graphsent.propagation.compiled_indices import distinct_words
 
 __all__ = ["WordEmbedding"]
@@ -30,7 +31,7 @@ class WordEmbedding(nn.Embedding):
         self, num_words: int, dim: int, *, dropout: float = 0.0, sparse: bool = False
     ) -> None:
         super().__init__(num_words, dim, sparse=sparse)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def reset_parameters(self) -> None:
         """Draws all vectors anew from U(-0.05, 0.05)."""

@@ -71,5 +71,5 @@ class RecNN(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden)."""
-        words = self.embedding(batch.graph.ndata[TOKEN])
+        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
         return self.cell(batch.graph, words, engine=self.engine)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
-from graphsent.layers import RelatednessHead, expected_score, relatedness_loss
+from graphsent.layers import Dropout, RelatednessHead, expected_score, relatedness_loss
 from graphsent.models.arguments import check_rates, check_sizes, class_names
 from graphsent.models.base import Model
 from graphsent.models.batch import tree_graph
@@ -74,11 +73,10 @@ class RelatednessModel(Model):
         self.label_names = class_names(num_classes, label_names or levels)
         check_sizes(embedding_dim=embedding_dim, num_features=num_features, comparison=comparison)
         check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
-        check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
         self.embedding = WordEmbedding(
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.num_features = num_features
         self.head = RelatednessHead(num_features, comparison, num_classes)
 

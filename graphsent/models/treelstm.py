@@ -79,7 +79,7 @@ class TreeLSTMClassifier(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The cell's h of each node, (num_nodes, hidden)."""
-        words = self.embedding(batch.graph.ndata[TOKEN])
+        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
         return self.cell(batch.graph, words, engine=self.engine)
 
 

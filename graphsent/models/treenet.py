@@ -99,7 +99,7 @@ class TreeNetClassifier(TreeClassifier):
 
     def node_states(self, batch: SiblingBatch) -> torch.Tensor:
         """The cell's h of each node of the trees, (num_units, hidden)."""
-        words = self.embedding(batch.graph.ndata[TOKEN])
+        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
         return self.cell(batch.graph, words, engine=self.engine)[batch.nodes.to(words.device)]
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> SiblingBatch:

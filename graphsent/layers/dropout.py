@@ -1,0 +1,38 @@
+"""Dropout whose random numbers cost little."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Dropout"]
+
+_LEVELS = 1 << 16  # values of the random numbers, one of 16 bits an element
+
+
+class Dropout(nn.Dropout):
+    r"""``torch.nn.Dropout``, several times as fast on the CPU.
+
+    .. math::
+        y = m * x / (1 - p), \qquad m_i \in \{0, 1\}, \quad P(m_i = 0) = p
+
+    On the CPU torch draws a number of 32 or 64 bits for every element, one by one: a quarter of a
+    Tree-LSTM's training step. Here four elements share a draw of 64 bits, and p is rounded to a
+    multiple of :math:`2^{-16}`; the scale is that of the rounded p, so the mean stays exact. Draws
+    come from torch's default generator, but are not those of ``torch.nn.Dropout``. On other
+    devices, in place, or with a p that rounds to 0 or 1, it is torch's own.
+
+    Shapes:
+        - x, y: any, floating point
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drops elements in training; returns the input itself in evaluation."""
+        dropped = round(self.p * _LEVELS)
+        if not (self.training and input.is_cpu and 0 < dropped < _LEVELS) or self.inplace:
+            return super().forward(input)
+        size = input.numel()
+        draws = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None)
+        bits = draws.view(torch.int16)[:size].view(input.shape)
+        kept = bits.ge_(dropped - _LEVELS // 2).to(input.dtype)
+        return input * kept.mul_(_LEVELS / (_LEVELS - dropped))
