@@ -8,10 +8,11 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, rule_of
+from graphsent.cells.fusion import Fused, is_own, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
+from graphsent.propagation import resolve_engine
 from graphsent.propagation.fused_recursive import Mixture
 
 
@@ -86,9 +87,19 @@ class HeadLexicalizer(SlottedCell):
         """The same as ``combine``."""
         return Fused(rule_of(Mixture, self.hidden_feats), (self.W,), bias=self.W)
 
-    def by_levels(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> IndexedFeat:
-        """The head words of all nodes, where leaves share rows as far as they share words."""
-        self.check_structure(graph)
+    def heads(
+        self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"
+    ) -> Tensor | IndexedFeat:
+        """The head words as inputs of a cell: leaves share rows as far as they share words.
+
+        Arguments and errors as in :meth:`forward`, whose rows these are for all nodes.
+        """
+        if resolve_engine(engine) == "levels" and is_own(self, HeadLexicalizer):
+            self.check_call(graph, feat)
+            return self._by_levels(graph, feat)
+        return self(graph, feat, engine=engine)
+
+    def _by_levels(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> IndexedFeat:
         levels = LevelRun(self, graph, feat, {}, None)
         (words,) = levels.states()
         first, position = levels.num_leaves, levels.on_host.position

@@ -12,12 +12,11 @@ from graphsent._dgl import dgl
 from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_own, is_plain, rule_of
+from graphsent.cells.fusion import Fused, is_plain, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation import resolve_engine
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.starts import LSTMStart, Start
@@ -161,9 +160,7 @@ class LexicalizedTreeLSTM(SlottedCell):
     ) -> Tensor | IndexedFeat:
         """The input x of every node: head words, or words at leaves and zeros elsewhere."""
         if self.lexicalizer is not None:
-            if resolve_engine(engine) == "levels" and is_own(self.lexicalizer, HeadLexicalizer):
-                return self.lexicalizer.by_levels(graph, feat)
-            return self.lexicalizer(graph, feat, engine=engine)
+            return self.lexicalizer.heads(graph, feat, engine)
         inner = graph.in_degrees() != 0
         if isinstance(feat, IndexedFeat):
             return IndexedFeat(feat.rows, feat.index.masked_fill(inner, -1))

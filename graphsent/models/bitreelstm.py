@@ -164,7 +164,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
         if self.directions != "down":
             return self.cell(graph, words, engine=self.engine)
         if self.lexicalizer is not None:
-            words = self.lexicalizer(graph, words, engine=self.engine)
+            words = self.lexicalizer.heads(graph, words, self.engine)
         return self.cell(reverse(graph), words, engine=self.engine)
 
     def _head_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:

@@ -17,6 +17,7 @@ _NAMES = {
     "TrainingOptions": "options",
     "count_parameters": "setting",
     "evaluate": "evaluation",
+    "flushed_subnormals": "subnormals",
     "load_model": "directory",
     "resume": "run",
     "train": "run",

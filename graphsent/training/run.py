@@ -18,6 +18,7 @@ from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
 from graphsent.training.fit import fit
 from graphsent.training.setting import Setting, prepare
+from graphsent.training.subnormals import flushed_subnormals
 
 __all__ = ["resume", "train"]
 
@@ -28,6 +29,7 @@ _print = functools.partial(print, flush=True)  # seen at once, in a file or pipe
 _LASTING = ("corpus", "word_vectors")
 
 
+@flushed_subnormals()
 def train(
     config: RunConfig,
     out: str | os.PathLike[str],
@@ -39,7 +41,8 @@ def train(
 ) -> dict[str, Any]:
     """Trains a model and judges the one that is best on dev.
 
-    Seeds the global random generators of Python, numpy and torch.
+    Seeds the global random generators of Python, numpy and torch. Numbers below the normal range
+    are flushed to zero while it runs, see :func:`~graphsent.training.flushed_subnormals`.
 
     Args:
         config: What to train, on what, and how.
@@ -65,6 +68,7 @@ def train(
     return _run(run, setting, test=test, progress=progress, echo=echo)
 
 
+@flushed_subnormals()
 def resume(
     out: str | os.PathLike[str],
     *,

@@ -104,11 +104,11 @@ def test_dropout_is_on_word_vectors_alone_by_default():
 def test_one_draw_of_dropout_for_all_that_a_word_enters(monkeypatch):
     model = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES).train()
     calls = []
-    forward = type(model.embedding).forward
+    look_up = type(model.embedding).indexed
     monkeypatch.setattr(
         type(model.embedding),
-        "forward",
-        lambda self, token: calls.append(len(token)) or forward(self, token),
+        "indexed",
+        lambda self, token: calls.append(len(token)) or look_up(self, token),
     )
     batch = model.collate(sentences("constituency", 2))
     model(batch)

@@ -1,8 +1,24 @@
-// The code of one thread in a team; the barriers in it hold for the team.
+// The code of one thread in a team; the barriers in it hold for the team. All compute as the caller
+// does, as to numbers below the normal range: threads that wait from an earlier team would not know.
+#ifdef __SSE__
+#include <xmmintrin.h>
+#define ARITHMETIC() _mm_getcsr()
+#define SET_ARITHMETIC(of_caller) _mm_setcsr(of_caller)
+#else
+#define ARITHMETIC() 0
+#define SET_ARITHMETIC(of_caller) (void)(of_caller)
+#endif
+
 #ifdef _OPENMP
-#define IN_TEAM(work, w)                                                      \
-  _Pragma("omp parallel num_threads(w->num_threads) if (w->num_threads > 1)") \
-      work(w, omp_get_thread_num(), omp_get_num_threads())
+#define IN_TEAM(work, w)                                                        \
+  {                                                                             \
+    const unsigned of_caller = ARITHMETIC();                                    \
+    _Pragma("omp parallel num_threads(w->num_threads) if (w->num_threads > 1)") \
+    {                                                                           \
+      SET_ARITHMETIC(of_caller);                                                \
+      work(w, omp_get_thread_num(), omp_get_num_threads());                     \
+    }                                                                           \
+  }
 #define BARRIER _Pragma("omp barrier")
 #else
 #define IN_TEAM(work, w) work(w, 0, 1)
