@@ -1,36 +1,41 @@
 """Writes tables and plots: a report of its own, and the marked blocks of a document.
 
 A block of a document begins with ``<!-- benchmark: NAME -->`` and ends with
-``<!-- end of benchmark -->``, each on a line; NAME is a section. Blocks of sections that were not
-run stay as they are.
+``<!-- end of benchmark -->``, each on a line; NAME is a section, or ``speed`` for the first table
+of ``training``. Blocks of sections that were not run stay as they are.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from graphsent._files import atomic_path
 
-from . import plots
-from .measuring import Results
+from . import plots, tables, training_tables
+from .measuring import Results, Row
 from .options import SECTIONS
-from .tables import section
 
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
+    "training": training_tables.training,
+    **{name: getattr(tables, name) for name in SECTIONS if name != "training"},
+}
 BLOCK = r"(<!-- benchmark: {} -->\n).*?(<!-- end of benchmark -->)"
 
 
-def check_document(path: Path, sections: Sequence[str]) -> None:
-    """Ends the command unless the document is there and has a block for each section."""
-    if not path.is_file():
-        raise SystemExit(f"error: no file {path}")
-    text = path.read_text(encoding="utf-8")
+def check_documents(paths: Sequence[Path], sections: Sequence[str]) -> None:
+    """Ends the command unless the documents are there and one has a block for each section."""
+    for path in paths:
+        if not path.is_file():
+            raise SystemExit(f"error: no file {path}")
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
     missing = [name for name in sections if not _pattern(name).search(text)]
     if missing:
+        names = " or ".join(map(str, paths))
         raise SystemExit(
-            f"error: {path} has no block for {', '.join(missing)}: expected a line "
+            f"error: {names} has no block for {', '.join(missing)}: expected a line "
             f"'<!-- benchmark: {missing[0]} -->' and a line '<!-- end of benchmark -->'"
         )
 
@@ -47,8 +52,9 @@ class Report:
         self.directory = directory
         self.tables: dict[str, str] = {}
         self.plots: dict[str, Path] = {}
+        self.speed = _with_notes(results, "training", training_tables.speed)
         for name in SECTIONS:
-            text = section(results, name)
+            text = _with_notes(results, name, TABLES[name])
             if not text:
                 continue
             try:
@@ -73,12 +79,15 @@ class Report:
         """Replaces the blocks of what was measured; plots go to a directory beside the document."""
         directory = document.parent / document.stem
         text = document.read_text(encoding="utf-8")
-        for name in self.tables:
-            block = self._section(name, f"{document.stem}/")
-            text = _pattern(name).sub(lambda match, new=block: f"{match[1]}{new}\n{match[2]}", text)
-        for path in self.plots.values():
-            directory.mkdir(exist_ok=True)
-            shutil.copyfile(path, directory / path.name)
+        blocks = {name: self._section(name, f"{document.stem}/") for name in self.tables}
+        if self.speed:
+            blocks["speed"] = self.speed
+        for name, block in blocks.items():
+            pattern = _pattern(name)
+            if name in self.plots and pattern.search(text):
+                directory.mkdir(exist_ok=True)
+                shutil.copyfile(self.plots[name], directory / self.plots[name].name)
+            text = pattern.sub(lambda match, new=block: f"{match[1]}{new}\n{match[2]}", text)
         _write(document, text)
 
     def _section(self, name: str, prefix: str) -> str:
@@ -86,6 +95,34 @@ class Report:
         if name in self.plots:
             text += f"\n\n![{SECTIONS[name]}]({prefix}{self.plots[name].name})"
         return text
+
+
+def _with_notes(results: Results, name: str, table: Callable[[Sequence[Row]], str]) -> str:
+    """A table with notes and the machine; empty if nothing is known of a section."""
+    rows, notes = results.of(name), results.notes.get(name, [])
+    parts = [table(rows)] if rows else []
+    parts += [f"*{note}*" for note in notes]
+    parts = [part for part in parts if part]
+    return "\n\n".join([*parts, _caption(results, name)]) if parts else ""
+
+
+def _caption(results: Results, name: str) -> str:
+    """Where and how it was measured, in a line."""
+    machine, options = results.machine, results.options
+    packages, threads = machine["packages"], options["threads"]
+    if name == "training":
+        vectors = " and ".join(options["vectors"]) or "random vectors"
+        what = f"after {options['steps']} steps, {vectors}"
+    else:
+        what = f"{options['in_feats']} / {options['hidden_feats']}"
+    return (
+        f"<sub>{machine['processor']}, {machine['instructions']}, {machine['cores']} cores, "
+        f"{machine['memory_gib']} GiB, load {machine['load_before']} before, "
+        f"{'with' if machine['kernels'] else 'without'} compiled kernels; "
+        f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
+        f"{options['corpus']}, {what}, float32, {threads} thread{'s' if threads > 1 else ''}, "
+        f"{options['clock']} clock, up to {options['rounds']} rounds</sub>"
+    )
 
 
 def _pattern(name: str) -> re.Pattern[str]:
