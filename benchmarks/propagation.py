@@ -13,10 +13,10 @@ says what their contenders are.
 In each comparison contenders have the same weights, their results are compared with those of the
 first, and they take turns, so that ratios hold on a machine that others use, too; for the same
 reason the clock is the processor's. There is one thread unless asked otherwise.
-``pip install 'graphsent[train,bench]'`` brings the packages of others; one that is missing is
+``pip install 'graphsent[bench]'`` brings the packages of others; one that is missing is
 reported, and the rest measured.
 
-Writes ``propagation.json`` after each comparison, and ``propagation.md`` with plots at the end, to
+Writes ``propagation.json`` after each comparison, and ``propagation.md`` at the end, to
 the output directory, also when it is interrupted. ``--docs`` has the tables written into the marked
 blocks of documents, too.
 """

@@ -1,4 +1,4 @@
-"""Writes tables and plots: a report of its own, and the marked blocks of a document.
+"""Writes tables: a report of its own, and the marked blocks of documents.
 
 A block of a document begins with ``<!-- benchmark: NAME -->`` and ends with
 ``<!-- end of benchmark -->``, each on a line; NAME is a section, or ``speed`` for the first table
@@ -8,13 +8,12 @@ of ``training``. Blocks of sections that were not run stay as they are.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from graphsent._files import atomic_path
 
-from . import plots, tables, training_tables
+from . import tables, training_tables
 from .measuring import Results, Row
 from .options import SECTIONS
 
@@ -41,60 +40,33 @@ def check_documents(paths: Sequence[Path], sections: Sequence[str]) -> None:
 
 
 class Report:
-    """Tables and plots of all sections that there is something to say about.
+    """Tables of all sections that there is something to say about.
 
     Args:
         results: what was measured.
-        directory: where plots go.
+        directory: where the report goes.
     """
 
     def __init__(self, results: Results, directory: Path) -> None:
         self.directory = directory
-        self.tables: dict[str, str] = {}
-        self.plots: dict[str, Path] = {}
+        tables = {name: _with_notes(results, name, TABLES[name]) for name in SECTIONS}
+        self.tables = {name: text for name, text in tables.items() if text}
         self.speed = _with_notes(results, "training", training_tables.speed)
-        for name in SECTIONS:
-            text = _with_notes(results, name, TABLES[name])
-            if not text:
-                continue
-            try:
-                path = plots.draw(results, name, directory)
-            except ImportError:
-                path = None
-                text += "\n\n*No plots: matplotlib is not installed.*"
-            self.tables[name] = text
-            if path is not None:
-                self.plots[name] = path
 
     def write(self) -> str:
-        """Writes ``propagation.md`` beside the plots; gives the text."""
-        parts = [
-            f"## {name}\n\n{SECTIONS[name]}\n\n{self._section(name, '')}" for name in self.tables
-        ]
-        text = "\n\n".join(["# Propagation", *parts]) + "\n"
+        """Writes ``propagation.md``; gives the text."""
+        parts = [f"## {name}\n\n{SECTIONS[name]}\n\n{text}" for name, text in self.tables.items()]
+        text = "\n\n".join(["# Speed", *parts]) + "\n"
         _write(self.directory / "propagation.md", text)
         return text
 
     def update(self, document: Path) -> None:
-        """Replaces the blocks of what was measured; plots go to a directory beside the document."""
-        directory = document.parent / document.stem
+        """Replaces the blocks of what was measured."""
         text = document.read_text(encoding="utf-8")
-        blocks = {name: self._section(name, f"{document.stem}/") for name in self.tables}
-        if self.speed:
-            blocks["speed"] = self.speed
-        for name, block in blocks.items():
-            pattern = _pattern(name)
-            if name in self.plots and pattern.search(text):
-                directory.mkdir(exist_ok=True)
-                shutil.copyfile(self.plots[name], directory / self.plots[name].name)
-            text = pattern.sub(lambda match, new=block: f"{match[1]}{new}\n{match[2]}", text)
+        for name, block in {**self.tables, "speed": self.speed}.items():
+            if block:
+                text = _pattern(name).sub(lambda m, new=block: f"{m[1]}{new}\n{m[2]}", text)
         _write(document, text)
-
-    def _section(self, name: str, prefix: str) -> str:
-        text = self.tables[name]
-        if name in self.plots:
-            text += f"\n\n![{SECTIONS[name]}]({prefix}{self.plots[name].name})"
-        return text
 
 
 def _with_notes(results: Results, name: str, table: Callable[[Sequence[Row]], str]) -> str:
