@@ -80,10 +80,14 @@ class Turns(Sampler[list[int]]):
 
     Args:
         flush: whether subnormal numbers are flushed; None for what ``graphsent train`` does.
+
+    Attributes:
+        data: of the run, with its trainer; None before it has begun.
     """
 
     def __init__(self, flush: bool | None) -> None:
         self.flush = flush
+        self.data: TreeDataModule | None = None
         self.given: SimpleQueue[list[int] | None] = SimpleQueue()
         self.finished: SimpleQueue[BaseException | None] = SimpleQueue()
 
@@ -113,10 +117,14 @@ class Turns(Sampler[list[int]]):
 class Batches(TreeDataModule):
     """The data of a run, with batches as they are given."""
 
-    def __init__(self, turns: Turns, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, turns: Turns, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._batches = turns
         turns.data = self
+
+
+def _ignore(*_: Any) -> None:
+    """Takes what a run tells."""
 
 
 class Trainee(Contender):
@@ -156,7 +164,7 @@ class Trainee(Contender):
 
     def _run(self, setting: Setting, training: TrainingOptions) -> None:
         torch.set_num_threads(training.num_threads)
-        quiet = {"progress": False, "echo": bool, "on_epoch": bool}
+        quiet = {"progress": False, "echo": _ignore, "on_epoch": _ignore}
         run = RunDirectory(self.directory.name)
         try:
             fit.fit(self.model, setting.task, setting.data, training, run, **quiet)
@@ -227,8 +235,6 @@ class Trainee(Contender):
 
     def stop(self) -> None:
         """Ends the run."""
-        if self.thread.is_alive():
-            self.turns.given.put(None)
-            self.turns.wait()
-            self.thread.join()
+        self.turns.given.put(None)
+        self.thread.join()
         self.directory.cleanup()
