@@ -23,7 +23,7 @@ from .model import Model
 from .options import CLOCKS, Options
 
 TOLERANCE = 1e-4
-MORE_BUDGET = {"training": 8, "contenders": 4, "cells": 2}
+MORE_BUDGET = {"training": 5, "contenders": 4, "cells": 2}
 """Times the budget, so that the median of slow contenders is one of more than two rounds."""
 TREE_CELLS = ("NaryTreeLSTM", "ChildSumTreeLSTM")
 Make = Callable[..., Contender]

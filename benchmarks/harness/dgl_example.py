@@ -10,6 +10,7 @@ What its authors print every fifth step, which takes long, is left out.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,11 @@ class DglExample(Contender):
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
+
+    def take(self, other: DglExample) -> None:
+        """Goes on from where another one is."""
+        self.network.load_state_dict(other.network.state_dict())
+        self.optimizer.load_state_dict(deepcopy(other.optimizer.state_dict()))
 
     def outcome(self, graphs: list[dgl.DGLGraph]) -> tuple[np.ndarray, float]:
         """See :class:`Contender`."""

@@ -123,6 +123,13 @@ class DyNet(Contender):
             for trainer in self.trainers:
                 trainer.update()
 
+    def take(self, other: DyNet) -> None:
+        """Goes on with the weights of another one; what AdaGrad has summed up begins anew."""
+        lists = (each.parameters.parameters_list() for each in (self, other))
+        for mine, theirs in zip(*lists, strict=True):
+            mine.set_value(theirs.as_array())
+        self.words.init_from_array(other.words.as_array())
+
     def outcome(self, trees: list[PlainTree]) -> tuple[np.ndarray, float]:
         """See :class:`Contender`."""
         loss, logits = self._loss(trees, 0.0)

@@ -220,6 +220,10 @@ class Trainee(Contender):
         for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(deepcopy(saved))
 
+    def take(self, other: Trainee) -> None:
+        """Goes on from where another one is."""
+        self.load(other.state())
+
     def keep(self) -> None:
         """Keeps the state as it is now."""
         self.kept = self.state()

@@ -3,9 +3,10 @@
 Every model takes steps of its own first, so that weights, gradients and the state of optimizers are
 those that users have and not fresh ones. Contenders of a tree model are the program itself, the
 program with ``engine="dgl"`` (which is given the state that the program has reached: engines give
-the same numbers), and for the Tree-LSTM DGL's own example and DyNet, which train themselves. All
-are there twice, with subnormal numbers flushed and without. A copy of the model that is put back to
-its first steps before each turn says what a step on the same batch has cost early in the run.
+the same numbers), and for the Tree-LSTM DGL's own example and DyNet. All are there twice, with
+subnormal numbers flushed and without; those of others train once, and the second one is given what
+the first has reached. A copy of the model that is put back to its first steps before each turn says
+what a step on the same batch has cost early in the run.
 
 The timed batches are the next ones of the run, collated once before: in all epochs but the first
 trees are known.
@@ -102,11 +103,14 @@ class Run:
         return trainee
 
     def peers(self) -> list[Contender]:
-        """Those of others that are installed, in both settings; for the Tree-LSTM alone."""
+        """Those of others that are installed; for the Tree-LSTM alone.
+
+        Each is there twice: in the setting that its users have, and in the other one.
+        """
         found: list[Contender] = []
         for distribution, module, name in PEERS if self.name == "treelstm" else ():
             make = self.bench.installed(distribution, module, name)
-            for flush in (False, True) if make else ():
+            for flush in (make.users_flush, not make.users_flush) if make else ():
                 peer = make(self.setting.model, self.training, flush)
                 peer.name += FLUSHED * flush
                 found.append(peer)
@@ -129,20 +133,19 @@ def _compare(run: Run, of_trees: bool) -> None:
         theirs = [run.program(DGL, engine="dgl", flush=each.flush) for each in ours]
         peers = run.peers()
     early = run.program(EARLY, flush=ours[0].flush, restored=True)
-    users = {each for each in peers if each.flush == each.users_flush}
-    users |= {each for each in theirs if not each.flush} | {ours[0], early}
+    users = {ours[0], early, *peers[::2], *(each for each in theirs if not each.flush)}
     case = {"model": run.name, "batch": run.size}
     contenders = [*ours, early, *theirs, *peers]
     outcomes = bench.check(case, contenders, run.timed[0])
     same = [each for each in contenders if each.name in outcomes]
-    facts: dict[str, dict[str, Any]] = {each.name: {"users": each in users} for each in same}
-    for contender in same:
-        if contender in (*ours, *peers):
-            run.train(contender)
+    facts: dict[str, dict[str, Any]] = {each.name: {"users": each in users} for each in contenders}
+    for contender in (*ours, *peers[::2]):
+        run.train(contender)
     for contender in ours:
         facts[contender.name].update(contender.subnormals())
-    for contender, source in zip(theirs, ours, strict=False):
-        contender.load(source.state())
+    # Such pairs differ in nothing that training would show: they need not both take these steps.
+    for contender, source in zip((*theirs, *peers[1::2]), (*ours, *peers[::2]), strict=False):
+        contender.take(source)
     for batch in run.untimed[:EARLY_STEPS]:
         early.step(batch)
     early.keep()

@@ -11,7 +11,18 @@ from .training import DGL, EARLY, FLUSHED, PROGRAM
 
 def training(rows: Sequence[Row]) -> str:
     """How many times as fast as others; how fast everything is; what becomes of a step."""
-    return "\n\n".join(part for part in (speed(rows), _speeds(rows), _steps(rows)) if part)
+    parts = (speed(rows), _settings(rows), _speeds(rows), _steps(rows))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _settings(rows: Sequence[Row]) -> str:
+    """Who flushes subnormal numbers where users run it."""
+    of_users = {_name(row): _is(row, True) for row in rows if row.facts["users"]}
+    flush, others = (
+        ", ".join(_shown(name) for name in of_users if name != EARLY and of_users[name] == each)
+        for each in (True, False)
+    )
+    return f"As users run it, flushed: {flush or 'none'}; not flushed: {others or 'none'}."
 
 
 def speed(rows: Sequence[Row]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 from dataclasses import replace
 
@@ -88,13 +89,42 @@ def test_another_engine_goes_on_from_what_was_reached(batches, start):
     ours, theirs = start(), start(engine="dgl")
     for batch in batches[:2]:
         ours.step(batch)
-    theirs.load(ours.state())
+    theirs.take(ours)
     assert theirs.model.engine == "dgl"
     for trainee in (ours, theirs):
         torch.manual_seed(1)  # of the dropout
         trainee.step(batches[2])
     difference = weights(ours.model) - weights(theirs.model)
     assert difference.abs().max() < 1e-6
+
+
+PEERS = [("dgl_example", "DglExample"), ("dynet38", "DyNet")]
+
+
+@pytest.mark.parametrize(("module", "name"), PEERS)
+def test_others_learn_and_hand_on_what_they_have_learnt(config, batches, module, name):
+    from harness.bench import quiet_dgl
+    from harness.subnormals import flushes
+
+    # Not by importing it: that would have subnormal numbers flushed in all tests to come.
+    if module == "dynet38" and not importlib.util.find_spec("dynet"):
+        pytest.skip("dynet38 is not installed")
+    make = getattr(importlib.import_module(f"harness.{module}"), name)
+    assert not flushes()
+    model = prepare(config, silent).model
+    first, second = (make(model, config.training, flush) for flush in (False, True))
+    prepared = [first.prepare(batch) for batch in batches]
+    with quiet_dgl():
+        before = first.outcome(prepared[0])[1]
+        assert second.outcome(prepared[0])[1] == pytest.approx(before)
+        for each in prepared * 5:
+            first.step(each)
+        after = first.outcome(prepared[0])[1]
+        assert after < 0.8 * before
+        second.take(first)
+        assert second.outcome(prepared[0])[1] == pytest.approx(after, rel=1e-4)
+        second.step(prepared[1])
+        assert first.outcome(prepared[0])[1] == pytest.approx(after)
 
 
 def test_an_early_model_is_put_back_before_its_turn(batches, start):
