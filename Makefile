@@ -79,9 +79,9 @@ lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff format --check .
 
 # What cannot be installed is reported by the benchmark, which measures the rest.
-bench: venv  ## measure propagation, write the tables of docs/performance.md (20 minutes)
+bench: venv  ## measure training and cells, write the tables of docs and README (25 minutes)
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
-	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md $(BENCH)
+	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md README.md $(BENCH)
 
 clean:  ## remove the environment, builds and caches; runs stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

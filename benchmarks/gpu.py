@@ -47,7 +47,7 @@ class Trained(Words):
         super().__init__(model)
         self.model.to(device, dtype)
         parameters = [*self.model.cell.parameters(), *self.model.output.parameters()]
-        self.model.optimizers = [torch.optim.Adagrad(parameters, LEARNING_RATE, foreach=True)]
+        self.model.optimizer = torch.optim.Adagrad(parameters, LEARNING_RATE, foreach=True)
 
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
         """See ``TorchContender``."""

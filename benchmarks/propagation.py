@@ -1,22 +1,24 @@
-"""How fast states are propagated over batches of trees: DGL, others, our engine, and the limit.
+"""How fast graphsent trains, beside others; and how fast its cells are.
 
-    python benchmarks/propagation.py --data-dir DATA [--quick] [--only NAME[,NAME]]
-        [--out DIRECTORY] [--docs docs/performance.md]
+    python benchmarks/propagation.py --data-dir DATA [--vectors FILE] [--quick]
+        [--only NAME[,NAME]] [--out DIRECTORY] [--docs docs/performance.md README.md]
 
-Everything runs over the constituency trees of ``sst/train.txt`` (or the embedded
-``sentiment/train.txt``) at 300 / 150 in float32 with one thread, words at the leaves. A step is
-look-up, propagation, a linear output on every node, cross-entropy, gradients and AdaGrad. Graphs
-are made before; the section ``batching`` says what that costs. In each comparison contenders have
-the same weights, their states are compared with DGL's before, and they take turns, so that ratios
-hold on a machine that others use, too; for the same reason the clock is the processor's.
+The section ``training`` comes first: whole steps of ``graphsent train`` after some training, see
+``benchmarks/harness/training.py``. All others call cells that have fresh weights, over the
+constituency trees of ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) at 300 / 150 in
+float32, words at the leaves: there a step is look-up, propagation, a linear output on every node,
+cross-entropy, gradients and AdaGrad, and graphs are made before. ``benchmarks/harness/engines.py``
+says what their contenders are.
 
-What the contenders are is told in ``benchmarks/harness/engines.py`` and, for the packages of
-others, in ``dynet38.py`` and ``tree_lstm_package.py`` beside it. ``pip install 'graphsent[bench]'``
-brings these; a package that is missing is reported, and the rest measured.
+In each comparison contenders have the same weights, their results are compared with those of the
+first, and they take turns, so that ratios hold on a machine that others use, too; for the same
+reason the clock is the processor's. There is one thread unless asked otherwise.
+``pip install 'graphsent[bench]'`` brings the packages of others; one that is missing is
+reported, and the rest measured.
 
-Writes ``propagation.json`` after each comparison, and ``propagation.md`` with plots at the end, to
+Writes ``propagation.json`` after each comparison, and ``propagation.md`` at the end, to
 the output directory, also when it is interrupted. ``--docs`` has the tables written into the marked
-blocks of a document, too.
+blocks of documents, too.
 """
 
 from __future__ import annotations
@@ -25,13 +27,14 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from harness.bench import Bench
 from harness.data import Corpus
 from harness.machine import machine
 from harness.measuring import Results
 from harness.options import parse
-from harness.report import Report, check_document
+from harness.report import Report, check_documents
 from harness.sections import run_all
 
 from graphsent.errors import GraphsentError
@@ -43,12 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark."""
     options, files = parse(arguments, __doc__)
     if files.docs:
-        check_document(files.docs, options.sections)
+        check_documents(files.docs, options.sections)
     try:
         corpus = Corpus(options.data_dir, options.trees_a_round)
     except GraphsentError as error:
         raise SystemExit(f"error: {error}") from error
-    about = {**asdict(options), "data_dir": None, "corpus": corpus.name}
+    vectors = [Path(path).name for path in options.vectors]
+    about = {**asdict(options), "data_dir": None, "vectors": vectors, "corpus": corpus.name}
     results = Results(machine(), about)
     bench = Bench(options, corpus, results, files.out / "propagation.json")
     status = 0
@@ -61,8 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bench.save()
         report = Report(results, files.out)
         print(report.write())
-        if files.docs:
-            report.update(files.docs)
+        for document in files.docs:
+            report.update(document)
         bench.say(f"results in {files.out}; {time.process_time():.0f} s of processor time")
     return status
 

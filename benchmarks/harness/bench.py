@@ -6,7 +6,8 @@ import importlib
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,24 @@ from graphsent import cells
 
 from . import engines
 from .data import Batch, Corpus
-from .dgl_example import Example
 from .measuring import Contender, Results, Row, race
 from .model import Model
 from .options import CLOCKS, Options
 
 TOLERANCE = 1e-4
-MORE_BUDGET = {"contenders": 4, "table": 4, "cells": 2}
+MORE_BUDGET = {"training": 5, "contenders": 4, "cells": 2}
 """Times the budget, so that the median of slow contenders is one of more than two rounds."""
 TREE_CELLS = ("NaryTreeLSTM", "ChildSumTreeLSTM")
-# Distribution, module of the harness, class, and the cell whose equations it has.
-PACKAGES = (
-    ("pytorch-tree-lstm", "tree_lstm_package", "PytorchTreeLSTM", "ChildSumTreeLSTM"),
-    ("dynet38", "dynet38", "DyNet", "NaryTreeLSTM"),
-)
-
 Make = Callable[..., Contender]
+Outcomes = dict[str, tuple[float | None, float | None]]
+
+
+@contextmanager
+def quiet_dgl() -> Iterator[None]:
+    """Without what DGL says about leaves."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
+        yield
 
 
 class Bench:
@@ -74,10 +77,8 @@ class Bench:
 
     def makers(self, cell: str) -> list[Make]:
         """All contenders for a cell, DGL first; what is not installed is noted."""
-        example = (Example,) if cell == "NaryTreeLSTM" else ()
         ours = (engines.DropIn, engines.Levels, engines.WordsInTorch, engines.Words)
-        limits = (engines.OneByOne, engines.Limit, engines.FlatWords)
-        return [engines.Functions, *example, *ours, *self._packages(cell), *limits]
+        return [engines.Functions, *ours, *self._packages(cell), engines.FlatWords]
 
     def maker(self, cell: str, name: str) -> Make:
         """The contender of this name."""
@@ -91,46 +92,47 @@ class Bench:
         kinds: Sequence[str] | None = None,
     ) -> None:
         """Lets contenders race whose states are those of the first; keeps the results."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
-            self._compare(case, contenders, batches, kinds or self.options.kinds)
+        with quiet_dgl():
+            outcomes = self.check(case, contenders, batches[0])
+            same = [each for each in contenders if each.name in outcomes]
+            rows = self.measure(case, same, batches, kinds or self.options.kinds, outcomes)
+        for row in rows:
+            row.trees = sum(len(batch.trees) for batch in batches)
+            row.nodes = sum(batch.graph.num_nodes() for batch in batches)
+        self.save()
 
-    def _compare(
+    def measure(
         self,
         case: dict[str, Any],
         contenders: Sequence[Contender],
-        batches: Sequence[Batch],
+        batches: Sequence[Any],
         kinds: Sequence[str],
-    ) -> None:
-        options = self.options
+        outcomes: Outcomes,
+    ) -> list[Row]:
+        """Lets contenders race; the rows that this adds to the results."""
+        options, rows = self.options, []
         torch.set_num_threads(options.threads)
-        outcomes = self._compared(case, contenders, batches[0])
-        same = [each for each in contenders if each.name in outcomes]
         budget = options.budget * MORE_BUDGET.get(self.section, 1)
         clock = CLOCKS["wall" if self.section == "threads" else options.clock]
         for kind in kinds:
             self.say(", ".join([self.section, *(f"{k} {v}" for k, v in case.items()), kind]))
-            seconds = race(same, batches, kind, options.rounds, budget, clock)
+            seconds = race(contenders, batches, kind, options.rounds, budget, clock)
             for contender, values in seconds.items():
-                difference, loss = outcomes[contender]
                 row = Row(self.section, {**case, "what": kind}, contender, values)
-                row.trees = sum(len(batch.trees) for batch in batches)
-                row.nodes = sum(batch.graph.num_nodes() for batch in batches)
-                row.difference, row.loss = difference, loss
-                self.results.rows.append(row)
-            self.save()
+                row.difference, row.loss = outcomes[contender]
+                rows.append(row)
+        self.results.rows += rows
+        return rows
 
     def save(self) -> None:
         """Writes what is known."""
         self.results.save(self.path)
 
-    def _compared(
-        self, case: dict[str, Any], contenders: Sequence[Contender], batch: Batch
-    ) -> dict[str, tuple[float | None, float | None]]:
+    def check(self, case: dict[str, Any], contenders: Sequence[Contender], batch: Any) -> Outcomes:
         """How much the states differ from the first's, and the losses; of those that agree."""
         base = contenders[0]
         first, loss = base.outcome(base.prepare(batch))
-        outcomes: dict[str, tuple[float | None, float | None]] = {base.name: (0.0, loss)}
+        outcomes: Outcomes = {base.name: (0.0, loss)}
         for contender in contenders[1:]:
             if not contender.comparable:
                 outcomes[contender.name] = (None, None)
@@ -149,12 +151,15 @@ class Bench:
         return outcomes
 
     def _packages(self, cell: str) -> list[Make]:
-        found = []
-        for distribution, module, name, its_cell in PACKAGES:
-            if its_cell != cell:
-                continue
-            try:
-                found.append(getattr(importlib.import_module(f"harness.{module}"), name))
-            except ImportError as error:
-                self.results.note(self.section, f"{distribution}: not installed ({error})")
-        return found
+        if cell != "ChildSumTreeLSTM":
+            return []
+        found = self.installed("pytorch-tree-lstm", "tree_lstm_package", "PytorchTreeLSTM")
+        return [found] if found else []
+
+    def installed(self, distribution: str, module: str, name: str) -> Make | None:
+        """A class of the harness for a package of others; it is noted if that is not there."""
+        try:
+            return getattr(importlib.import_module(f"harness.{module}"), name)
+        except ImportError as error:
+            self.results.note(self.section, f"{distribution}: not installed ({error})")
+            return None

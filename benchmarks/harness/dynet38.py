@@ -1,14 +1,18 @@
-"""DyNet with autobatching (``dynet38`` on PyPI).
+"""DyNet with autobatching (``dynet38`` on PyPI): the same model, trained in the same way.
 
-The N-ary Tree-LSTM, with the same weights. A computation graph is written down node by node for
-all trees of a batch; DyNet finds what can run at once. Differences from our cell:
+The N-ary Tree-LSTM of ``graphsent train``, with its weights, dropout, learning rates and weight
+decay. A computation graph is written down node by node for all trees of a batch; DyNet finds what
+can run at once. Differences from ours:
 
 * each gate has matrices of its own, as in DyNet's examples; one matrix for all gates, and slices of
   what comes out, were 10 % slower in training;
 * inner nodes have no input instead of zeros, and so no product with it;
-* its AdaGrad is its own, with sparse updates of the word table where that is trained.
+* AdaGrad is its own, and weight decay is a common factor of all weights, as DyNet has it.
 
-The wheel is compiled for processors with AVX2 and FMA; products are Eigen's, not MKL's.
+The wheel is compiled for processors with AVX2 and FMA; products are Eigen's, not MKL's. It computes
+in the thread that calls it, so that what torch sets there about subnormal numbers holds for it. To
+import it sets the same (it is compiled with ``-ffast-math``), which is taken back here: otherwise
+no later contender would have subnormal numbers.
 
 Memory is taken in pools that grow and are not given back.
 """
@@ -17,38 +21,74 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-with contextlib.redirect_stdout(sys.stderr):
+from graphsent.graphs import constituency_graph
+from graphsent.models import TreeLSTMClassifier
+from graphsent.training import TrainingOptions
+from graphsent.trees import Tree
+from graphsent.vocabulary import Vocabulary
+
+from .measuring import Contender
+from .subnormals import flushed, flushes
+from .trainees import Portion
+
+with flushed(False), contextlib.redirect_stdout(sys.stderr):
     import dynet_config
 
     dynet_config.set(mem=512, autobatch=True, random_seed=1)
     import dynet as dy
 
-from .data import Batch
-from .engines import PlainTree
-from .measuring import Contender
-from .model import LEARNING_RATE, Model
+    BY_ITSELF = flushes()
+
+
+class PlainTree(NamedTuple):
+    """A tree as numbers.
+
+    Attributes:
+        token: words of all nodes, -1 where there is none.
+        label: classes of all nodes, -1 where there is none.
+        children: of all nodes, from left to right; parents come before children.
+    """
+
+    token: list[int]
+    label: list[int]
+    children: list[list[int]]
+
+    @classmethod
+    def of(cls, tree: Tree, vocab: Vocabulary) -> PlainTree:
+        """The tree as the model reads it."""
+        children: list[list[int]] = [[] for _ in range(tree.num_nodes)]
+        for node, parent in enumerate(tree.parents.tolist()):
+            if parent >= 0:
+                children[parent].append(node)
+        data = constituency_graph(tree, vocab=vocab).ndata
+        return cls(data["token"].tolist(), data["label"].tolist(), children)
 
 
 class DyNet(Contender):
-    """A Tree-LSTM in DyNet with the weights of an N-ary cell.
+    """A Tree-LSTM in DyNet with the weights of ours.
 
     Args:
         model: with an ``NaryTreeLSTM`` of default options.
-        table: ``"frozen"``, or anything else to train it.
+        training: how it is trained: with AdaGrad, and SGD for word vectors.
+        flush: whether subnormal numbers are flushed.
     """
 
-    name = "dynet, autobatch"
-    trains_table = "rows"
+    name = "DyNet, autobatch"
+    users_flush = BY_ITSELF
 
-    def __init__(self, model: Model, table: str = "frozen") -> None:
+    def __init__(self, model: TreeLSTMClassifier, training: TrainingOptions, flush: bool) -> None:
         cell = model.cell
-        self.trained = table != "frozen"
+        self.flush = flush
+        self.vocab, self.shape_tree = model.vocab, model.shape_tree
+        self.dropout = model.dropout.p
         self.num_children = cell.num_children
-        parameters = self.parameters = dy.ParameterCollection()  # its parts do not keep it alive
+        # What is made of a collection does not keep it alive.
+        parameters = self.parameters = dy.ParameterCollection()
+        table = self.table = dy.ParameterCollection()
 
         def add(values: Any, count: int) -> list[Any]:
             parts = np.split(values.detach().numpy(), count)
@@ -60,40 +100,55 @@ class DyNet(Contender):
         self.biases = add(cell.W.bias, 4)
         (self.output,) = add(model.output.weight, 1)
         (self.output_bias,) = add(model.output.bias, 1)
-        self.words = parameters.lookup_parameters_from_numpy(model.table.weight.detach().numpy())
-        self.trainer = dy.AdagradTrainer(parameters, LEARNING_RATE)
+        self.words = table.lookup_parameters_from_numpy(model.embedding.weight.detach().numpy())
+        # Its weight decay is not multiplied by the learning rate.
+        parameters.set_weight_decay_lambda(training.weight_decay * training.lr)
+        self.trainers = (
+            dy.AdagradTrainer(parameters, training.lr),
+            dy.SimpleSGDTrainer(table, training.embedding_lr),
+        )
+        for trainer in self.trainers:
+            trainer.set_clip_threshold(0)  # ours are not cut, either
 
-    def prepare(self, batch: Batch) -> list[PlainTree]:
+    def prepare(self, batch: Portion) -> list[PlainTree]:
         """The trees as numbers."""
-        return PlainTree.of(batch)
-
-    def forward(self, trees: list[PlainTree]) -> None:
-        """See :class:`Contender`."""
-        self._loss(trees)[0].value()
+        return [PlainTree.of(self.shape_tree(tree), self.vocab) for tree in batch.examples]
 
     def step(self, trees: list[PlainTree]) -> None:
         """See :class:`Contender`."""
-        loss, _ = self._loss(trees)
-        loss.value()
-        loss.backward()
-        self.trainer.update()
+        with flushed(self.flush):
+            loss, _ = self._loss(trees, self.dropout)
+            loss.value()
+            loss.backward()
+            for trainer in self.trainers:
+                trainer.update()
+
+    def take(self, other: DyNet) -> None:
+        """Goes on with the weights of another one; what AdaGrad has summed up begins anew."""
+        lists = (each.parameters.parameters_list() for each in (self, other))
+        for mine, theirs in zip(*lists, strict=True):
+            mine.set_value(theirs.as_array())
+        self.words.init_from_array(other.words.as_array())
 
     def outcome(self, trees: list[PlainTree]) -> tuple[np.ndarray, float]:
         """See :class:`Contender`."""
-        loss, states = self._loss(trees)
+        loss, logits = self._loss(trees, 0.0)
         value = loss.value()
-        return np.stack([state.npvalue() for state in states]), value
+        return np.atleast_2d(logits.npvalue().T), value
 
-    def _loss(self, trees: list[PlainTree]) -> tuple[Any, list[Any]]:
-        """The sum of the cross-entropies, and the states."""
+    def _loss(self, trees: list[PlainTree], dropout: float) -> tuple[Any, Any]:
+        """The mean over sentences of the sums of cross-entropies, and the logits."""
         dy.renew_cg()
-        states = [state for tree in trees for state in self._tree(tree)]
+        states = dy.concatenate_to_batch([h for tree in trees for h in self._tree(tree)])
+        if dropout:
+            states = dy.dropout(states, dropout)
+        logits = dy.affine_transform([self.output_bias, self.output, states])
         labels = [label for tree in trees for label in tree.label]
-        losses = [
-            dy.pickneglogsoftmax(dy.affine_transform([self.output_bias, self.output, h]), label)
-            for h, label in zip(states, labels, strict=True)
-        ]
-        return dy.esum(losses), states
+        losses = dy.pickneglogsoftmax_batch(logits, [max(label, 0) for label in labels])
+        if min(labels) < 0:
+            known = np.array([[label >= 0 for label in labels]], dtype=np.float32)
+            losses = dy.cmult(losses, dy.inputTensor(known, batched=True))
+        return dy.sum_batches(losses) / len(trees), logits
 
     def _tree(self, tree: PlainTree) -> list[Any]:
         states: list[Any] = [None] * len(tree.token)
@@ -102,7 +157,7 @@ class DyNet(Contender):
             if below:
                 states[node] = self._inner(below)
             else:
-                word = dy.lookup(self.words, tree.token[node], update=self.trained)
+                word = dy.lookup(self.words, tree.token[node])
                 states[node] = self._state(self._sums(self.inputs, word))
         return [h for h, _ in states]
 

@@ -38,9 +38,9 @@ class Contender(ABC):
         """What it has not seen before, so that it cannot keep anything; not timed."""
         return prepared
 
-    @abstractmethod
     def forward(self, prepared: Any) -> None:
         """Look-up, propagation, output at every node and loss, without gradients."""
+        raise NotImplementedError
 
     @abstractmethod
     def step(self, prepared: Any) -> None:
@@ -107,10 +107,10 @@ class Row:
         unit: of the values, ``"s"`` or ``"bytes"``.
         trees: that a round handles.
         nodes: that a round handles.
-        operations: that a round needs, 0 if they were not counted.
         difference: of its states from those of the first contender, at most; None if that was not
             compared.
         loss: of the first batch, before any step; None for what is not compared.
+        facts: what else is known, by name.
     """
 
     section: str
@@ -120,9 +120,9 @@ class Row:
     unit: str = "s"
     trees: int = 0
     nodes: int = 0
-    operations: int = 0
     difference: float | None = None
     loss: float | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def taken(self) -> list[float]:

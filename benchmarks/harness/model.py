@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent.models.embedding import WordEmbedding
-from graphsent.training.adagrad import RowAdagrad
 
 from .data import NUM_CLASSES
 
@@ -32,30 +31,14 @@ class Model(nn.Module):
         nn.init.uniform_(self.table.weight, -0.5, 0.5)
         self.cell = cell
         self.output = nn.Linear(cell.out_feats, NUM_CLASSES)
-        self.optimizers: list[torch.optim.Optimizer] = []
+        self.optimizer: torch.optim.Optimizer | None = None
 
-    def copy(self, table: str = "frozen") -> Model:
-        """A model with the same weights and optimizers of its own.
-
-        Args:
-            table: the word table is ``"frozen"``, trained with ``"dense"`` gradients, with dense
-                gradients and AdaGrad as torch has it by ``"default"``, or trained on the ``"rows"``
-                that a batch has touched.
-        """
+    def copy(self) -> Model:
+        """A model with the same weights and an optimizer of its own; the word table is frozen."""
         model = deepcopy(self)
-        model.table.requires_grad_(table != "frozen")
-        model.table.sparse = table == "rows"
+        model.table.requires_grad_(False)
         parameters = [*model.cell.parameters(), *model.output.parameters()]
-        if table in ("dense", "default"):
-            parameters.append(model.table.weight)
-        if table == "default":
-            model.optimizers = [torch.optim.Adagrad(parameters, lr=LEARNING_RATE)]
-        else:
-            model.optimizers = [_adagrad(parameters)]
-        if table == "rows":
-            model.optimizers.append(
-                RowAdagrad([model.table.weight], lr=LEARNING_RATE, foreach=False)
-            )
+        model.optimizer = _adagrad(parameters)
         return model
 
     def with_cell(self, cell: nn.Module) -> Model:
@@ -74,8 +57,7 @@ class Model(nn.Module):
         """Gradients, and a step of AdaGrad."""
         self.zero_grad()
         loss.backward()
-        for optimizer in self.optimizers:
-            optimizer.step()
+        self.optimizer.step()
 
 
 def _adagrad(parameters: Iterable[nn.Parameter]) -> torch.optim.Adagrad:
@@ -83,11 +65,3 @@ def _adagrad(parameters: Iterable[nn.Parameter]) -> torch.optim.Adagrad:
     fused = "fused" in inspect.signature(torch.optim.Adagrad).parameters
     options = {"fused": True} if fused else {"foreach": True}
     return torch.optim.Adagrad(parameters, lr=LEARNING_RATE, **options)
-
-
-def children_of(states: list[Tensor], num_slots: int | None) -> Tensor:
-    """One node's part of the children's states, (1, slots, size), zeros where none is."""
-    rows = torch.stack(states)
-    if num_slots is not None and len(states) < num_slots:
-        rows = functional.pad(rows, (0, 0, 0, num_slots - len(states)))
-    return rows.unsqueeze(0)

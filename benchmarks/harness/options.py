@@ -10,17 +10,18 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 SECTIONS = {
-    "contenders": "our engine, other ways to propagate, and the limit",
-    "table": "the same with the word table trained",
+    "training": "steps of `graphsent train`, and of others",
+    "contenders": "cells: our engine, other ways to propagate, and the limit",
     "cells": "every cell",
     "chains": "chains, deeper and deeper",
     "stars": "stars, wider and wider",
     "sizes": "larger and larger batches",
-    "batching": "what comes before the step",
-    "profile": "where the time of a step goes",
     "threads": "two threads against one",
     "memory": "the largest memory of a step",
 }
+# With the names in the results; of `sequence` there are two.
+TREE_MODELS = ("treelstm", "treenet", "recnn", "arnn", "bitreelstm")
+MODELS = (*TREE_MODELS, "sequence-sentences", "sequence", "kimcnn", "dcnn", "apdcnn")
 KINDS = ("forward", "step")
 CLOCKS: dict[str, Callable[[], float]] = {"cpu": time.process_time, "wall": time.perf_counter}
 
@@ -32,7 +33,11 @@ class Options:
     Attributes:
         data_dir: directory with the corpora.
         sections: what to run, names of SECTIONS.
-        in_feats: size of the word vectors.
+        models: that are trained, names of MODELS.
+        steps: of training before any is timed.
+        training_batch_sizes: of models of trees; others have that of their paper.
+        vectors: files of word vectors, as of ``graphsent train``; random ones if there is none.
+        in_feats: size of the word vectors of cells.
         hidden_feats: size of the states.
         kinds: ``"forward"``, ``"step"``, or both, where both make sense.
         batch_sizes: trees a batch.
@@ -51,6 +56,10 @@ class Options:
 
     data_dir: str | None = None
     sections: tuple[str, ...] = tuple(SECTIONS)
+    models: tuple[str, ...] = MODELS
+    steps: int = 100
+    training_batch_sizes: tuple[int, ...] = (25, 256)
+    vectors: tuple[str, ...] = ()
     in_feats: int = 300
     hidden_feats: int = 150
     kinds: tuple[str, ...] = KINDS
@@ -70,6 +79,7 @@ class Options:
         """The same in about three minutes: training steps alone, with more noise."""
         return replace(
             self,
+            training_batch_sizes=(25,),
             kinds=("step",),
             trees_a_round=25,
             rounds=3,
@@ -97,6 +107,14 @@ def parse(arguments: Sequence[str] | None, description: str) -> tuple[Options, a
         help="sections to run, of " + ", ".join(SECTIONS),
     )
     parser.add_argument(
+        "--models",
+        type=lambda text: _names(text, MODELS),
+        metavar="NAME[,NAME]",
+        help="models to train, of " + ", ".join(MODELS),
+    )
+    parser.add_argument("--steps", type=_positive, help=f"before timing, default {default.steps}")
+    parser.add_argument("--vectors", nargs="+", metavar="FILE", help="default: random vectors")
+    parser.add_argument(
         "--kinds", type=lambda text: _names(text, KINDS), metavar="KIND", help="forward, step"
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
@@ -109,18 +127,27 @@ def parse(arguments: Sequence[str] | None, description: str) -> tuple[Options, a
     parser.add_argument("--clock", choices=CLOCKS, help="default: cpu with one thread, else wall")
     parser.add_argument("--in-feats", type=_positive, help=f"default {default.in_feats}")
     parser.add_argument("--hidden-feats", type=_positive, help=f"default {default.hidden_feats}")
-    for name in ("batch-sizes", "depths", "widths", "node-counts"):
+    for name in ("training-batch-sizes", "batch-sizes", "depths", "widths", "node-counts"):
         shown = ",".join(map(str, getattr(default, name.replace("-", "_"))))
         parser.add_argument(f"--{name}", type=_numbers, metavar="N[,N]", help=f"default {shown}")
     parser.add_argument(
         "--out", type=Path, default=Path("runs/benchmark"), help="directory for all"
     )
-    parser.add_argument("--docs", type=Path, help="Markdown file whose marked blocks are replaced")
+    parser.add_argument(
+        "--docs",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="Markdown files whose marked blocks are replaced",
+    )
     parsed = parser.parse_args(arguments)
     options = default.quick() if parsed.quick else default
     given = {field.name: getattr(parsed, field.name, None) for field in fields(Options)}
     if given["clock"] is None and (given["threads"] or 1) > 1:
         given["clock"] = "wall"
+    if given["vectors"]:
+        given["vectors"] = tuple(given["vectors"])
     known = {name: value for name, value in given.items() if value is not None}
     return replace(options, **known), parsed
 

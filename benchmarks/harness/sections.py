@@ -7,19 +7,14 @@ from typing import Any
 
 import torch
 
-from graphsent._dgl import dgl
-from graphsent.graphs import constituency_graph
-from graphsent.propagation.schedule import schedule_of
-
 from . import engines
-from .arithmetic import nary_operations
 from .bench import TREE_CELLS, Bench
 from .data import Batch, chain, star
 from .machine import available_memory
-from .measuring import Contender, Row
+from .measuring import Contender
 from .memory import measure_memory
 from .options import cpu_count
-from .profile import profile_steps
+from .training import run_training
 
 # Name in the results, class, options, and the direction of its graphs.
 CELLS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
@@ -40,9 +35,6 @@ CHAINS_A_BATCH = (1, 25)
 MOST_DGL_NODES = 20_000
 MOST_DGL_ROWS = 4_000_000
 """Nodes times levels: it copies the states of all nodes at each level."""
-NOT_IN_MEMORY = (engines.OneByOne, engines.FlatWords)
-MOST_TREES_ONE_BY_ONE = 25
-"""A batch; it takes seconds, and more trees are no faster one by one."""
 BYTES_A_FEATURE = 100
 """Of memory that a node takes in a step, for each of the hidden features; measured."""
 
@@ -52,24 +44,9 @@ def run_contenders(bench: Bench) -> None:
     for name in TREE_CELLS:
         model = bench.model(bench.cell(name))
         for size in bench.options.batch_sizes:
-            makers = bench.makers(name)
-            if size > MOST_TREES_ONE_BY_ONE:
-                makers.remove(engines.OneByOne)
             case = {"cell": name, "batch": size}
-            batches = bench.corpus.batches(size)
-            bench.compare(case, [make(model) for make in makers], batches)
-
-
-def run_table(bench: Bench) -> None:
-    """The same with the word table trained: with dense gradients, or the rows touched."""
-    model = bench.model(bench.cell("NaryTreeLSTM"))
-    for size in bench.options.batch_sizes:
-        makers = [m for m in bench.makers("NaryTreeLSTM") if m is not engines.OneByOne]
-        makers.insert(1, engines.DefaultAdagrad)
-        contenders = [make(model, make.trains_table) for make in makers]
-        case = {"cell": "NaryTreeLSTM", "batch": size}
-        batches = bench.corpus.batches(size)
-        bench.compare(case, contenders, batches, ["step"])
+            contenders = [make(model) for make in bench.makers(name)]
+            bench.compare(case, contenders, bench.corpus.batches(size))
 
 
 def run_cells(bench: Bench) -> None:
@@ -116,11 +93,6 @@ def run_sizes(bench: Bench) -> None:
         batches = bench.corpus.of_nodes(count)
         case = {"cell": "NaryTreeLSTM", "nodes": count, "batches": len(batches)}
         _dgl_and_ours(bench, case, batches, MOST_DGL_NODES)
-        sizes = bench.options.in_feats, bench.options.hidden_feats
-        operations = nary_operations(batches, *sizes)
-        for row in bench.results.of("sizes", nodes=count):
-            row.operations = operations[row.case["what"]]
-        bench.save()
 
 
 def _dgl_and_ours(
@@ -180,76 +152,12 @@ class Threaded(Contender):
         return self.contender.fresh(prepared)
 
 
-class Part(Contender):
-    """Something that comes before a step."""
-
-    comparable = False
-
-    def __init__(self, name: str, run: Callable[[Batch], Any]) -> None:
-        self.name = name
-        self.run = run
-
-    def prepare(self, batch: Batch) -> Batch:
-        """The batch."""
-        return batch
-
-    def fresh(self, batch: Batch) -> Batch:
-        """With a graph whose schedule is not known."""
-        return batch._replace(graph=batch.new_graph())
-
-    def step(self, batch: Batch) -> None:
-        """Runs it."""
-        self.run(batch)
-
-    forward = step
-
-    def outcome(self, prepared: Any) -> Any:
-        """Nothing to compare."""
-        raise NotImplementedError
-
-
-def run_batching(bench: Bench) -> None:
-    """What a step needs beside propagation: graphs, schedules, look-up."""
-    vocab = bench.corpus.vocab
-    model = bench.model(bench.cell("NaryTreeLSTM"))
-    for size in bench.options.batch_sizes:
-        batches = bench.corpus.batches(size)
-        singles = {
-            batch.trees: [constituency_graph(tree, vocab=vocab) for tree in batch.trees]
-            for batch in batches
-        }
-        parts = [
-            Part("trees to a graph", lambda b: b.new_graph()),
-            Part("dgl.batch", lambda b, graphs=singles: dgl.batch(graphs[b.trees])),
-            Part("schedule", lambda b: schedule_of(b.graph)),
-            Part("look-up", lambda b: model.table.indexed(b.graph.ndata["token"])),
-        ]
-        case = {"cell": "NaryTreeLSTM", "batch": size}
-        bench.compare(case, [engines.Words(model), *parts], batches, ["step"])
-
-
-def run_profile(bench: Bench) -> None:
-    """Where the time of a step goes, of our engine and of its limit."""
-    model = bench.model(bench.cell("NaryTreeLSTM"))
-    for size in bench.options.batch_sizes:
-        batch = bench.corpus.batches(size)[0]
-        for make in (engines.Words, engines.FlatWords):
-            bench.say(f"profile, batch {size}, {make.name}")
-            contender = make(model)
-            for kind, seconds in profile_steps(contender, contender.prepare(batch)).items():
-                case = {"cell": "NaryTreeLSTM", "batch": size, "what": "step", "kind": kind}
-                row = Row("profile", case, make.name, [seconds], trees=len(batch.trees))
-                row.nodes = batch.graph.num_nodes()
-                bench.results.rows.append(row)
-        bench.save()
-
-
 def run_memory(bench: Bench) -> None:
     """The largest memory of a step, each contender in a process of its own."""
     size, chosen = max(bench.options.batch_sizes), bench.options.memory_of
     for name in bench.options.memory_cells:
         for make in bench.makers(name):
-            if make in NOT_IN_MEMORY or (chosen and make.name not in chosen):
+            if make is engines.FlatWords or (chosen and make.name not in chosen):
                 continue
             bench.say(f"memory, {name}, batch {size}, {make.name}")
             measure_memory(bench, name, make.name, size)
@@ -257,14 +165,12 @@ def run_memory(bench: Bench) -> None:
 
 
 RUN: dict[str, Callable[[Bench], None]] = {
+    "training": run_training,
     "contenders": run_contenders,
-    "table": run_table,
     "cells": run_cells,
     "chains": run_chains,
     "stars": run_stars,
     "sizes": run_sizes,
-    "batching": run_batching,
-    "profile": run_profile,
     "threads": run_threads,
     "memory": run_memory,
 }

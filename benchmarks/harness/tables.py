@@ -6,10 +6,9 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .measuring import Results, Row, ratios
+from .measuring import Row, ratios
 
-BASES = ("dgl", "dgl, default AdaGrad", "dgl, example")
-LIMITS = ("limit", "limit, engine")
+BASE, LIMIT = "dgl", "limit"
 OURS = "levels, words"
 
 
@@ -77,20 +76,16 @@ def _against(rows: Sequence[Row], base: str, names: Sequence[str], corner: str) 
 
 
 def contenders(rows: Sequence[Row]) -> str:
-    """Speeds, ratios to DGL and shares of the limits, for each cell."""
+    """Speeds, ratios to DGL and shares of the limit, for each cell."""
     parts = []
     for cell in unique(row.case["cell"] for row in rows):
         own = [row for row in rows if row.case["cell"] == cell]
         names = unique(row.contender for row in own)
         parts += [f"**{cell}**", _speeds(own)]
-        others = [name for name in names if name not in BASES]
-        for base in BASES:
-            if base in names:
-                parts.append(_against(own, base, others, f"times as fast as `{base}`"))
+        others = [name for name in names if name != BASE]
+        parts.append(_against(own, BASE, others, f"times as fast as `{BASE}`"))
         ours = [name for name in ("levels", OURS) if name in names]
-        for limit in LIMITS:
-            if limit in names:
-                parts.append(_against(own, limit, ours, f"share of `{limit}`"))
+        parts.append(_against(own, LIMIT, ours, f"share of `{LIMIT}`"))
     return "\n\n".join(parts)
 
 
@@ -154,57 +149,9 @@ def stars(rows: Sequence[Row]) -> str:
 
 
 def sizes(rows: Sequence[Row]) -> str:
-    """Time of a batch, and of each of its nodes; what has to be computed for them."""
-    times = _growth(
-        rows, "nodes", "nodes, about; time of a batch and of a node", lambda row: row.nodes
-    )
-    kinds = unique(row.case["what"] for row in rows)
-
-    def text(size: str, kind: str) -> str:
-        row = _one(rows, OURS, what=kind, nodes=int(size.replace(",", "")))
-        if row is None:
-            return "-"
-        of_node = row.operations / row.nodes / 1e6
-        return f"{of_node:,.2f} MFLOP, {row.operations / row.median / 1e9:,.0f} GFLOP/s"
-
-    counts = [f"{count:,}" for count in unique(row.case["nodes"] for row in rows)]
-    corner = f"nodes, about; products for a node, and how fast `{OURS}` is"
-    return "\n\n".join((times, grid(corner, counts, kinds, text)))
-
-
-def batching(rows: Sequence[Row]) -> str:
-    """Milliseconds a batch, and the share of a step."""
-    columns = _columns(rows)
-
-    def text(name: str, column: str) -> str:
-        row, step = (_one(rows, each, **columns[column]) for each in (name, OURS))
-        if row is None or step is None:
-            return "-"
-        batches = row.trees // row.case["batch"]
-        share = "" if row is step else f", {row.median / step.median:.1%}"
-        return f"{1e3 * row.median / batches:,.2f} ms{share}"
-
-    names = unique(row.contender for row in rows)
-    return grid("time of a batch, share of a step", names, list(columns), text)
-
-
-def profile(rows: Sequence[Row]) -> str:
-    """Milliseconds in each kind of operations, and their share of the step."""
-    columns = {
-        f"{name}, batch {size}": (name, size)
-        for size in unique(row.case["batch"] for row in rows)
-        for name in unique(row.contender for row in rows)
-    }
-
-    def text(kind: str, column: str) -> str:
-        name, size = columns[column]
-        own = [row for row in rows if (row.contender, row.case["batch"]) == (name, size)]
-        here = [row for row in own if kind in ("all", row.case["kind"])]
-        seconds, step = (sum(row.median for row in part) for part in (here, own))
-        return f"{1e3 * seconds:,.2f} ms, {seconds / step:.0%}"
-
-    kinds = [*unique(row.case["kind"] for row in rows), "all"]
-    return grid("time of a step, its share", kinds, list(columns), text)
+    """Time of a batch, and of each of its nodes."""
+    corner = "nodes, about; time of a batch and of a node"
+    return _growth(rows, "nodes", corner, lambda row: row.nodes)
 
 
 def threads(rows: Sequence[Row]) -> str:
@@ -234,43 +181,3 @@ def memory(rows: Sequence[Row]) -> str:
 
     names = unique(row.contender for row in rows)
     return grid("beyond what was there before, ratio to `dgl`", names, list(columns), text)
-
-
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
-    "contenders": contenders,
-    "table": contenders,
-    "cells": cells,
-    "chains": chains,
-    "stars": stars,
-    "sizes": sizes,
-    "batching": batching,
-    "profile": profile,
-    "threads": threads,
-    "memory": memory,
-}
-
-
-def section(results: Results, name: str) -> str:
-    """All that is known of a section: tables, notes, and the machine; empty if nothing is."""
-    rows, notes = results.of(name), results.notes.get(name, [])
-    parts = [TABLES[name](rows)] if rows else []
-    parts += [f"*{note}*" for note in notes]
-    if parts:
-        parts.append(caption(results))
-    return "\n\n".join(parts)
-
-
-def caption(results: Results) -> str:
-    """Where and how it was measured, in a line."""
-    machine, options = results.machine, results.options
-    packages = machine["packages"]
-    threads = options["threads"]
-    return (
-        f"<sub>{machine['processor']}, {machine['instructions']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB, load {machine['load_before']} before, "
-        f"{'with' if machine['kernels'] else 'without'} compiled kernels; "
-        f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
-        f"{results.options['corpus']}, {options['in_feats']} / "
-        f"{options['hidden_feats']}, float32, {threads} thread{'s' if threads > 1 else ''}, "
-        f"{options['clock']} clock, up to {options['rounds']} rounds</sub>"
-    )

@@ -24,12 +24,11 @@ class PytorchTreeLSTM(TorchContender):
 
     Args:
         model: with a ``ChildSumTreeLSTM`` of default options.
-        table: see :meth:`Model.copy`.
     """
 
     name = "pytorch-tree-lstm"
 
-    def __init__(self, model: Model, table: str = "frozen") -> None:
+    def __init__(self, model: Model) -> None:
         cell = model.cell
         theirs = TreeLSTM(cell.in_feats, cell.hidden_feats)
         theirs.in_feats, theirs.out_feats = cell.in_feats, cell.out_feats
@@ -40,7 +39,7 @@ class PytorchTreeLSTM(TorchContender):
                 part.bias.copy_(cell.W.bias[rows])
             theirs.U_iou.weight.copy_(cell.U.weight)
             theirs.U_f.weight.copy_(cell.U_f.weight)
-        super().__init__(model.with_cell(theirs), table)
+        super().__init__(model.with_cell(theirs))
 
     def prepare(self, batch: Batch) -> Any:
         """The graph, and what the package wants: orders of nodes and edges, and (parent, child)."""

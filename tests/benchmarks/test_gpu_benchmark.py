@@ -18,9 +18,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def gpu():
-    sys.path.insert(0, str(BENCHMARKS))
-    yield importlib.import_module("gpu")
-    sys.path.remove(str(BENCHMARKS))
+    return importlib.import_module("gpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -16,18 +16,10 @@ BENCHMARKS = REPOSITORY / "benchmarks"
 TINY = ["--in-feats", "8", "--hidden-feats", "6", "--batch-sizes", "2", "--trees-a-round", "2"]
 TINY += ["--rounds", "2", "--budget", "0.01", "--kinds", "step"]
 TINY += ["--depths", "1,4", "--widths", "1,5", "--node-counts", "40"]
+TINY += ["--models", "treelstm,sequence-sentences", "--steps", "2", "--training-batch-sizes", "2"]
 BLOCK = "<!-- benchmark: {} -->\nold\n<!-- end of benchmark -->\n"
-MEASURED = ["contenders", "table", "cells", "chains", "stars", "sizes", "batching", "profile"]
-MEASURED += ["threads"]
+MEASURED = ["contenders", "training", "cells", "chains", "stars", "sizes", "threads"]
 DOCUMENT = "".join(["before\n", *map(BLOCK.format, MEASURED), "between\n", BLOCK.format("memory")])
-PACKAGES = {"dynet": "dynet, autobatch", "treelstm": "pytorch-tree-lstm"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def harness():
-    sys.path.insert(0, str(BENCHMARKS))
-    yield
-    sys.path.remove(str(BENCHMARKS))
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,7 +37,9 @@ def directory(tmp_path_factory) -> Path:
     """What a tiny run over the embedded trees has written."""
     directory = tmp_path_factory.mktemp("benchmark")
     (directory / "page.md").write_text(DOCUMENT)
+    (directory / "README.md").write_text("above\n" + BLOCK.format("speed"))
     files = ["--out", str(directory / "all"), "--docs", str(directory / "page.md")]
+    files.append(str(directory / "README.md"))
     done = run("--data-dir", str(REPOSITORY / "data"), "--only", ",".join(MEASURED), *TINY, *files)
     assert done.returncode == 0, done.stderr
     return directory
@@ -74,66 +68,84 @@ def test_every_contender_takes_part_or_is_not_installed(results, cell):
         for row in results["rows"]
         if row["section"] == "contenders" and row["case"]["cell"] == cell
     }
-    package = {"NaryTreeLSTM": "dynet", "ChildSumTreeLSTM": "treelstm"}[cell]
-    expected = {"dgl", "drop-in", "levels", "levels, words", "one by one"}
-    expected.add("levels, words, no kernels")
-    expected |= {"limit", "limit, engine"}
-    if cell == "NaryTreeLSTM":
-        expected.add("dgl, example")
-    if importlib.util.find_spec(package):
-        expected.add(PACKAGES[package])
-    else:
-        assert any("not installed" in note for note in results["notes"]["contenders"])
+    expected = {"dgl", "drop-in", "levels", "levels, words", "levels, words, no kernels", "limit"}
+    if cell == "ChildSumTreeLSTM":
+        if importlib.util.find_spec("treelstm"):
+            expected.add("pytorch-tree-lstm")
+        else:
+            assert any("not installed" in note for note in results["notes"]["contenders"])
     assert names == expected
+
+
+def test_every_trained_contender_is_there_with_subnormals_flushed_and_not(results):
+    found: dict[str, set] = {}
+    for row in results["rows"]:
+        if row["section"] == "training":
+            found.setdefault(row["case"]["model"], set()).add(row["contender"])
+    program, early = "graphsent train", "graphsent train, early"
+    names = [program, 'engine="dgl"', "DGL's own example"]
+    if importlib.util.find_spec("dynet"):
+        names.append("DyNet, autobatch")
+    else:
+        assert any("not installed" in note for note in results["notes"]["training"])
+    expected = {*names, *(f"{name}, flushed" for name in names)}
+    flushes = f"{early}, flushed" in found["treelstm"]
+    by_default = {f"{name}{', flushed' * flushes}" for name in (program, early)}
+    assert found == {"treelstm": expected | by_default, "sequence-sentences": by_default}
+
+
+def test_what_users_have_is_marked(results):
+    rows = [
+        row
+        for row in results["rows"]
+        if (row["section"], row["case"].get("model")) == ("training", "treelstm")
+    ]
+    default = [row["contender"].removesuffix(", flushed") for row in rows if row["facts"]["users"]]
+    assert sorted(default) == sorted({row["contender"].removesuffix(", flushed") for row in rows})
+    counted = [row for row in rows if row["contender"].startswith("graphsent train, flushed")]
+    assert [row["facts"]["weights"] for row in counted] == [0]
 
 
 def test_all_cells_are_measured(results):
     from graphsent import cells
 
-    measured = {row["case"]["cell"].split(",")[0] for row in results["rows"]}
+    rows = [row for row in results["rows"] if row["section"] != "training"]
+    measured = {row["case"]["cell"].split(",")[0] for row in rows}
     others = {"TreeCell", "SlottedCell"}  # bases
     modules = {name for name in cells.__all__ if hasattr(getattr(cells, name), "out_feats")}
     assert measured == modules - others
 
 
-def test_the_report_has_tables_plots_and_the_machine(directory):
+def test_the_report_has_tables_and_the_machine(directory):
     text = (directory / "all" / "propagation.md").read_text()
-    for name in ("contenders", "cells", "chains", "stars", "sizes"):
-        assert f"]({name}.svg)" in text
-        assert (directory / "all" / f"{name}.svg").read_text().startswith("<?xml")
     for name in ("times as fast as `dgl`", "share of `limit`", "two threads", "cores"):
         assert name in text
-
-
-def test_operations_are_counted_once_for_each_word():
-    from harness.arithmetic import nary_operations
-    from harness.data import Corpus
-
-    from graphsent.trees import Tree
-
-    corpus = Corpus(REPOSITORY / "data", 1)
-    one = "(2 (2 a) (2 (2 b) (2 a)))"  # two words, a on both sides; one state of an inner node
-    batch = corpus.batch([Tree.from_string(one), Tree.from_string(one)])
-    words, states = 2 * 3 * 7 * 5, (3 + 2) * 5 * 5 * 5
-    found = nary_operations([batch, batch], in_feats=7, hidden_feats=5)
-    assert found["forward"] == 2 * 2 * (words + states)
-    assert found["step"] == 2 * 2 * (2 * words + 3 * states)
+    for name in (
+        "| `treelstm`, DGL's own example |",
+        "| `sequence-sentences`, batch 25 |",
+        "random vectors",
+    ):
+        assert name in text
 
 
 def test_the_blocks_of_a_document_are_replaced(directory):
     text = (directory / "page.md").read_text()
     assert text.startswith("before\n<!-- benchmark: contenders -->\n**NaryTreeLSTM**")
     assert text.count("old") == 1
-    assert "](page/contenders.svg)" in text
-    assert (directory / "page" / "contenders.svg").is_file()
+    speed = (directory / "README.md").read_text()
+    first = "above\n<!-- benchmark: speed -->\n| `graphsent train`, times as fast as | batch 2, as"
+    assert speed.startswith(first)
+    assert "old" not in speed
     assert text.endswith(DOCUMENT.partition("between")[2])
 
 
 def test_the_documentation_has_all_blocks():
     from harness.options import SECTIONS
-    from harness.report import check_document
+    from harness.report import check_documents
 
-    check_document(REPOSITORY / "docs" / "performance.md", list(SECTIONS))
+    pages = [REPOSITORY / "docs" / "performance.md", REPOSITORY / "README.md"]
+    check_documents(pages[:1], list(SECTIONS))
+    check_documents(pages[1:], ["speed"])
 
 
 def test_a_document_without_blocks_is_refused_at_once(tmp_path):
@@ -141,7 +153,7 @@ def test_a_document_without_blocks_is_refused_at_once(tmp_path):
     done = run("--docs", str(tmp_path / "page.md"), "--out", str(tmp_path))
     assert done.returncode == 1
     assert "error:" in done.stderr
-    assert "has no block for contenders, table" in done.stderr
+    assert "has no block for training, contenders, cells" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md"]
 
 
@@ -150,7 +162,9 @@ def test_an_unknown_section_lists_the_valid_ones(capsys):
 
     with pytest.raises(SystemExit, match="2"):
         parse(["--only", "speed"], "")
-    assert "unknown 'speed': expected some of contenders, table, cells" in capsys.readouterr().err
+    assert (
+        "unknown 'speed': expected some of training, contenders, cells" in capsys.readouterr().err
+    )
 
 
 def test_quick_and_other_options():

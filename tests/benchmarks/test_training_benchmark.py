@@ -1,0 +1,160 @@
+"""The steps that the benchmark times: those of ``graphsent train`` itself, one at a time."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from toy_treebank import silent, tiny_config, write_treebank
+
+from graphsent.models import load_pretrained
+from graphsent.training import train
+from graphsent.training.setting import prepare
+
+BATCH_SIZE = 20
+
+
+@pytest.fixture
+def config(tmp_path):
+    return tiny_config(write_treebank(tmp_path), epochs=1, batch_size=BATCH_SIZE)
+
+
+@pytest.fixture
+def start(config):
+    """Starts trainees of one setting, and ends them."""
+    from harness.trainees import Trainee
+
+    setting = prepare(config, silent)
+    started = []
+
+    def start(**options):
+        started.append(Trainee(setting, config.training, "it", **options))
+        return started[-1]
+
+    yield start
+    for trainee in reversed(started):
+        trainee.stop()
+
+
+@pytest.fixture
+def batches(config):
+    """All of an epoch."""
+    from harness.trainees import examples_of, portions
+
+    setting = prepare(config, silent)
+    return portions(examples_of(setting), config.training, 3)
+
+
+def weights(model):
+    return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+
+def test_steps_are_those_of_the_program(config, batches, start, tmp_path):
+    train(config, tmp_path / "run", test=False, echo=silent)
+    trained = load_pretrained(tmp_path / "run" / "model")
+    trainee = start()
+    for batch in batches:
+        trainee.step(trainee.prepare(batch))
+    assert torch.equal(weights(trainee.model), weights(trained))
+
+
+def test_every_batch_is_full_and_more_than_an_epoch_is_there(config, batches):
+    from harness.trainees import examples_of, portions
+
+    examples = examples_of(prepare(config, silent))
+    found = portions(examples, replace(config.training, batch_size=25), 5)
+    assert [len(batch.indices) for batch in found] == [25] * 5
+    assert found[0].examples == [examples[index] for index in found[0].indices]
+    assert found[0].indices[:20] == batches[0].indices
+
+
+def test_each_contender_has_a_setting_of_its_own(batches, start, monkeypatch):
+    from harness.subnormals import flushes
+
+    seen = []
+    contenders = [start(flush=True), start(flush=False)]
+    for trainee in contenders:
+        monkeypatch.setattr(trainee.model, "after_step", lambda: seen.append(flushes()))
+    for trainee in (*contenders, *contenders):
+        trainee.step(batches[0])
+        assert not flushes()
+    assert seen == [True, False, True, False]
+
+
+def test_another_engine_goes_on_from_what_was_reached(batches, start):
+    ours, theirs = start(), start(engine="dgl")
+    for batch in batches[:2]:
+        ours.step(batch)
+    theirs.take(ours)
+    assert theirs.model.engine == "dgl"
+    for trainee in (ours, theirs):
+        torch.manual_seed(1)  # of the dropout
+        trainee.step(batches[2])
+    difference = weights(ours.model) - weights(theirs.model)
+    assert difference.abs().max() < 1e-6
+
+
+PEERS = [("dgl_example", "DglExample"), ("dynet38", "DyNet")]
+
+
+@pytest.mark.parametrize(("module", "name"), PEERS)
+def test_others_learn_and_hand_on_what_they_have_learnt(config, batches, module, name):
+    from harness.bench import quiet_dgl
+    from harness.subnormals import flushes
+
+    # Not by importing it: that would have subnormal numbers flushed in all tests to come.
+    if module == "dynet38" and not importlib.util.find_spec("dynet"):
+        pytest.skip("dynet38 is not installed")
+    make = getattr(importlib.import_module(f"harness.{module}"), name)
+    assert not flushes()
+    model = prepare(config, silent).model
+    first, second = (make(model, config.training, flush) for flush in (False, True))
+    prepared = [first.prepare(batch) for batch in batches]
+    with quiet_dgl():
+        before = first.outcome(prepared[0])[1]
+        assert second.outcome(prepared[0])[1] == pytest.approx(before)
+        for each in prepared * 5:
+            first.step(each)
+        after = first.outcome(prepared[0])[1]
+        assert after < 0.8 * before
+        second.take(first)
+        assert second.outcome(prepared[0])[1] == pytest.approx(after, rel=1e-4)
+        second.step(prepared[1])
+        assert first.outcome(prepared[0])[1] == pytest.approx(after)
+
+
+def test_an_early_model_is_put_back_before_its_turn(batches, start):
+    early = start(restored=True)
+    early.step(batches[0])
+    early.keep()
+    before = weights(early.model).clone()
+    early.step(early.fresh(batches[1]))
+    assert not torch.equal(weights(early.model), before)
+    early.fresh(batches[2])
+    assert torch.equal(weights(early.model), before)
+
+
+def test_what_ends_a_run_is_raised_where_the_step_was_asked_for(batches, start, monkeypatch):
+    trainee = start()
+    monkeypatch.setattr(trainee.model, "after_step", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        trainee.step(batches[0])
+    trainee.stop()
+    assert threading.active_count() == 1
+
+
+def test_subnormal_numbers_are_counted():
+    from harness.subnormals import count_subnormals, flushed, flushes
+
+    numbers = torch.from_numpy(np.array([0, -0.0, 1e-40, -1e-45, 1.2e-38, 1, np.inf], np.float32))
+    rows = torch.sparse_coo_tensor([[0, 0]], torch.tensor([[1e-40, 1.0], [0.0, 1.0]]), (3, 2))
+    for flush in (False, True):
+        with flushed(flush):
+            assert flushes() == flush
+            assert count_subnormals(numbers) == 2
+            assert count_subnormals(rows) == (0 if flush else 1)
+    assert not flushes()
