@@ -127,6 +127,24 @@ class NaryLSTM:
         torch.mul(level.sums[:, :forget].unflatten(1, shape), by_gate, out=into.slots[1])
 
 
+class SequenceLSTM(NaryLSTM):
+    """Rule of ``torch.nn.LSTM``: that of the N-ary Tree-LSTM for one predecessor.
+
+    The inputs are i, f, u, o, as torch has them; the weight's rows i, o, u, f.
+
+    Args:
+        size: of a state.
+    """
+
+    compiled = "nary"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size, 1)
+        inputs = (0, 3, 2, 1)
+        self.order = tuple(block._replace(inputs=inputs[block.weight]) for block in self.order)
+        self.products = (Product(0, self.order),)
+
+
 class ChildSumLSTM:
     r"""Rule of the child-sum Tree-LSTM, for :func:`run_edges`.
 
