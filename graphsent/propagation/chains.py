@@ -108,7 +108,7 @@ def lstm_states(
         h and c, (num_chains + num_steps, size), those before the chains first.
     """
     size = weight.shape[1]
-    return _run(SequenceLSTM(size), chains, inputs, _by_kernel(weight), None, input_rows, start)
+    return _run(SequenceLSTM(size), chains, inputs, weight, None, input_rows, start)
 
 
 def gru_states(
@@ -159,9 +159,3 @@ def _run(
         leaves = torch.zeros(chains.num_chains, dtype=torch.int64)
     problem = (rule, chains.schedule, chains.slots, start, inputs, [weight], bias, leaves)
     return run_slots(*problem, input_rows)
-
-
-def _by_kernel(weight: Tensor) -> Tensor:
-    """Rows i, f, g, o in the order of the N-ary Tree-LSTM: i, o, g, f."""
-    i, f, g, o = weight.chunk(4)
-    return torch.cat((i, o, g, f))

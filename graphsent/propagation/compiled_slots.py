@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphsent.propagation.fused_slots import SlotRule
     from graphsent.propagation.slots import Slots
 
-KINDS = ("nary", "peephole", "mixture", "squash", "composition", "gru")
+KINDS = ("nary", "peephole", "mixture", "squash", "composition", "lstm", "gru")
 """What rules have as ``compiled``, in the order of ``kernels/walk.h``."""
 
 

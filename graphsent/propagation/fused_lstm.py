@@ -130,18 +130,17 @@ class NaryLSTM:
 class SequenceLSTM(NaryLSTM):
     """Rule of ``torch.nn.LSTM``: that of the N-ary Tree-LSTM for one predecessor.
 
-    The inputs are i, f, u, o, as torch has them; the weight's rows i, o, u, f.
+    Inputs and weight have the sums in torch's order: i, f, u, o.
 
     Args:
         size: of a state.
     """
 
-    compiled = "nary"
+    compiled = "lstm"
 
     def __init__(self, size: int) -> None:
         super().__init__(size, 1)
-        inputs = (0, 3, 2, 1)
-        self.order = tuple(block._replace(inputs=inputs[block.weight]) for block in self.order)
+        self.order = (Block(1, 1), Block(0, 0), Block(2, 2, 2.0), Block(3, 3))
         self.products = (Product(0, self.order),)
 
 

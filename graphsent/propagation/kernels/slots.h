@@ -187,6 +187,9 @@ static void make_state(const struct slots *s, int64_t row, real *sums) {
     case COMPOSITION:
       composition(size, count, sums, memories, gates, kept, state);
       break;
+    case LSTM:
+      nary(GATED_LAST, size, count, sums, memories, gates, kept, state);
+      break;
     case GRU:
       reset_gru(size, sums, memories[0], gates, state[0]);
   }

@@ -47,6 +47,9 @@ static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
     case COMPOSITION:
       composition_gradient(size, count, gates, memories, kept, dstate, dsums, dmemories);
       break;
+    case LSTM:
+      nary_gradient(GATED_LAST, size, count, gates, memories, kept, dstate, dsums, dmemories);
+      break;
     case GRU:
       reset_gru_gradient(size, gates, memories[0], dh, dsums, dmemories);
   }

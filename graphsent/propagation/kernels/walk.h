@@ -1,7 +1,7 @@
 // What the walks over the levels of a schedule work on; compiled_walk.py has the same structure.
 
 // Rules of the walk over slots, as in compiled_slots.py.
-enum { NARY, PEEPHOLE, MIXTURE, SQUASH, COMPOSITION, GRU };
+enum { NARY, PEEPHOLE, MIXTURE, SQUASH, COMPOSITION, LSTM, GRU };
 
 struct walk {
   // What the cell is like; `forgets` are the forget gates of one with peepholes, 0 without.
