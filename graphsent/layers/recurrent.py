@@ -26,6 +26,7 @@ class _Batch(NamedTuple):
         data: (num_steps, in_feats).
         sizes: (longest,) how many sequences have each step.
         order: (batch,) which sequence each chain is; None: as they are.
+        inverse: (batch,) the chain of each sequence; None: as they are.
         places: (num_steps,) the rows of ``data`` in the padded batch, its first two dimensions as
             one; None: as they are.
         shape: of these dimensions; None if the batch came packed.
@@ -34,6 +35,7 @@ class _Batch(NamedTuple):
     data: Tensor
     sizes: np.ndarray
     order: Tensor | None = None
+    inverse: Tensor | None = None
     places: Tensor | None = None
     shape: tuple[int, int] | None = None
 
@@ -58,7 +60,8 @@ class _Recurrent(nn.RNNBase):
         if not self._runs(input, hx):
             return self._by_torch(input, hx, lengths)
         if isinstance(input, PackedSequence):
-            batch = _Batch(input.data, input.batch_sizes.numpy(), input.sorted_indices)
+            data, batch_sizes, *orders = input
+            batch = _Batch(data, batch_sizes.numpy(), *orders)
         else:
             batch = _packed(input, lengths, self.batch_first)
         return self._run(input, hx, batch)
@@ -110,6 +113,8 @@ class _Recurrent(nn.RNNBase):
         data = input.data if isinstance(input, PackedSequence) else input
         if not isinstance(data, Tensor) or data.dim() not in (2, 3) or not data.numel():
             return False
+        if isinstance(input, PackedSequence) and not _fits(input):
+            return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
         return self.runs_over(data, *given)
 
@@ -143,9 +148,8 @@ class _Recurrent(nn.RNNBase):
         alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
         before = self._before(hx, batch, alone)
         output, states = self._layers(batch, before)
-        inverse = None if batch.order is None else torch.argsort(batch.order)
-        if inverse is not None:
-            states = [part.index_select(1, inverse) for part in states]
+        if batch.inverse is not None:
+            states = [part.index_select(1, batch.inverse) for part in states]
         if alone:
             states = [part.squeeze(1) for part in states]
         state = states[0] if len(states) == 1 else tuple(states)
@@ -303,7 +307,14 @@ def _packed(input: Tensor, lengths: Tensor | None, batch_first: bool) -> _Batch:
     chain = order.numpy()[np.arange(len(step)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
     places = torch.from_numpy(chain * longest + step if batch_first else step * size + chain)
     shape = (size, longest) if batch_first else (longest, size)
-    return _Batch(input.flatten(0, 1).index_select(0, places), sizes, order, places, shape)
+    data, inverse = input.flatten(0, 1).index_select(0, places), torch.argsort(order)
+    return _Batch(data, sizes, order, inverse, places, shape)
+
+
+def _fits(packed: PackedSequence) -> bool:
+    """Whether the data are as many as the sizes say, as they are unless somebody made them."""
+    sizes = packed.batch_sizes.numpy()
+    return sizes[-1] > 0 and not (np.diff(sizes) > 0).any() and sizes.sum() == len(packed.data)
 
 
 def _autocast_on_cpu() -> bool:

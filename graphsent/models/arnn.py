@@ -120,7 +120,7 @@ class ARNNEncoder(nn.Module):
         assert self.sequence is not None
         nodes, ranges = word_ranges(graph)
         sentences = ranges[root_nodes(graph)]
-        return self.sequence(words[nodes.to(words.device)], sentences.to(words.device))
+        return self.sequence(words, sentences.to(words.device), nodes.to(words.device))
 
     def _attention_vectors(
         self, graph: dgl.DGLGraph, words: torch.Tensor, query: torch.Tensor | None
