@@ -128,9 +128,7 @@ class _Recurrent(nn.RNNBase):
         )
         output, state = super().forward(packed, hx)
         longest = input.shape[1 if self.batch_first else 0]
-        output, _ = pad_packed_sequence(
-            output, batch_first=self.batch_first, total_length=longest
-        )
+        output, _ = pad_packed_sequence(output, batch_first=self.batch_first, total_length=longest)
         return output, state
 
     def _check_lengths(self, input: Tensor | PackedSequence, lengths: Tensor) -> None:
@@ -181,9 +179,7 @@ class _Recurrent(nn.RNNBase):
             return parts
         return [part.index_select(1, batch.order) for part in parts]
 
-    def _layers(
-        self, batch: _Batch, before: list[Tensor] | None
-    ) -> tuple[Tensor, list[Tensor]]:
+    def _layers(self, batch: _Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
         """The outputs of the last layer, and the last states of all layers and directions."""
         chains = make_chains(batch.sizes)
         first, data = chains.num_chains, batch.data
@@ -288,7 +284,9 @@ class GRU(_Recurrent, nn.GRU):
         *weights: Tensor,
     ) -> tuple[Tensor, ...]:
         inputs = functional.linear(feat, weights[0], weights[2] if self.bias else None)
-        return gru_states(chains, inputs, weights[1], weights[3] if self.bias else None, rows, start)
+        return gru_states(
+            chains, inputs, weights[1], weights[3] if self.bias else None, rows, start
+        )
 
 
 def _packed(input: Tensor, lengths: Tensor | None, batch_first: bool) -> _Batch:

@@ -21,15 +21,15 @@ class SequenceEncoder(nn.Module):
     .. math::
         y = h_n \qquad \text{or} \qquad y = [\overrightarrow{h}_n ; \overleftarrow{h}_1]
 
-    from zero initial states. The state of a sequence does not depend on the lengths of others. Cells
-    and initial values are those of ``torch.nn.LSTM`` and ``torch.nn.GRU``, which have two biases a
-    gate and apply the reset gate after the product:
+    from zero initial states. The state of a sequence does not depend on the lengths of others.
+    Cells and initial values are those of ``torch.nn.LSTM`` and ``torch.nn.GRU``, which have two
+    biases a gate and apply the reset gate after the product:
     :math:`\tilde h = \tanh(W x + b + r * (U h + b'))`.
 
-    Sequences that begin with the same row share their beginnings, from left to right, and those
-    that end with the same row their ends, from right to left: each state of such a chain is computed
-    once. This and all else of :class:`~graphsent.layers.LSTM` is for the engine; torch reads every
-    sequence by itself.
+    Sequences that begin with the same row share their beginnings, read from left to right, and
+    those that end with the same row their ends, read from right to left: each of these states is
+    computed once. That is done by the engine, see :class:`~graphsent.layers.LSTM`; where torch runs
+    instead, it reads every sequence by itself.
 
     Args:
         in_feats: size of the inputs.
@@ -127,9 +127,7 @@ def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:
     """Raises a LayerError unless all are rows: compiled code would not notice."""
     low, high = rows.min(), rows.max()
     if low < 0 or high >= num_rows:
-        raise LayerError(
-            f"expected {name} of rows from 0 to {num_rows - 1}, got {low} to {high}"
-        )
+        raise LayerError(f"expected {name} of rows from 0 to {num_rows - 1}, got {low} to {high}")
 
 
 def _shared_chains(ranges: np.ndarray, reverse: bool) -> tuple[Chains, np.ndarray, np.ndarray]:

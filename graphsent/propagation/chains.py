@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ def lstm_states(
         h and c, (num_chains + num_steps, size), those before the chains first.
     """
     size = weight.shape[1]
-    return _run(SequenceLSTM(size), chains, inputs, weight, None, input_rows, start)
+    return _run(_rule(SequenceLSTM, size), chains, inputs, weight, None, input_rows, start)
 
 
 def gru_states(
@@ -141,7 +142,10 @@ def gru_states(
     size = weight.shape[1]
     if bias is not None:
         bias = torch.nn.functional.pad(bias, (0, size))
-    return _run(SequenceGRU(size), chains, inputs, weight, bias, input_rows, start)
+    return _run(_rule(SequenceGRU, size), chains, inputs, weight, bias, input_rows, start)
+
+
+_rule = functools.cache(lambda kind, size: kind(size))
 
 
 def _run(

@@ -150,7 +150,12 @@ def test_shared_inputs(rule, size, monkeypatch):
 
 @pytest.mark.parametrize(
     ("rule", "slots"),
-    [(rule, slots) for rule in RULES for slots in ((0,), (1,), (0, 1)) if max(slots) < slots_of(rule)],
+    [
+        (rule, slots)
+        for rule in RULES
+        for slots in ((0,), (1,), (0, 1))
+        if max(slots) < slots_of(rule)
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("shared", [True, False])
@@ -292,7 +297,8 @@ def test_threads(rule, num_threads):
 @each_rule
 def test_second_forward_pass_before_the_first_backward_pass(rule):
     problems = [
-        Problem(rule, forest(random.Random(s), 400, slots_of(rule)), 16, shared_leaves=True) for s in range(2)
+        Problem(rule, forest(random.Random(s), 400, slots_of(rule)), 16, shared_leaves=True)
+        for s in range(2)
     ]
     expected = [problem.outcome() for problem in problems]
     several = [problem.run() for problem in problems]
