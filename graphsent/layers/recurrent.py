@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,27 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_lengths
 from graphsent.propagation.chains import Chains, gru_states, lstm_states, make_chains
-from graphsent.propagation.compiled import kernels_for
+from graphsent.propagation.compiled import kernels_for, needs_gradients
 
-ENGINES = ("auto", "torch")
+ENGINES = ("auto", "levels", "torch")
+
+
+class _Fewest(NamedTuple):
+    """How many steps the longest sequence has at least where the engine is faster than torch.
+
+    Measured on one core at 300 / 168 in float32, as ``benchmarks/sequences.py`` does: whatever the
+    batch, the engine takes about a millisecond, and torch has a faster LSTM for inference without
+    padding.
+
+    Attributes:
+        full: forward alone, of sequences of one length that did not come packed.
+        mixed: forward alone, of others.
+        gradients: with gradients.
+    """
+
+    full: float
+    mixed: float
+    gradients: float
 
 
 class _Batch(NamedTuple):
@@ -43,12 +62,13 @@ class _Batch(NamedTuple):
 class _Recurrent(nn.RNNBase):
     """What :class:`LSTM` and :class:`GRU` share: all but the states along chains."""
 
-    engine = "auto"  # of modules that were pickled without one, too
+    engine = "auto"
+    _fewest: _Fewest
 
     def __init__(self, *args: Any, engine: str = "auto", **options: Any) -> None:
         super().__init__(*args, **options)
         if engine not in ENGINES:
-            raise LayerError(f"unknown engine {engine!r}: expected 'auto' or 'torch'")
+            raise LayerError(f"unknown engine {engine!r}: expected one of {', '.join(ENGINES)}")
         self.engine = engine
 
     def forward(
@@ -56,14 +76,14 @@ class _Recurrent(nn.RNNBase):
     ) -> tuple[Any, Any]:
         """Runs over a batch of sequences; see the class."""
         if lengths is not None:
-            self._check_lengths(input, lengths)
-        if not self._runs(input, hx):
+            lengths = self._padded_lengths(input, lengths)
+        if not self._runs(input, hx, lengths):
             return self._by_torch(input, hx, lengths)
         if isinstance(input, PackedSequence):
             data, batch_sizes, *orders = input
             batch = _Batch(data, batch_sizes.numpy(), *orders)
         else:
-            batch = _packed(input, lengths, self.batch_first)
+            batch = _packed(input, lengths, self.batch_first, *self._size_and_time(input))
         return self._run(input, hx, batch)
 
     def chain_states(
@@ -92,6 +112,8 @@ class _Recurrent(nn.RNNBase):
 
     def runs_over(self, *tensors: Tensor) -> bool:
         """Whether the engine does what the layer does, for inputs and states like these."""
+        if hasattr(self, "_update_flat_weights"):  # of new versions of torch
+            self._update_flat_weights()
         if self.engine == "torch" or self.proj_size or torch.jit.is_tracing():
             return False
         if _autocast_on_cpu() or torch.compiler.is_compiling():
@@ -108,15 +130,29 @@ class _Recurrent(nn.RNNBase):
     ) -> tuple[Tensor, ...]:
         raise NotImplementedError
 
-    def _runs(self, input: Tensor | PackedSequence, hx: Any) -> bool:
+    def _runs(self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None) -> bool:
         """Whether the engine runs; not over what is none of a layer's inputs, for torch says so."""
-        data = input.data if isinstance(input, PackedSequence) else input
-        if not isinstance(data, Tensor) or data.dim() not in (2, 3) or not data.numel():
-            return False
-        if isinstance(input, PackedSequence) and not _fits(input):
+        packed = isinstance(input, PackedSequence)
+        data = input.data if packed else input
+        if data.dim() not in (2, 3) or not data.numel() or (packed and not _fits(input)):
             return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
-        return self.runs_over(data, *given)
+        if not self.runs_over(data, *given):
+            return False
+        if self.engine == "levels":
+            return True
+        if needs_gradients(data, *given, *self._flat_weights):
+            fewest = self._fewest.gradients
+        else:
+            fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
+        longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
+        return longest >= fewest
+
+    def _size_and_time(self, input: Tensor) -> tuple[int, int]:
+        """Sequences of a padded batch, and its steps."""
+        if input.dim() == 2:
+            return 1, len(input)
+        return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
 
     def _by_torch(
         self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None
@@ -124,20 +160,22 @@ class _Recurrent(nn.RNNBase):
         if lengths is None:
             return super().forward(input, hx)
         packed = pack_padded_sequence(
-            input, lengths.cpu(), batch_first=self.batch_first, enforce_sorted=False
+            input, lengths, batch_first=self.batch_first, enforce_sorted=False
         )
         output, state = super().forward(packed, hx)
-        longest = input.shape[1 if self.batch_first else 0]
+        _, longest = self._size_and_time(input)
         output, _ = pad_packed_sequence(output, batch_first=self.batch_first, total_length=longest)
         return output, state
 
-    def _check_lengths(self, input: Tensor | PackedSequence, lengths: Tensor) -> None:
+    def _padded_lengths(self, input: Tensor | PackedSequence, lengths: Tensor) -> Tensor | None:
+        """The lengths on the CPU; None where there is no padding."""
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
-        size, longest = (input.shape[dim] for dim in ((0, 1) if self.batch_first else (1, 0)))
+        lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
         check_lengths("lengths", lengths, size, longest)
-        if lengths.is_cpu and not lengths.all():
+        if not lengths.all():
             raise LayerError("expected lengths of at least 1, got 0")
+        return None if bool((lengths == longest).all()) else lengths
 
     def _run(
         self, input: Tensor | PackedSequence, hx: Any, batch: _Batch
@@ -209,14 +247,17 @@ class LSTM(_Recurrent, nn.LSTM):
         h_t = \sigma(o_t) * \tanh(c_t)
 
     with the sums i, f, g, o of :math:`W x_t + b + U h_{t-1} + b'`. It differs from torch's in how
-    fast it is, and in that a padded batch may come with lengths. What the engine does not do runs
-    in torch, with the same results: projections (``proj_size``), devices and types of numbers
-    without compiled kernels, autocast, and tracing. Gradients of gradients raise a
-    PropagationError, unless ``engine="torch"``.
+    fast it is, and in that a padded batch may come with lengths.
+
+    What the engine does not do runs in torch, with the same results: projections (``proj_size``),
+    devices and types of numbers without compiled kernels, autocast, tracing and compiling. So
+    does, with ``engine="auto"``, what is faster there: passes without gradients over batches
+    without padding, or of less than 16 steps. Gradients of gradients raise a PropagationError,
+    unless ``engine="torch"``.
 
     Args:
         *args: those of ``torch.nn.LSTM``, as are other options.
-        engine: ``"auto"``, or ``"torch"`` for torch's own code.
+        engine: ``"auto"``; ``"levels"``, the engine wherever it can; or ``"torch"``, its own code.
 
     Raises:
         LayerError: there is no such engine; or lengths are not those of the batch.
@@ -237,6 +278,8 @@ class LSTM(_Recurrent, nn.LSTM):
         >>> output.shape, h.shape, bool(output[1, 2:].any())
         (torch.Size([2, 5, 6]), torch.Size([2, 2, 3]), False)
     """
+
+    _fewest = _Fewest(full=inf, mixed=16, gradients=1)
 
     def _states(
         self,
@@ -259,11 +302,12 @@ class GRU(_Recurrent, nn.GRU):
         h_t = (1 - \sigma(z_t)) * n_t + \sigma(z_t) * h_{t-1}
 
     with the sums r, z of :math:`W x_t + b + U h_{t-1} + b'`. All else is as in :class:`LSTM`, but
-    that a state is h alone.
+    that a state is h alone, and that torch is faster at forward passes without padding only up to
+    31 steps, and with gradients up to 3.
 
     Args:
         *args: those of ``torch.nn.GRU``, as are other options.
-        engine: ``"auto"``, or ``"torch"`` for torch's own code.
+        engine: see :class:`LSTM`.
 
     Raises:
         LayerError: there is no such engine; or lengths are not those of the batch.
@@ -274,6 +318,8 @@ class GRU(_Recurrent, nn.GRU):
         >>> output.shape, h.shape
         (torch.Size([5, 2, 3]), torch.Size([1, 2, 3]))
     """
+
+    _fewest = _Fewest(full=32, mixed=16, gradients=4)
 
     def _states(
         self,
@@ -289,13 +335,12 @@ class GRU(_Recurrent, nn.GRU):
         )
 
 
-def _packed(input: Tensor, lengths: Tensor | None, batch_first: bool) -> _Batch:
+def _packed(
+    input: Tensor, lengths: Tensor | None, batch_first: bool, size: int, longest: int
+) -> _Batch:
     """A padded batch as a packed one."""
-    if input.dim() == 2:
-        return _Batch(input, np.ones(len(input), np.int64), shape=(len(input), 1))
-    size, longest = (input.shape[dim] for dim in ((0, 1) if batch_first else (1, 0)))
-    if lengths is None or bool((lengths == longest).all()):
-        steps = input.transpose(0, 1) if batch_first else input
+    if lengths is None:
+        steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
         sizes = np.full(longest, size)
         return _Batch(steps.reshape(longest * size, -1), sizes, shape=(longest, size))
     lengths, order = torch.sort(lengths, descending=True)
