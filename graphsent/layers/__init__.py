@@ -16,6 +16,7 @@ from graphsent.layers.folding import Folding
 from graphsent.layers.kmax import DynamicKMaxPooling, KMaxPooling, dynamic_k
 from graphsent.layers.lengths import time_mask, zero_beyond
 from graphsent.layers.pooling import MaxPooling, MeanPooling, SumPooling
+from graphsent.layers.recurrent import GRU, LSTM
 from graphsent.layers.relatedness import (
     RelatednessHead,
     expected_score,
@@ -25,6 +26,8 @@ from graphsent.layers.relatedness import (
 from graphsent.layers.sequence import SequenceEncoder
 
 __all__ = [
+    "GRU",
+    "LSTM",
     "AttentionPooling",
     "BiasActivation",
     "Dropout",

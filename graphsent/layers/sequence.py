@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from graphsent.errors import ModelError
+from graphsent.layers.errors import LayerError
+from graphsent.layers.recurrent import GRU, LSTM
+from graphsent.propagation.chains import Chains, make_chains
 
-_CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
+_CELLS = {"lstm": LSTM, "gru": GRU}
 
 
 class SequenceEncoder(nn.Module):
@@ -17,10 +21,15 @@ class SequenceEncoder(nn.Module):
     .. math::
         y = h_n \qquad \text{or} \qquad y = [\overrightarrow{h}_n ; \overleftarrow{h}_1]
 
-    from zero initial states. Sequences are packed: the state of one does not depend on the lengths
-    of others. Cells and initial values are those of ``torch.nn.LSTM`` and ``torch.nn.GRU``, which
-    have two biases a gate and apply the reset gate after the product:
+    from zero initial states. The state of a sequence does not depend on the lengths of others.
+    Cells and initial values are those of ``torch.nn.LSTM`` and ``torch.nn.GRU``, which have two
+    biases a gate and apply the reset gate after the product:
     :math:`\tilde h = \tanh(W x + b + r * (U h + b'))`.
+
+    Sequences that begin with the same row share their beginnings, read from left to right, and
+    those that end with the same row their ends, read from right to left: each of these states is
+    computed once. That is done by the engine, see :class:`~graphsent.layers.LSTM`; where torch runs
+    instead, it reads every sequence by itself.
 
     Args:
         in_feats: size of the inputs.
@@ -32,7 +41,7 @@ class SequenceEncoder(nn.Module):
         ModelError: There is no such cell.
 
     Shapes:
-        - ``feat``: (num_rows, in_feats)
+        - ``feat``: (num_rows, in_feats), or with ``index`` any rows
         - y: (num_sequences, hidden_feats), or twice that
 
     Example:
@@ -60,16 +69,21 @@ class SequenceEncoder(nn.Module):
         """Draws all parameters anew, as torch does."""
         self.cell.reset_parameters()
 
-    def forward(self, feat: Tensor, ranges: Tensor) -> Tensor:
+    def forward(self, feat: Tensor, ranges: Tensor, index: Tensor | None = None) -> Tensor:
         """Runs over sequences, each of which is a range of the rows of ``feat``.
 
         Args:
             feat: inputs, (num_rows, in_feats).
             ranges: first and last + 1 row of each sequence, (num_sequences, 2) int64. They may
                 overlap. The state of an empty one is zero.
+            index: (num_words,) int64; ranges are of ``feat[index]``. What depends on a row alone is
+                computed once.
 
         Returns:
             (num_sequences, out_feats).
+
+        Raises:
+            LayerError: Ranges, or ``index``, name rows that there are not.
         """
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
@@ -77,7 +91,28 @@ class SequenceEncoder(nn.Module):
         filled = torch.nonzero(begin < end).squeeze(1)
         if len(filled) < len(ranges):
             states = feat.new_zeros(len(ranges), self.out_feats)
-            return states.index_copy(0, filled, self(feat, ranges[filled]))
+            return states.index_copy(0, filled, self(feat, ranges[filled], index))
+        if not (ranges.is_cpu and self.cell.runs_over(feat)):
+            return self._packed(feat if index is None else feat[index], ranges)
+        words = np.arange(len(feat)) if index is None else index.numpy()
+        _check_rows("ranges", ranges.numpy() - (0, 1), len(words))
+        _check_rows("index", words, len(feat))
+        directions = range(1 + self.cell.bidirectional)
+        states = [self._last_states(feat, ranges.numpy(), words, bool(d)) for d in directions]
+        return torch.cat(states, 1)
+
+    def _last_states(
+        self, feat: Tensor, ranges: np.ndarray, words: np.ndarray, reverse: bool
+    ) -> Tensor:
+        """Of one direction, by the engine."""
+        chains, steps, last = _shared_chains(ranges, reverse)
+        rows = torch.from_numpy(words[steps])
+        h = self.cell.chain_states(chains, feat, rows, reverse=reverse)[0]
+        return h.index_select(0, torch.from_numpy(last + chains.num_chains))
+
+    def _packed(self, feat: Tensor, ranges: Tensor) -> Tensor:
+        """Of all directions, by torch."""
+        begin, end = ranges.unbind(1)
         lengths = (end - begin).cpu()
         steps = torch.arange(int(lengths.max()), device=ranges.device)
         rows = (begin[:, None] + steps).clamp(max=len(feat) - 1)  # (num_sequences, longest)
@@ -86,3 +121,33 @@ class SequenceEncoder(nn.Module):
         _, state = self.cell(packed._replace(data=feat[packed.data]))
         h = state[0] if isinstance(state, tuple) else state  # (directions, num_sequences, hidden)
         return torch.cat(h.unbind(0), 1)
+
+
+def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:
+    """Raises a LayerError unless all are rows: compiled code would not notice."""
+    low, high = rows.min(), rows.max()
+    if low < 0 or high >= num_rows:
+        raise LayerError(f"expected {name} of rows from 0 to {num_rows - 1}, got {low} to {high}")
+
+
+def _shared_chains(ranges: np.ndarray, reverse: bool) -> tuple[Chains, np.ndarray, np.ndarray]:
+    """One chain for all ranges that begin with the same row, or end with it.
+
+    Args:
+        ranges: first and last + 1 row of each sequence, (num_sequences, 2), none of them empty.
+        reverse: whether they are read from the end.
+
+    Returns:
+        The chains; the row of each step; and the last step of each range, (num_sequences,).
+    """
+    begin, end = ranges.T
+    firsts, chain = np.unique(end - 1 if reverse else begin, return_inverse=True)
+    longest = np.zeros(len(firsts), np.int64)
+    np.maximum.at(longest, chain, end - begin)
+    order = np.argsort(-longest, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    chains = make_chains(len(firsts) - np.cumsum(np.bincount(longest))[:-1])
+    of_step, step = chains.steps()
+    words = firsts[order][of_step] + (-step if reverse else step)
+    return chains, words, chains.node(place[chain], end - begin - 1)

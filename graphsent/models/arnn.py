@@ -121,8 +121,10 @@ class ARNNEncoder(nn.Module):
         assert self.sequence is not None
         nodes, ranges = word_ranges(graph)
         sentences = ranges[root_nodes(graph)]
-        rows = words.at(nodes) if isinstance(words, IndexedFeat) else words[nodes.to(words.device)]
-        return self.sequence(rows, sentences.to(rows.device))
+        rows, index = words, nodes
+        if isinstance(words, IndexedFeat):
+            rows, index = words.rows, words.index[nodes]
+        return self.sequence(rows, sentences.to(rows.device), index.to(rows.device))
 
     def _attention_vectors(
         self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, query: torch.Tensor | None

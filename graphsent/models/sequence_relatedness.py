@@ -70,5 +70,5 @@ class SequenceRelatedness(RelatednessModel):
     def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
         """The last state of each sentence, (num_sentences, hidden), or twice that."""
         nodes, ranges = word_ranges(graph)
-        words = self.embedding(graph.ndata[TOKEN][nodes])
-        return self.encoder(words, ranges.to(words.device)[roots])
+        words = self.embedding.indexed(graph.ndata[TOKEN][nodes])
+        return self.encoder(words.rows, ranges.to(words.device)[roots], words.index)

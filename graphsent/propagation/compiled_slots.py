@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphsent.propagation.fused_slots import SlotRule
     from graphsent.propagation.slots import Slots
 
-KINDS = ("nary", "peephole", "mixture", "squash", "composition")
+KINDS = ("nary", "peephole", "mixture", "squash", "composition", "lstm", "gru")
 """What rules have as ``compiled``, in the order of ``kernels/walk.h``."""
 
 
@@ -74,12 +74,13 @@ class _SlotPlan(Plan):
         )
         self.count = slots.count
         self.num_gates = len(gates)
+        self.num_recurrent = len(rule.products[0].gates)
         self.num_early = len(rule.products[1].gates) if rule.late else 0
 
     def shapes(self) -> list[tuple[int, ...]]:
         """Of the bias, the weights, and the positions in slots."""
         size, row = self.rule.size, self.count * self.rule.size
-        shapes = [(self.num_gates * size,), (self.num_gates * size, row)]
+        shapes = [(self.num_gates * size,), (self.num_recurrent * size, row)]
         if self.num_early:
             shapes += [(self.num_early * size, row), (size, size)]
         return [*shapes, (self.num_inner * self.count,)]
@@ -87,7 +88,7 @@ class _SlotPlan(Plan):
     def slot_walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool) -> Walk:
         """The arguments that both passes have, but for tensors."""
         numbers = {"rule": KINDS.index(self.rule.compiled), "count": self.count}
-        numbers["num_gates"] = self.num_gates
+        numbers |= {"num_gates": self.num_gates, "num_recurrent": self.num_recurrent}
         if self.num_early:
             numbers["forgets"] = self.num_early - 1
         elif self.rule.compiled == "nary":
@@ -97,8 +98,9 @@ class _SlotPlan(Plan):
 
 @functools.cache
 def _input_of(order: tuple[Block, ...]) -> tuple[int, ...]:
-    """The block of the inputs of each gate, by its block of the weight's rows."""
-    return tuple(block.inputs for block in sorted(order))
+    """The block of the inputs of each gate, -1 for none, by its block of the weight's rows."""
+    by_weight = sorted(order, key=lambda block: block.weight)
+    return tuple(-1 if block.inputs is None else block.inputs for block in by_weight)
 
 
 class _CompiledSlots(Function):

@@ -27,8 +27,9 @@ class Walk(Arguments):
 
     _fields_ = fields(
         "rule has_output attentive forgets single_successor num_parts size count num_gates "
-        "input_stride inputs_size num_levels num_sources num_starts num_nodes num_threads "
-        "start_gates start_feats start_outputs keep block_size places_size workspace_size",
+        "num_recurrent input_stride inputs_size num_levels num_sources num_starts num_nodes "
+        "num_threads start_gates start_feats start_outputs keep block_size places_size "
+        "workspace_size",
         "level_ends source first_edge leaves input_rows nodes input_of inputs bias weight "
         "more_weight_0 more_weight_1 vector start_sums start_inputs start_weight start_bias "
         "start_h start_c h c result_h result_c gates kept gathered edge_gates attention pooled_0 "

@@ -26,13 +26,13 @@ class Block(NamedTuple):
     """Where the columns of one gate come from; all gates are as wide as a state.
 
     Attributes:
-        weight: block of rows of the weight.
-        inputs: block of columns of the inputs.
+        weight: block of rows of the weight, or of the bias alone, behind those of the weight.
+        inputs: block of columns of the inputs; None where there are none.
         scale: factor of the sum.
     """
 
     weight: int
-    inputs: int
+    inputs: int | None
     scale: float = 1.0
 
 
@@ -180,8 +180,8 @@ def fill_sums(
     parts = inputs.split(size, -1)
     biases = None if bias is None else bias.split(size)
     for block, columns in zip(order, sums.split(size, -1), strict=True):
-        rows = parts[block.inputs]
-        if index is not None and inputs.dim() > 1:
+        rows = inputs.new_zeros(size) if block.inputs is None else parts[block.inputs]
+        if index is not None and rows.dim() > 1:
             rows = rows.index_select(0, index)
         if biases is None:
             columns.copy_(rows)
@@ -201,6 +201,8 @@ def inputs_gradient(
     for gradient, order in gradients:
         gradient = gradient.sum(0) if inputs.dim() == 1 else gradient
         for block, columns in zip(order, gradient.split(size, -1), strict=True):
+            if block.inputs is None:
+                continue
             if block.inputs in filled:
                 parts[block.inputs].add_(columns)
             else:

@@ -67,7 +67,7 @@ class SlotRule(Protocol):
         num_parts: parts of a state, h first.
         num_kept: blocks of columns that are kept for the backward pass.
         order: where each gate comes from; the inputs' block of columns, and the first product's
-            block of rows.
+            block of rows. Gates behind the last of these rows are sums of inputs and bias alone.
         products: of the parts of the states in the slots.
         late: the product of a part of the new state, if there is one.
         direct: parts of the state that the rule itself reads.

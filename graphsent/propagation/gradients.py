@@ -23,7 +23,7 @@ class _Refuse(Function):
     def backward(ctx: FunctionCtx, *_: Tensor) -> Tensor:
         raise PropagationError(
             "expected gradients of first order, got gradients of gradients: this engine has none; "
-            'a cell has them with engine="dgl"'
+            'a cell has them with engine="dgl", an LSTM or GRU with engine="torch"'
         )
 
 

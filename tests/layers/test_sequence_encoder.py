@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from graphsent.errors import ModelError
-from graphsent.layers import SequenceEncoder
+from graphsent.layers import LayerError, SequenceEncoder, recurrent
+from graphsent.propagation.compiled import kernels_in_use
 
 KINDS = [("lstm", False), ("lstm", True), ("gru", False), ("gru", True)]
+with_kernels = pytest.mark.skipif(
+    not kernels_in_use(torch.float64), reason="without C compiler torch runs"
+)
 
 
 def step_by_step(encoder: SequenceEncoder, rows: torch.Tensor) -> torch.Tensor:
@@ -74,3 +78,52 @@ def test_reset_draws_new_values():
 def test_an_unknown_cell_is_refused():
     with pytest.raises(ModelError, match="unknown cell 'rnn': expected 'lstm' or 'gru'"):
         SequenceEncoder(2, 3, cell="rnn")
+
+
+@with_kernels
+@pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
+def test_equal_beginnings_and_ends_are_computed_once(cell, bidirectional, monkeypatch):
+    """The number of steps that are run: those of the longest range of each first or last row."""
+    steps = []
+    for name in ("lstm_states", "gru_states"):
+        function = getattr(recurrent, name)
+
+        def run(chains, *rest, function=function):
+            steps.append(int(chains.ends[-1]))
+            return function(chains, *rest)
+
+        monkeypatch.setattr(recurrent, name, run)
+    ranges = torch.tensor([[0, 6], [0, 4], [0, 4], [1, 2], [1, 6], [3, 4], [2, 6]])
+    encoder = SequenceEncoder(3, 4, cell=cell, bidirectional=bidirectional)
+    encoder(torch.randn(6, 3), ranges)
+    forward, backward = 6 + 5 + 1 + 4, 6 + 4 + 1
+    assert steps == [forward, backward][: 1 + bidirectional]
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+@pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
+def test_rows_that_words_share(cell, bidirectional, engine):
+    torch.manual_seed(0)
+    encoder = SequenceEncoder(3, 4, cell=cell, bidirectional=bidirectional).double()
+    encoder.cell.engine = engine
+    rows = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    index = torch.tensor([3, 0, 0, 2, 3, 1])
+    ranges = torch.tensor([[0, 6], [2, 4], [2, 2], [2, 6], [0, 4], [5, 6]])
+    found, expected = encoder(rows, ranges, index), encoder(rows[index], ranges)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    weights, wanted = torch.randn_like(found), [rows, *encoder.parameters()]
+    gradients = [torch.autograd.grad((y * weights).sum(), wanted) for y in (found, expected)]
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+@with_kernels
+def test_rows_that_there_are_not():
+    encoder = SequenceEncoder(2, 3)
+    feat, ranges = torch.zeros(3, 2), torch.tensor([[1, 3]])
+    for bad in ([[1, 4]], [[-1, 2]]):
+        with pytest.raises(LayerError, match="expected ranges of rows from 0 to 2, got"):
+            encoder(feat, torch.tensor(bad))
+    for index in ([0, 3, 1], [0, -1, 1]):
+        with pytest.raises(LayerError, match="expected index of rows from 0 to 2, got"):
+            encoder(feat, ranges, torch.tensor(index))

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import trees
-from toy_sentences import VOCABULARY, sentences
+from toy_sentences import NUM_CLASSES, VOCABULARY, sentences
 
 from graphsent.errors import ModelError
 from graphsent.models import SequenceClassifier, SequenceRelatedness
@@ -108,3 +108,27 @@ def test_relatedness_is_of_the_last_states():
 def test_an_unknown_cell_is_refused():
     with pytest.raises(ModelError, match="unknown cell 'rnn'"):
         SequenceClassifier(VOCABULARY, 3, cell="rnn")
+
+
+@pytest.mark.parametrize("phrases", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_loss_and_gradients_are_those_of_torch(cell, bidirectional, phrases, dropout):
+    """Where the engine shares beginnings, torch reads every sequence by itself."""
+    model = SequenceClassifier(
+        *(VOCABULARY, NUM_CLASSES, 4, 5),
+        cell=cell,
+        bidirectional=bidirectional,
+        phrases=phrases,
+        embedding_dropout=dropout,
+    ).double()
+    batch = model.collate(sentences("constituency"))
+    found = []
+    for engine in ("auto", "torch"):
+        model.encoder.cell.engine = engine
+        torch.manual_seed(0)  # of dropout, which words and states have in training
+        loss = model.loss(model(batch), batch, "all")
+        found.append([loss, *torch.autograd.grad(loss, list(model.parameters()))])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from graphsent._dgl import dgl
 from graphsent.propagation import PropagationError
 from graphsent.propagation.compiled import kernels_in_use
-from graphsent.propagation.fused_lstm import NaryLSTM
+from graphsent.propagation.fused_gru import SequenceGRU
+from graphsent.propagation.fused_lstm import NaryLSTM, SequenceLSTM
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.fused_recursive import Mixture, Squash
 from graphsent.propagation.fused_slots import run_slots
@@ -43,7 +44,16 @@ RULES = {
     "squash": (lambda size, count: Squash(size), (1, 2, 3)),
     "composition": (lambda size, count: Composition(size), (2,)),
     "mixture": (lambda size, count: Mixture(size), (2,)),
+    "sequence LSTM": (lambda size, count: SequenceLSTM(size), (1,)),
+    "sequence GRU": (lambda size, count: SequenceGRU(size), (1,)),
 }
+
+
+def slots_of(rule: str) -> int:
+    """Two slots, if the rule takes so many."""
+    return min(2, RULES[rule][1][-1])
+
+
 each_rule = pytest.mark.parametrize("rule", RULES)
 each_count = pytest.mark.parametrize(
     ("rule", "count"), [(name, count) for name, (_, counts) in RULES.items() for count in counts]
@@ -58,14 +68,14 @@ class Problem(Compared):
         rule: str,
         graph: dgl.DGLGraph,
         size: int = 6,
-        count: int = 2,
+        count: int | None = None,
         *,
         one_row: bool = False,
         shared_leaves: bool = False,
         shared_inputs: bool = False,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        draw = Draw(dtype)
+        draw, count = Draw(dtype), count or slots_of(rule)
         self.rule = RULES[rule][0](size, count)
         self.schedule = schedule_of(graph)
         self.slots = make_slots(self.schedule, count, graph.edata["child_index"])
@@ -74,7 +84,7 @@ class Problem(Compared):
         if shared_leaves:
             num_rows = max(first // 2, 1)
             self.leaves = torch.randint(num_rows, (first,), generator=draw.generator)
-        blocks = 1 + max(block.inputs for block in self.rule.order)
+        blocks = len({block.inputs for block in self.rule.order} - {None})
         self.start = [draw(num_rows, size) for _ in range(self.rule.num_parts)]
         self.start_gate_output, self.num_results = None, None
         self.input_rows = None
@@ -118,7 +128,7 @@ def single_file(num_nodes: int, slots: tuple[int, ...]) -> dgl.DGLGraph:
 @pytest.mark.parametrize("size", [1, 3, 7, 8, 16, 33, 150])
 def test_sizes(rule, size, dtype, monkeypatch):
     for number, make in enumerate((forest, dag)):
-        graph = make(random.Random(number), 40, 2)
+        graph = make(random.Random(number), 40, slots_of(rule))
         check(Problem(rule, graph, size, dtype=dtype), monkeypatch)
 
 
@@ -134,12 +144,20 @@ def test_options(rule, count, one_row, shared_leaves, monkeypatch):
 @each_rule
 @pytest.mark.parametrize("size", [6, 40])
 def test_shared_inputs(rule, size, monkeypatch):
-    graph = dag(random.Random(2), 100, 2)
+    graph = dag(random.Random(2), 100, slots_of(rule))
     check(Problem(rule, graph, size, shared_leaves=True, shared_inputs=True), monkeypatch)
 
 
-@each_rule
-@pytest.mark.parametrize("slots", [(0,), (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize(
+    ("rule", "slots"),
+    [
+        (rule, slots)
+        for rule in RULES
+        for slots in ((0,), (1,), (0, 1))
+        if max(slots) < slots_of(rule)
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("shared", [True, False])
 def test_one_predecessor(rule, slots, shared, monkeypatch):
     """One slot a node at most has a state in it, all nodes the same slot or not."""
@@ -154,7 +172,7 @@ WITH_MEMORY = [name for name, (make, counts) in RULES.items() if make(1, counts[
 
 @each_rule
 def test_results_by_node(rule, monkeypatch):
-    problem = Problem(rule, dag(random.Random(5), 60, 2), shared_leaves=True)
+    problem = Problem(rule, dag(random.Random(5), 60, slots_of(rule)), shared_leaves=True)
     num_parts, position = problem.rule.num_parts, problem.schedule.position
     states, *gradients = problem.outcome(), problem.outcome(parts=(0,))
     problem.num_results = num_parts
@@ -173,7 +191,7 @@ def test_results_by_node(rule, monkeypatch):
 
 @each_rule
 def test_start_without_gradients(rule, monkeypatch):
-    problem = Problem(rule, dag(random.Random(2), 60, 2), shared_leaves=True)
+    problem = Problem(rule, dag(random.Random(2), 60, slots_of(rule)), shared_leaves=True)
     expected = problem.outcome()
     first, num_states = len(problem.start), problem.rule.num_parts
     problem.start = [part.detach() for part in problem.start]
@@ -194,7 +212,7 @@ def test_start_without_gradients(rule, monkeypatch):
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_graph(monkeypatch, rule, seed, num_nodes, size):
-    graph = dag(random.Random(seed), num_nodes, 2)
+    graph = dag(random.Random(seed), num_nodes, slots_of(rule))
     if graph.num_edges():
         check(Problem(rule, graph, size), monkeypatch)
 
@@ -203,20 +221,20 @@ def test_any_graph(monkeypatch, rule, seed, num_nodes, size):
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 def test_many_nodes_a_level(rule, dtype, monkeypatch):
     """Levels of more rows than are handled at once, with weights that fill several panels."""
-    graph = forest(random.Random(0), 1500, 2)
+    graph = forest(random.Random(0), 1500, slots_of(rule))
     check(Problem(rule, graph, 40, dtype=dtype, shared_leaves=True), monkeypatch)
 
 
 @each_rule
 def test_gradients_of_one_part(rule, monkeypatch):
-    problem = Problem(rule, dag(random.Random(1), 30, 2))
+    problem = Problem(rule, dag(random.Random(1), 30, slots_of(rule)))
     for part in range(problem.rule.num_parts):
         check(problem, monkeypatch, parts=(part,))
 
 
 @each_rule
 def test_without_bias(rule, monkeypatch):
-    problem = Problem(rule, dag(random.Random(8), 30, 2))
+    problem = Problem(rule, dag(random.Random(8), 30, slots_of(rule)))
     zeros = torch.zeros_like(problem.bias)
     with torch.no_grad():
         problem.bias = zeros
@@ -227,7 +245,7 @@ def test_without_bias(rule, monkeypatch):
 
 @each_rule
 def test_finite_differences(rule):
-    problem = Problem(rule, dag(random.Random(6), 8, 2), 3)
+    problem = Problem(rule, dag(random.Random(6), 8, slots_of(rule)), 3)
     first = len(problem.start)
 
     def function(*tensors):
@@ -240,7 +258,7 @@ def test_finite_differences(rule):
 
 @each_rule
 def test_gradients_of_gradients(rule):
-    problem = Problem(rule, dag(random.Random(7), 8, 2))
+    problem = Problem(rule, dag(random.Random(7), 8, slots_of(rule)))
     (gradient,) = torch.autograd.grad(
         problem.run()[0].square().sum(), problem.inputs, create_graph=True
     )
@@ -250,7 +268,7 @@ def test_gradients_of_gradients(rule):
 
 @each_rule
 def test_any_strides(rule, monkeypatch):
-    problem = Problem(rule, dag(random.Random(2), 30, 2), 5)
+    problem = Problem(rule, dag(random.Random(2), 30, slots_of(rule)), 5)
     for tensors in (problem.start, problem.weights):
         tensors[:] = [t.detach().t().contiguous().t().requires_grad_() for t in tensors]
     problem.inputs = problem.inputs.detach().repeat_interleave(2, 1)[:, ::2].requires_grad_()
@@ -261,7 +279,7 @@ def test_any_strides(rule, monkeypatch):
 
 @each_rule
 def test_gradients_of_any_strides(rule):
-    problem = Problem(rule, dag(random.Random(2), 30, 2), 5)
+    problem = Problem(rule, dag(random.Random(2), 30, slots_of(rule)), 5)
     h = problem.run()[0]
     (gradient,) = torch.autograd.grad(h.sum(), problem.inputs, retain_graph=True)  # of expanded 1
     (expected,) = torch.autograd.grad(h, problem.inputs, torch.ones_like(h))
@@ -272,14 +290,15 @@ def test_gradients_of_any_strides(rule):
 @pytest.mark.parametrize("num_threads", [2, 3])
 def test_threads(rule, num_threads):
     """As many threads give the same numbers each time, other ones the same but for rounding."""
-    problem = Problem(rule, dag(random.Random(3), 300, 2), 20, shared_leaves=True)
+    problem = Problem(rule, dag(random.Random(3), 300, slots_of(rule)), 20, shared_leaves=True)
     check_threads(problem, num_threads)
 
 
 @each_rule
 def test_second_forward_pass_before_the_first_backward_pass(rule):
     problems = [
-        Problem(rule, forest(random.Random(s), 400, 2), 16, shared_leaves=True) for s in range(2)
+        Problem(rule, forest(random.Random(s), 400, slots_of(rule)), 16, shared_leaves=True)
+        for s in range(2)
     ]
     expected = [problem.outcome() for problem in problems]
     several = [problem.run() for problem in problems]
@@ -294,7 +313,7 @@ def test_second_forward_pass_before_the_first_backward_pass(rule):
 @each_rule
 def test_values_without_a_limit(rule):
     """Sums of any size, infinite ones and NaN."""
-    problem = Problem(rule, forest(random.Random(4), 40, 2), 4, dtype=torch.float32)
+    problem = Problem(rule, forest(random.Random(4), 40, slots_of(rule)), 4, dtype=torch.float32)
     with torch.no_grad():
         problem.inputs[:, ::3] = 1e30
         problem.inputs[:, 1::3] = -torch.inf
@@ -320,7 +339,7 @@ def test_tensors_that_do_not_fit(changed):
 
 @each_rule
 def test_subclasses_of_rules_run_in_torch(rule):
-    problem = Problem(rule, dag(random.Random(9), 8, 2))
+    problem = Problem(rule, dag(random.Random(9), 8, slots_of(rule)))
 
     class Other(type(problem.rule)):
         """It might do something else."""
@@ -331,7 +350,7 @@ def test_subclasses_of_rules_run_in_torch(rule):
 
 @each_rule
 def test_inference(rule):
-    problem = Problem(rule, forest(random.Random(5), 40, 2))
+    problem = Problem(rule, forest(random.Random(5), 40, slots_of(rule)))
     expected = problem.run()
     for mode in (torch.no_grad(), torch.inference_mode()):
         with mode:

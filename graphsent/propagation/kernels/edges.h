@@ -146,7 +146,8 @@ static void edges_block(const struct edges *e, int64_t first, int64_t last) {
     const int64_t place = (w->num_sources + row) * size;
     real *gates = w->gates + row * e->at_node;
     if (w->num_parts == 1) {
-      gru(size, sums[0], sums[1], w->pooled[0] + row * size, gates, w->states[0] + place);
+      gru(size, sums[0], sums[1], w->pooled[0] + row * size, gates, gates + size,
+          w->states[0] + place);
     } else {
       real *const state[] = {w->states[0] + place, w->states[1] + place};
       lstm_of_memory(w->has_output, size, sums[0], w->pooled[1] + row * size, gates,
@@ -242,7 +243,8 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
     real *dattended = e->dpooled[0] + (row - first) * size;
     const real *gates = w->gates + row * e->at_node, *dh = gradient_at(w, 0, position);
     if (w->num_parts == 1) {
-      gru_gradient(size, gates, w->pooled[0] + row * size, dh, dsums, dattended);
+      gru_gradient(size, gates, gates + size, w->pooled[0] + row * size, dh, dsums, dsums + size,
+                   dattended);
     } else {
       const real *const dstate[] = {dh, gradient_at(w, 1, position)};
       memset(dattended, 0, size * sizeof(real));

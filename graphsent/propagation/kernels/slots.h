@@ -1,5 +1,6 @@
-// The walk of cells that have their predecessors in slots: all gates see h in all slots. With
-// peepholes the early gates, those before g, see c in all slots, and the late one the new c.
+// The walk of cells that have their predecessors in slots: the recurrent gates see h in all slots,
+// others inputs alone. With peepholes the early gates, those before g, see c in all slots, and the
+// late one the new c.
 
 // What the threads of a team share, and the scratch of one.
 struct slots {
@@ -7,6 +8,7 @@ struct slots {
   struct places places;
   int64_t inner;                              // nodes
   int64_t gates;                              // numbers in the gates of a node
+  int64_t recurrent;                          // and in those that see h in the slots
   int64_t early;                              // and in those that see c in the slots
   int64_t block;                              // rows that are handled at once
   real *packed, *packed_early, *packed_late;  // the weights, those of one slot after the other
@@ -49,12 +51,13 @@ static struct slots divide_slots(const struct walk *w, int backward, int64_t thr
     largest = larger(largest, first_row(w, level + 1) - first_row(w, level));
   }
   s.places = places_of(w, s.inner);
+  s.recurrent = w->num_recurrent * w->size;
   s.early = w->forgets ? (1 + w->forgets) * w->size : 0;
   s.block = CACHE / (w->size + s.gates) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
   const int64_t pairs_a_slot = smaller(w->num_starts, s.inner);  // or fewer
   s.block = smaller(s.block, larger(largest, pairs_a_slot));
   divide_scratch(&s, backward);
-  s.one = backward ? s.gates * padded(w->size) : w->size * padded(s.gates);
+  s.one = backward ? s.recurrent * padded(w->size) : w->size * padded(s.recurrent);
   s.one_early = backward ? s.early * padded(w->size) : w->size * padded(s.early);
   s.packed = w->workspace;
   s.packed_early = s.packed + w->count * s.one;
@@ -97,6 +100,7 @@ static void fill_base(const struct slots *s) {
   memset(s->base, 0, s->gates * sizeof(real));
   if (w->bias) add(s->base, w->bias, 0, s->gates);
   for (int64_t gate = 0; gate < w->num_gates && !w->input_stride; gate++) {
+    if (w->input_of[gate] < 0) continue;
     add(s->base + gate * w->size, w->inputs + w->input_of[gate] * w->size, 0, w->size);
   }
 }
@@ -113,7 +117,7 @@ static void multiply_states(const struct slots *s, int64_t slot, const struct ro
                             int64_t first, int64_t count, struct sums to) {
   const int64_t size = s->w->size;
   copy_rows(&parts[0], first, count, size, s->scratch);
-  multiply_into(s->scratch, size, count, s->packed + slot * s->one, size, s->gates, to);
+  multiply_into(s->scratch, size, count, s->packed + slot * s->one, size, s->recurrent, to);
   if (!s->early) return;
   to.add = 1;
   copy_rows(&parts[1], first, count, size, s->scratch);
@@ -148,17 +152,18 @@ static void begin_sums(const struct slots *s, int64_t row, real *sums) {
   const int64_t input = w->input_rows ? w->input_rows[row] : row;
   memcpy(sums, s->base, s->gates * sizeof(real));
   for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++) {
+    if (w->input_of[gate] < 0) continue;
     const real *inputs = w->inputs + input * w->input_stride + w->input_of[gate] * w->size;
     add(sums + gate * w->size, inputs, 0, w->size);
   }
   for (int64_t k = 0; k < w->count; k++) {
     const int64_t pair = s->places.pair_of[row * w->count + k];
-    if (pair >= 0) add(sums, s->pair_sums + pair * padded(s->gates), 0, s->gates);
+    if (pair >= 0) add(sums, s->pair_sums + pair * padded(s->gates), 0, s->recurrent);
   }
 }
 
-// The state of a node from its sums; with peepholes c alone.
-static void make_state(const struct slots *s, int64_t row, const real *sums) {
+// The state of a node from its sums, which may be overwritten; with peepholes c alone.
+static void make_state(const struct slots *s, int64_t row, real *sums) {
   const struct walk *w = s->w;
   const int64_t size = w->size, place = (w->num_sources + row) * size;
   real *unused = s->scratch + s->others, *gates = w->gates ? w->gates + row * s->gates : unused;
@@ -181,6 +186,12 @@ static void make_state(const struct slots *s, int64_t row, const real *sums) {
       break;
     case COMPOSITION:
       composition(size, count, sums, memories, gates, kept, state);
+      break;
+    case LSTM:
+      nary(GATED_LAST, size, count, sums, memories, gates, kept, state);
+      break;
+    case GRU:
+      reset_gru(size, sums, memories[0], gates, state[0]);
   }
 }
 
@@ -231,7 +242,7 @@ static void begin_products(const struct slots *s, int64_t thread, int64_t thread
     const int64_t count = few ? s->places.pair_ends[k] - first : 0;
     struct sums to = {s->pair_sums + first * padded(s->gates), padded(s->gates), NULL, 0, 0};
     copy_rows(&h, first, count, size, s->scratch);
-    pack_and_multiply(w->weight + k * size, right, size, s->gates, s->packed + k * s->one,
+    pack_and_multiply(w->weight + k * size, right, size, s->recurrent, s->packed + k * s->one,
                       PANEL * size, s->scratch, count, to, thread, threads);
     if (!s->early) continue;
     to.add = 1;
@@ -273,7 +284,7 @@ static void begin_slots(struct own_walk *own, const struct walk *given, int back
   begin_walk(own, given, backward);
   struct walk *w = &own->walk;
   const int64_t inner = w->num_nodes - w->num_sources, gates = w->num_gates * w->size;
-  const int rule = w->rule, has_gates = rule != SQUASH, has_kept = has_gates && rule != MIXTURE;
+  const int rule = w->rule, has_gates = rule != SQUASH, has_kept = has_gates && w->num_parts > 1;
   if (w->keep) {
     w->places_size = size_of_places(w, inner);
     w->gates = has_gates ? take(&own->block, inner * gates) : NULL;

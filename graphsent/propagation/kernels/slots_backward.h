@@ -46,6 +46,12 @@ static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
       break;
     case COMPOSITION:
       composition_gradient(size, count, gates, memories, kept, dstate, dsums, dmemories);
+      break;
+    case LSTM:
+      nary_gradient(GATED_LAST, size, count, gates, memories, kept, dstate, dsums, dmemories);
+      break;
+    case GRU:
+      reset_gru_gradient(size, gates, memories[0], dh, dsums, dmemories);
   }
 }
 
@@ -53,7 +59,7 @@ static void sums_gradient(const struct slots *s, int64_t row, int64_t first) {
 static void multiply_gradients(const struct slots *s, int64_t slot, const real *dsums,
                                int64_t count, real *dh, real *dc) {
   const int64_t size = s->w->size;
-  multiply_into(dsums, s->gates, count, s->packed + slot * s->one, s->gates, size,
+  multiply_into(dsums, s->gates, count, s->packed + slot * s->one, s->recurrent, size,
                 (struct sums){dh, padded(size)});
   if (!s->early) return;
   multiply_into(dsums, s->gates, count, s->packed_early + slot * s->one_early, s->early, size,
@@ -109,6 +115,7 @@ static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int
   const int64_t size = w->size, input = w->input_rows ? w->input_rows[row] : row;
   const real *dsums = w->dsums + row * s->gates;
   for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++, dsums += size) {
+    if (w->input_of[gate] < 0) continue;
     real *dinputs = w->dinputs + input * w->input_stride + w->input_of[gate] * size;
     if (w->input_rows || (gate && w->input_of[gate] == w->input_of[gate - 1])) {
       add(dinputs, dsums, from, to);
@@ -213,7 +220,7 @@ static void pack_for_gradients(const struct slots *s, int64_t thread, int64_t th
   const struct walk *w = s->w;
   const int64_t size = w->size, down = w->count * size;
   for (int64_t k = 0; k < w->count; k++) {
-    pack(w->weight + k * size, down, s->gates, size, s->packed + k * s->one, thread, threads);
+    pack(w->weight + k * size, down, s->recurrent, size, s->packed + k * s->one, thread, threads);
     if (!s->early) continue;
     pack(w->more_weights[0] + k * size, down, s->early, size, s->packed_early + k * s->one_early,
          thread, threads);
@@ -257,9 +264,10 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
   BARRIER
   end_gradients(w, thread, threads);
   for (int64_t gate = 0; gate < w->num_gates && !w->input_stride && thread == 0; gate++) {
+    if (w->input_of[gate] < 0) continue;
     add(w->dinputs + w->input_of[gate] * w->size, w->dbias + gate * w->size, 0, w->size);
   }
-  weight_gradient(&s, 0, s.gates, w->dweight, thread, threads);
+  weight_gradient(&s, 0, s.recurrent, w->dweight, thread, threads);
   if (!s.early) return;
   weight_gradient(&s, 1, s.early, w->dmore_weights[0], thread, threads);
   late_weight_gradient(&s, thread, threads);

@@ -1,15 +1,16 @@
 // What the walks over the levels of a schedule work on; compiled_walk.py has the same structure.
 
 // Rules of the walk over slots, as in compiled_slots.py.
-enum { NARY, PEEPHOLE, MIXTURE, SQUASH, COMPOSITION };
+enum { NARY, PEEPHOLE, MIXTURE, SQUASH, COMPOSITION, LSTM, GRU };
 
 struct walk {
   // What the cell is like; `forgets` are the forget gates of one with peepholes, 0 without.
   int64_t rule, has_output, attentive, forgets;
   int64_t single_successor;  // whether no node sends to several
-  // Parts of a state: h, or h and c. Their size, slots and gates a node; 0 as stride of inputs: one
-  // row for all nodes. Numbers in all inputs.
-  int64_t num_parts, size, count, num_gates, input_stride, inputs_size;
+  // Parts of a state: h, or h and c. Their size, slots and gates a node, and how many of these see
+  // h in the slots, the first ones; 0 as stride of inputs: one row for all nodes. Numbers in all
+  // inputs.
+  int64_t num_parts, size, count, num_gates, num_recurrent, input_stride, inputs_size;
   int64_t num_levels, num_sources, num_starts, num_nodes, num_threads;
   int64_t start_gates;                 // of which the walk makes the start; 0 where it is given
   int64_t start_feats, start_outputs;  // of the linear map that makes the sums of these gates, its
@@ -25,8 +26,8 @@ struct walk {
   const int64_t *leaves;      // (num_sources) their rows in start; their own where NULL
   const int64_t *input_rows;  // (inner) their rows in inputs; their own where NULL
   const int64_t *nodes;       // (num_nodes) the rows of results; those of states where NULL
-  const int64_t *input_of;  // (gates) which block of the inputs enters each gate: each block enters
-                            // one, or gates of a node that are side by side
+  const int64_t *input_of;  // (gates) which block of the inputs enters each gate, -1 for none: each
+                            // block enters one, or gates of a node that are side by side
   const real *inputs, *bias,
       *weight;  // (inner or 1, blocks * size), (gates * size) or NULL, packed
   const real *more_weights[2], *vector;  // of nodes, where `weight` is that of edges; of peepholes

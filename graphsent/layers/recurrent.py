@@ -1,0 +1,367 @@
+"""``torch.nn.LSTM`` and ``torch.nn.GRU`` by the engine of the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from graphsent.layers.errors import LayerError
+from graphsent.layers.lengths import check_lengths
+from graphsent.propagation.chains import Chains, gru_states, lstm_states, make_chains
+from graphsent.propagation.compiled import kernels_for, needs_gradients
+
+ENGINES = ("auto", "levels", "torch")
+
+
+class _Fewest(NamedTuple):
+    """How many steps the longest sequence has at least where the engine is faster than torch.
+
+    Measured on one core at 300 / 168 in float32, as ``benchmarks/sequences.py`` does: whatever the
+    batch, the engine takes about a millisecond, and torch has a faster LSTM for inference without
+    padding.
+
+    Attributes:
+        full: forward alone, of sequences of one length that did not come packed.
+        mixed: forward alone, of others.
+        gradients: with gradients.
+    """
+
+    full: float
+    mixed: float
+    gradients: float
+
+
+class _Batch(NamedTuple):
+    """Inputs as a packed sequence.
+
+    Attributes:
+        data: (num_steps, in_feats).
+        sizes: (longest,) how many sequences have each step.
+        order: (batch,) which sequence each chain is; None: as they are.
+        inverse: (batch,) the chain of each sequence; None: as they are.
+        places: (num_steps,) the rows of ``data`` in the padded batch, its first two dimensions as
+            one; None: as they are.
+        shape: of these dimensions; None if the batch came packed.
+    """
+
+    data: Tensor
+    sizes: np.ndarray
+    order: Tensor | None = None
+    inverse: Tensor | None = None
+    places: Tensor | None = None
+    shape: tuple[int, int] | None = None
+
+
+class _Recurrent(nn.RNNBase):
+    """What :class:`LSTM` and :class:`GRU` share: all but the states along chains."""
+
+    engine = "auto"
+    _fewest: _Fewest
+
+    def __init__(self, *args: Any, engine: str = "auto", **options: Any) -> None:
+        super().__init__(*args, **options)
+        if engine not in ENGINES:
+            raise LayerError(f"unknown engine {engine!r}: expected one of {', '.join(ENGINES)}")
+        self.engine = engine
+
+    def forward(
+        self, input: Tensor | PackedSequence, hx: Any = None, lengths: Tensor | None = None
+    ) -> tuple[Any, Any]:
+        """Runs over a batch of sequences; see the class."""
+        if lengths is not None:
+            lengths = self._padded_lengths(input, lengths)
+        if not self._runs(input, hx, lengths):
+            return self._by_torch(input, hx, lengths)
+        if isinstance(input, PackedSequence):
+            data, batch_sizes, *orders = input
+            batch = _Batch(data, batch_sizes.numpy(), *orders)
+        else:
+            batch = _packed(input, lengths, self.batch_first, *self._size_and_time(input))
+        return self._run(input, hx, batch)
+
+    def chain_states(
+        self,
+        chains: Chains,
+        feat: Tensor,
+        rows: Tensor | None = None,
+        start: Sequence[Tensor] | None = None,
+        layer: int = 0,
+        reverse: bool = False,
+    ) -> tuple[Tensor, ...]:
+        """The states of one layer and direction along chains, see :mod:`.propagation.chains`.
+
+        Args:
+            chains: the sequences as this direction reads them.
+            feat: inputs, (num_steps, ...), or with ``rows`` any rows.
+            rows: (num_steps,) int64, the row of each step.
+            start: parts of the states before each chain; zeros by default.
+            layer: from 0.
+            reverse: whether it is the direction from the last step to the first.
+        """
+        per_layer = len(self._all_weights[0])
+        first = (layer * (1 + self.bidirectional) + reverse) * per_layer
+        weights = self._flat_weights[first : first + per_layer]
+        return self._states(chains, feat, rows, start, *weights)
+
+    def runs_over(self, *tensors: Tensor) -> bool:
+        """Whether the engine does what the layer does, for inputs and states like these."""
+        if hasattr(self, "_update_flat_weights"):  # of new versions of torch
+            self._update_flat_weights()
+        if self.engine == "torch" or self.proj_size or torch.jit.is_tracing():
+            return False
+        if _autocast_on_cpu() or torch.compiler.is_compiling():
+            return False
+        return kernels_for(*tensors, *self._flat_weights)
+
+    def _states(
+        self,
+        chains: Chains,
+        feat: Tensor,
+        rows: Tensor | None,
+        start: Sequence[Tensor] | None,
+        *weights: Tensor,
+    ) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _runs(self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None) -> bool:
+        """Whether the engine runs; not over what is none of a layer's inputs, for torch says so."""
+        packed = isinstance(input, PackedSequence)
+        data = input.data if packed else input
+        if data.dim() not in (2, 3) or not data.numel() or (packed and not _fits(input)):
+            return False
+        given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
+        if not self.runs_over(data, *given):
+            return False
+        if self.engine == "levels":
+            return True
+        if needs_gradients(data, *given, *self._flat_weights):
+            fewest = self._fewest.gradients
+        else:
+            fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
+        longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
+        return longest >= fewest
+
+    def _size_and_time(self, input: Tensor) -> tuple[int, int]:
+        """Sequences of a padded batch, and its steps."""
+        if input.dim() == 2:
+            return 1, len(input)
+        return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
+
+    def _by_torch(
+        self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None
+    ) -> tuple[Any, Any]:
+        if lengths is None:
+            return super().forward(input, hx)
+        packed = pack_padded_sequence(
+            input, lengths, batch_first=self.batch_first, enforce_sorted=False
+        )
+        output, state = super().forward(packed, hx)
+        _, longest = self._size_and_time(input)
+        output, _ = pad_packed_sequence(output, batch_first=self.batch_first, total_length=longest)
+        return output, state
+
+    def _padded_lengths(self, input: Tensor | PackedSequence, lengths: Tensor) -> Tensor | None:
+        """The lengths on the CPU; None where there is no padding."""
+        if isinstance(input, PackedSequence) or input.dim() != 3:
+            raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
+        lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
+        check_lengths("lengths", lengths, size, longest)
+        if not lengths.all():
+            raise LayerError("expected lengths of at least 1, got 0")
+        return None if bool((lengths == longest).all()) else lengths
+
+    def _run(
+        self, input: Tensor | PackedSequence, hx: Any, batch: _Batch
+    ) -> tuple[Tensor | PackedSequence, Any]:
+        """What torch's own ``forward`` gives."""
+        alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
+        before = self._before(hx, batch, alone)
+        output, states = self._layers(batch, before)
+        if batch.inverse is not None:
+            states = [part.index_select(1, batch.inverse) for part in states]
+        if alone:
+            states = [part.squeeze(1) for part in states]
+        state = states[0] if len(states) == 1 else tuple(states)
+        if batch.shape is None:
+            return input._replace(data=output), state
+        if batch.places is not None:
+            filled = output.new_zeros(batch.shape[0] * batch.shape[1], output.shape[1])
+            output = filled.index_copy(0, batch.places, output)
+        if alone:
+            return output, state
+        output = output.unflatten(0, batch.shape)
+        if self.batch_first and batch.places is None:
+            output = output.transpose(0, 1)
+        return output, state
+
+    def _before(self, hx: Any, batch: _Batch, alone: bool) -> list[Tensor] | None:
+        """Parts of the states before all layers and directions, in the order of the chains."""
+        batch_sizes = torch.from_numpy(batch.sizes)
+        parts = [] if hx is None else [hx] if isinstance(hx, Tensor) else list(hx)
+        if alone:
+            parts = [part.unsqueeze(1) for part in parts]
+        if hx is not None:
+            given = parts[0] if isinstance(hx, Tensor) else tuple(parts)
+            self.check_forward_args(batch.data, given, batch_sizes)
+        else:
+            self.check_input(batch.data, batch_sizes)
+            return None
+        if batch.order is None:
+            return parts
+        return [part.index_select(1, batch.order) for part in parts]
+
+    def _layers(self, batch: _Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
+        """The outputs of the last layer, and the last states of all layers and directions."""
+        chains = make_chains(batch.sizes)
+        first, data = chains.num_chains, batch.data
+        last = torch.from_numpy(chains.last() + first)
+        turned = torch.from_numpy(chains.turned()) if self.bidirectional else None
+        states = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for reverse in range(1 + self.bidirectional):
+                start = None if before is None else [part[len(states)] for part in before]
+                rows = turned if reverse else None
+                parts = self.chain_states(chains, data, rows, start, layer, bool(reverse))
+                states.append([part.index_select(0, last) for part in parts])
+                steps = parts[0][first:]
+                outputs.append(steps if rows is None else parts[0].index_select(0, rows + first))
+            data = torch.cat(outputs, 1) if self.bidirectional else outputs[0]
+            if layer < self.num_layers - 1:
+                data = functional.dropout(data, self.dropout, self.training)
+        return data, [torch.stack(parts) for parts in zip(*states, strict=True)]
+
+
+class LSTM(_Recurrent, nn.LSTM):
+    r"""``torch.nn.LSTM``, its arguments, weights and results, by compiled walks over chains.
+
+    .. math::
+        c_t = \sigma(f_t) * c_{t-1} + \sigma(i_t) * \tanh(g_t), \qquad
+        h_t = \sigma(o_t) * \tanh(c_t)
+
+    with the sums i, f, g, o of :math:`W x_t + b + U h_{t-1} + b'`. It differs from torch's in how
+    fast it is, and in that a padded batch may come with lengths.
+
+    What the engine does not do runs in torch, with the same results: projections (``proj_size``),
+    devices and types of numbers without compiled kernels, autocast, tracing and compiling. So
+    does, with ``engine="auto"``, what is faster there: passes without gradients over batches
+    without padding, or of less than 16 steps. Gradients of gradients raise a PropagationError,
+    unless ``engine="torch"``.
+
+    Args:
+        *args: those of ``torch.nn.LSTM``, as are other options.
+        engine: ``"auto"``; ``"levels"``, the engine wherever it can; or ``"torch"``, its own code.
+
+    Raises:
+        LayerError: there is no such engine; or lengths are not those of the batch.
+
+    Shapes:
+        - ``input``: (time, batch, input_size), with ``batch_first`` (batch, time, input_size);
+          (time, input_size) for one sequence; or a ``PackedSequence``
+        - ``hx``: h and c before the first step, each (layers * directions, batch, hidden_size);
+          zeros by default
+        - ``lengths``: (batch,) int64, 1 to time, of a padded batch; all of time by default
+        - result: the h of the last layer, as the input, directions * hidden_size wide and zero
+          beyond the lengths; and h and c after the last step, shaped as ``hx``
+
+    Example:
+        >>> import torch
+        >>> lstm = LSTM(4, 3, batch_first=True, bidirectional=True)
+        >>> output, (h, c) = lstm(torch.randn(2, 5, 4), lengths=torch.tensor([5, 2]))
+        >>> output.shape, h.shape, bool(output[1, 2:].any())
+        (torch.Size([2, 5, 6]), torch.Size([2, 2, 3]), False)
+    """
+
+    _fewest = _Fewest(full=inf, mixed=16, gradients=1)
+
+    def _states(
+        self,
+        chains: Chains,
+        feat: Tensor,
+        rows: Tensor | None,
+        start: Sequence[Tensor] | None,
+        *weights: Tensor,
+    ) -> tuple[Tensor, ...]:
+        bias = weights[2] + weights[3] if self.bias else None
+        inputs = functional.linear(feat, weights[0], bias)
+        return lstm_states(chains, inputs, weights[1], rows, start)
+
+
+class GRU(_Recurrent, nn.GRU):
+    r"""``torch.nn.GRU``, its arguments, weights and results, by compiled walks over chains.
+
+    .. math::
+        n_t = \tanh(W_n x_t + b_n + \sigma(r_t) * (U_n h_{t-1} + b'_n)), \qquad
+        h_t = (1 - \sigma(z_t)) * n_t + \sigma(z_t) * h_{t-1}
+
+    with the sums r, z of :math:`W x_t + b + U h_{t-1} + b'`. All else is as in :class:`LSTM`, but
+    that a state is h alone, and that torch is faster at forward passes without padding only up to
+    31 steps, and with gradients up to 3.
+
+    Args:
+        *args: those of ``torch.nn.GRU``, as are other options.
+        engine: see :class:`LSTM`.
+
+    Raises:
+        LayerError: there is no such engine; or lengths are not those of the batch.
+
+    Example:
+        >>> import torch
+        >>> output, h = GRU(4, 3)(torch.randn(5, 2, 4))
+        >>> output.shape, h.shape
+        (torch.Size([5, 2, 3]), torch.Size([1, 2, 3]))
+    """
+
+    _fewest = _Fewest(full=32, mixed=16, gradients=4)
+
+    def _states(
+        self,
+        chains: Chains,
+        feat: Tensor,
+        rows: Tensor | None,
+        start: Sequence[Tensor] | None,
+        *weights: Tensor,
+    ) -> tuple[Tensor, ...]:
+        inputs = functional.linear(feat, weights[0], weights[2] if self.bias else None)
+        return gru_states(
+            chains, inputs, weights[1], weights[3] if self.bias else None, rows, start
+        )
+
+
+def _packed(
+    input: Tensor, lengths: Tensor | None, batch_first: bool, size: int, longest: int
+) -> _Batch:
+    """A padded batch as a packed one."""
+    if lengths is None:
+        steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
+        sizes = np.full(longest, size)
+        return _Batch(steps.reshape(longest * size, -1), sizes, shape=(longest, size))
+    lengths, order = torch.sort(lengths, descending=True)
+    sizes = size - np.cumsum(np.bincount(lengths.numpy(), minlength=longest + 1))[:-1]
+    sizes = sizes[sizes > 0]
+    step = np.repeat(np.arange(len(sizes)), sizes)
+    chain = order.numpy()[np.arange(len(step)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
+    places = torch.from_numpy(chain * longest + step if batch_first else step * size + chain)
+    shape = (size, longest) if batch_first else (longest, size)
+    data, inverse = input.flatten(0, 1).index_select(0, places), torch.argsort(order)
+    return _Batch(data, sizes, order, inverse, places, shape)
+
+
+def _fits(packed: PackedSequence) -> bool:
+    """Whether the data are as many as the sizes say, as they are unless somebody made them."""
+    sizes = packed.batch_sizes.numpy()
+    return sizes[-1] > 0 and not (np.diff(sizes) > 0).any() and sizes.sum() == len(packed.data)
+
+
+def _autocast_on_cpu() -> bool:
+    try:
+        return torch.is_autocast_enabled("cpu")
+    except TypeError:  # torch before 2.4 takes no argument
+        return torch.is_autocast_cpu_enabled()

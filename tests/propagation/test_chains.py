@@ -1,0 +1,83 @@
+"""Sequences as chains: their schedule, and the states along them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from graphsent._dgl import dgl
+from graphsent.propagation.chains import gru_states, lstm_states, make_chains
+from graphsent.propagation.compiled import SWITCH
+from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.slots import make_slots
+
+SIZES = [[1], [3], [1, 1, 1], [4, 4, 2, 1, 1]]
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_schedule_is_that_of_the_graph(sizes):
+    chains = make_chains(np.array(sizes))
+    edges = chains.schedule.source, chains.schedule.target
+    expected = schedule_of(dgl.graph(edges, num_nodes=chains.schedule.num_nodes))
+    found = chains.schedule
+    assert torch.equal(found.packed, expected.packed)
+    assert np.array_equal(found.bounds.ends, expected.bounds.ends)
+    assert np.array_equal(found.bounds.degrees, expected.bounds.degrees)
+    assert (found.num_edges, found.single_successor) == (expected.num_edges, True)
+    assert all(map(torch.equal, chains.slots[1:], make_slots(expected, 1)[1:]))
+
+
+def test_places_of_steps():
+    """Of the chains 0 1 2, 0 1 and 0: steps are a0 b0 c0, a1 b1, a2."""
+    chains = make_chains(np.array([3, 2, 1]))
+    assert chains.lengths.tolist() == [3, 2, 1]
+    assert chains.last().tolist() == [5, 4, 2]
+    chain, step = chains.steps()
+    assert chain.tolist() == [0, 1, 2, 0, 1, 0]
+    assert step.tolist() == [0, 0, 0, 1, 1, 2]
+    assert chains.turned().tolist() == [5, 4, 2, 3, 1, 0]
+
+
+def step_by_step(cell, feat, rows, start, chains):
+    """The states of all steps by torch's cells, those before them first."""
+    before = [tuple(part[chain : chain + 1] for part in start) for chain in range(len(start[0]))]
+    states = [state[0] for state in before]
+    for chain, row in zip(chains.steps()[0], rows, strict=True):
+        is_lstm = isinstance(cell, nn.LSTMCell)
+        state = cell(feat[row : row + 1], before[chain] if is_lstm else before[chain][0])
+        before[chain] = state if is_lstm else (state,)
+        states.append(before[chain][0])
+    return torch.cat(states)
+
+
+@pytest.mark.parametrize("kernels", ["0", "1"])
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_states_and_gradients(kind, started, kernels, monkeypatch):
+    monkeypatch.setenv(SWITCH, kernels)
+    torch.manual_seed(0)
+    chains, cell = make_chains(np.array([4, 3, 3, 1])), kind(3, 5).double()
+    feat = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    rows = torch.randint(6, (11,))
+    start = [torch.randn(4, 5, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    given = start[: 2 if kind is nn.LSTMCell else 1]
+    zeros = [torch.zeros_like(part) for part in given]
+    expected = step_by_step(cell, feat, rows, given if started else zeros, chains)
+    if kind is nn.LSTMCell:
+        inputs = nn.functional.linear(feat, cell.weight_ih, cell.bias_ih + cell.bias_hh)
+        h, _ = lstm_states(chains, inputs, cell.weight_hh, rows, given if started else None)
+    else:
+        inputs = nn.functional.linear(feat, cell.weight_ih, cell.bias_ih)
+        found = gru_states(
+            *(chains, inputs, cell.weight_hh, cell.bias_hh, rows), given if started else None
+        )
+        (h,) = found
+    torch.testing.assert_close(h, expected, rtol=0, atol=1e-12)
+    wanted = [feat, *cell.parameters(), *(given if started else ())]
+    weights = torch.randn_like(h)
+    weights[:4] = 0  # the states before the chains are none of their results
+    gradients = [torch.autograd.grad((part * weights).sum(), wanted) for part in (h, expected)]
+    for got, gradient in zip(*gradients, strict=True):
+        torch.testing.assert_close(got, gradient, rtol=0, atol=1e-12)
