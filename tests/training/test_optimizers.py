@@ -69,7 +69,7 @@ def test_one_optimizer_for_all_with_the_learning_rate_of_the_vectors(name):
         ("adagrad", "same", True),
         ("adam", "lazy_adam", True),
         ("adam", "same", False),
-        ("adadelta", "same", False),
+        ("adadelta", "same", True),
     ],
 )
 def test_which_optimizers_take_rows(optimizer, embedding_optimizer, rows):
