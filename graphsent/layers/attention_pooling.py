@@ -96,8 +96,11 @@ class AttentionPooling(nn.Module):
         begin, end = ranges.unbind(1)
         lengths = end - begin
         sentence = torch.repeat_interleave(lengths)
-        guides = self._directions(guide).index_select(0, sentence)
-        similarity = (self._directions(x) * guides).sum(1)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        norm = torch.linalg.vector_norm(wide, dim=1)
+        none = norm <= self.eps
+        products = (wide * self._directions(guide).index_select(0, sentence)).sum(1)
+        similarity = (products / norm.masked_fill(none, 1)).masked_fill(none, 0)
         longest = int(lengths.max()) if len(lengths) else 0
         places = sentence * longest + torch.arange(len(x), device=x.device) - begin[sentence]
         scores = similarity.new_full((len(ranges) * longest,), -torch.inf)

@@ -19,23 +19,47 @@ static inline mask order_of(vec x) {
   return (mask)choose(x != x, (vec)most, (vec)(bits ^ (bits >> (BITS - 1) & most)));
 }
 
-// The least of the k largest integers of each lane, bit by bit, for the first n lanes. It stops
-// where there are k from it on, so that it may be less than any of them.
-static inline mask least_of_largest(const mask *order, int64_t num_steps, int64_t k, int n) {
+static inline mask higher(mask a, mask b) {
+  UNROLL for (int i = 0; i < LANES; i++) a[i] = a[i] > b[i] ? a[i] : b[i];
+  return a;
+}
+
+static inline mask lower(mask a, mask b) {
+  UNROLL for (int i = 0; i < LANES; i++) a[i] = a[i] < b[i] ? a[i] : b[i];
+  return a;
+}
+
+// The least of the k largest integers of each lane, from a list of those so far, with room for k.
+static inline mask least_of_few(const mask *order, int64_t num_steps, int64_t k, mask *list) {
+  for (int64_t j = 0; j < k; j++) list[j] = order[j];
+  for (int64_t j = 1; j < k; j++) {
+    for (int64_t i = j; i > 0; i--) {
+      const mask x = list[i];
+      list[i] = lower(list[i - 1], x);
+      list[i - 1] = higher(list[i - 1], x);
+    }
+  }
+  for (int64_t t = k; t < num_steps; t++) {
+    mask x = order[t];
+    for (int64_t j = 0; j < k; j++) {
+      const mask next = lower(list[j], x);
+      list[j] = higher(list[j], x);
+      x = next;
+    }
+  }
+  return list[k - 1];
+}
+
+// The same bit by bit, for many.
+static inline mask least_of_many(const mask *order, int64_t num_steps, int64_t k) {
   const mask none = {0};
-  mask least = none + (word)((uint64_t)1 << (BITS - 1)), found = none;
+  mask least = none + (word)((uint64_t)1 << (BITS - 1));
   for (int bit = BITS - 1; bit >= 0; bit--) {
     const mask next = least ^ (none + (word)((uint64_t)1 << bit));
     mask count = none;
     for (int64_t t = 0; t < num_steps; t++) count -= order[t] >= next;
     const mask enough = count >= (word)k;
     least = (enough & next) | (~enough & least);
-    found |= count == (word)k;
-    if (bit % 4 == 0) {
-      int all_found = 1;
-      for (int i = 0; i < n; i++) all_found &= found[i] != 0;
-      if (all_found) break;
-    }
   }
   return least;
 }
@@ -44,7 +68,8 @@ static inline mask least_of_largest(const mask *order, int64_t num_steps, int64_
 static inline void find_largest(const real *rows, int64_t size, int64_t num_steps, int64_t k, int n,
                                 mask *order, word *places) {
   for (int64_t t = 0; t < num_steps; t++) order[t] = order_of(load(rows + t * size, n));
-  const mask least = least_of_largest(order, num_steps, k, n);
+  const mask least = k < BITS ? least_of_few(order, num_steps, k, (mask *)places)
+                              : least_of_many(order, num_steps, k);
   mask above = {0};
   for (int64_t t = 0; t < num_steps; t++) above -= order[t] > least;
   mask equal = (word)k - above;  // so many of those that are the least, the first ones
@@ -61,20 +86,24 @@ static inline void find_largest(const real *rows, int64_t size, int64_t num_step
 }
 
 static void largest_forward_by(const struct largest *l, int64_t thread, int64_t threads) {
-  const int64_t size = l->size, last = share_lanes(size, thread + 1, threads);
+  const int64_t size = l->size, first = share_lanes(size, thread, threads);
+  const int64_t last = share_lanes(size, thread + 1, threads);
   mask *order = (mask *)l->workspace + thread * (2 * l->longest + 1);
   word *places = (word *)(order + l->longest);
-  for (int64_t column = share_lanes(size, thread, threads); column < last; column += LANES) {
-    const int n = smaller(LANES, last - column);
-    int64_t at = column;
-    for (int64_t u = 0; u < l->num_units; u++) {
+  int64_t at = 0;
+  for (int64_t u = 0; u < l->num_units; at += l->counts[u++] * size) {
+    const int64_t num_steps = l->ranges[2 * u + 1] - l->ranges[2 * u], k = l->counts[u];
+    if (!k) continue;
+    for (int64_t column = first; column < last; column += LANES) {
+      const int n = smaller(LANES, last - column);
       const real *rows = l->rows + l->ranges[2 * u] * size + column;
-      const int64_t num_steps = l->ranges[2 * u + 1] - l->ranges[2 * u], k = l->counts[u];
-      if (k) find_largest(rows, size, num_steps, k, n, order, places);
-      for (int64_t j = 0; j < k; j++, at += size) {
+      find_largest(rows, size, num_steps, k, n, order, places);
+      for (int64_t j = 0; j < k; j++) {
+        real *kept = l->kept + at + j * size + column;
+        int32_t *steps = l->steps + at + j * size + column;
         for (int i = 0; i < n; i++) {
-          l->kept[at + i] = rows[places[j * LANES + i] * size + i];
-          l->steps[at + i] = places[j * LANES + i];
+          steps[i] = places[j * LANES + i];
+          kept[i] = rows[steps[i] * size + i];
         }
       }
     }
