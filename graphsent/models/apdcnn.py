@@ -262,9 +262,7 @@ class APDCNN(TreeClassifier):
         tokens, words = self.embedding.distinct(batch.tokens)
         return self.embedding(tokens), words
 
-    def _guides(
-        self, batch: GuidedBatch, vectors: Tensor, words: Tensor | None
-    ) -> Tensor | None:
+    def _guides(self, batch: GuidedBatch, vectors: Tensor, words: Tensor | None) -> Tensor | None:
         """The Tree-LSTM's h of each unit, (num_units, hidden)."""
         if self.tree is None:
             return None

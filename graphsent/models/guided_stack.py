@@ -191,7 +191,9 @@ class GuidedStack(nn.Module):
         weighted = x * weights[:, None]
         if self.readout == "kmax":
             return self._largest(weighted, steps)
-        return sum_of_rows(weighted, torch.arange(len(x), device=x.device), steps[:, 0].contiguous())
+        return sum_of_rows(
+            weighted, torch.arange(len(x), device=x.device), steps[:, 0].contiguous()
+        )
 
     def weights(
         self, rows: Tensor, ranges: Tensor, guide: Tensor, words: Tensor | None = None

@@ -111,9 +111,7 @@ class RowMaps(nn.Module):
             layers.append(PooledLayer(padded_values, lengths, places.long() - 1))
         return layers
 
-    def _layers(
-        self, x: Tensor, ranges: Tensor
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+    def _layers(self, x: Tensor, ranges: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
         """The maps of each layer, their ranges, and where each step stood before pooling."""
         num_words = ranges[:, 1] - ranges[:, 0]
         x = functional.pad(x, (0, self.added_rows)) if self.added_rows else x

@@ -38,7 +38,7 @@ _FUNCTIONS = {
     "distinct_words": "npnppp",
     "order_numbers": "nnpppp",
     "adagrad_rows": "nnnpppprr",
-    "adadelta_rows": "nnnppppppnrrr",
+    "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
 }
 _lock = threading.Lock()

@@ -176,9 +176,7 @@ class _KeepLargest(Function):
 
 class _Convolve(Function):
     @staticmethod
-    def forward(
-        ctx: FunctionCtx, x: Tensor, ranges: Tensor, weight: Tensor, groups: int
-    ) -> Tensor:
+    def forward(ctx: FunctionCtx, x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor:
         x, weight = x.contiguous(), weight.contiguous()
         y = empty(_num_steps(ranges, weight.shape[2]), len(weight), like=x)
         _run_convolution("convolve", x, ranges, weight, groups, y=y)

@@ -56,9 +56,7 @@ def check(found: Tensor, ranges: Tensor, expected: Tensor, lengths: Tensor, inpu
     torch.testing.assert_close(values, expected, rtol=0, atol=1e-12)
     signal = torch.randn_like(expected)
     ours, theirs = (
-        torch.autograd.grad(
-            (y * signal).sum() + 0 * sum(each.sum() for each in inputs), inputs
-        )
+        torch.autograd.grad((y * signal).sum() + 0 * sum(each.sum() for each in inputs), inputs)
         for y in (values, expected)
     )
     for one, other in zip(ours, theirs, strict=True):

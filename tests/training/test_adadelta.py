@@ -140,6 +140,24 @@ def test_a_table_that_is_not_in_one_piece(way):
     torch.testing.assert_close(tables[1], tables[0])
 
 
+@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.3, "lr": 0.5}, {"maximize": True}])
+@pytest.mark.parametrize("turned", [False, True])
+def test_dense_gradients(way, options, turned):
+    torch.manual_seed(0)
+    gradients = torch.randn(5, 7, 3, dtype=torch.float64)
+    found = []
+    for kind in (Adadelta, RowAdadelta):
+        table = torch.linspace(-1, 1, 21, dtype=torch.float64).view(7, 3)
+        table = nn.Parameter(table.t().contiguous().t() if turned else table)
+        optimizer = kind([table], **options)
+        for given in gradients:
+            table.grad = given.clone()
+            optimizer.step()
+            assert torch.equal(table.grad, given)
+        found.append(table.detach())
+    same(*found)
+
+
 def test_closure_and_hooks(way):
     table = nn.Parameter(torch.ones(9, 2))
     Adadelta([table])  # lets torch wrap its own steps
