@@ -183,7 +183,7 @@ class DynamicKMaxPooling(nn.Module):
         return pool_largest(x, lengths, k, width, return_positions)
 
     def counts(self, num_words: Tensor) -> Tensor:
-        """k of sentences with so many words, (batch,) int64 -> (batch,) int64."""
+        """K of sentences with so many words, (batch,) int64 -> (batch,) int64."""
         return dynamic_k(num_words, self.k_top, self.layer, self.num_layers)
 
     def extra_repr(self) -> str:

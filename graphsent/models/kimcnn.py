@@ -129,7 +129,7 @@ class KimCNN(ConvolutionClassifier):
         return vectors + self.embedding.dropout(self.fixed_vectors[tokens])
 
     def word_rows(self, vectors: Tensor) -> list[Tensor]:
-        """For each height what words add to windows that they are in, (num_words, height * maps)."""
+        """For each height what words add to their windows, (num_words, height * maps)."""
         return [word_products(layer, vectors) for layer in self.convolutions]
 
     def features(

@@ -109,8 +109,8 @@ def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> tuple[Te
         if sums is not None:
             return sums, wide
     parts, rows = [], []
-    for sentences, padded, lengths in _padded_groups(x, ranges):
-        y = correlate(padded, lengths, weight, groups, margin=margin, method="auto")
+    for sentences, batch, lengths in _padded_groups(x, ranges):
+        y = correlate(batch, lengths, weight, groups, margin=margin, method="auto")
         own = time_mask(lengths + margin, y.shape[2])
         steps = torch.arange(y.shape[2], device=x.device)
         rows.append((wide[sentences, 0][:, None] + steps)[own])
@@ -142,9 +142,9 @@ def keep_largest(x: Tensor, ranges: Tensor, k: Tensor) -> tuple[Tensor, Tensor, 
         kept, steps = found
         return kept, new_ranges, steps
     parts, rows = [], []
-    for sentences, padded, lengths in _padded_groups(x.detach(), ranges):
+    for sentences, batch, lengths in _padded_groups(x.detach(), ranges):
         of_group = counts[sentences]
-        places = select_largest(padded, lengths, of_group, int(of_group.max()))
+        places = select_largest(batch, lengths, of_group, int(of_group.max()))
         own = time_mask(of_group, places.shape[2])
         steps = torch.arange(places.shape[2], device=x.device)
         rows.append((new_ranges[sentences, 0][:, None] + steps)[own])
