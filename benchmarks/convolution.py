@@ -9,8 +9,8 @@ classes, in float32. The contenders take turns within a round, and ratios are me
 rounds, so that they hold on a machine that others use, too. For the same reason the clock is the
 processor's by default.
 
-* Training steps: whole steps of ``kimcnn``, ``dcnn`` and ``apdcnn`` on ``sst5``, with vectors of 300
-  numbers and each model's own defaults, so with labelled phrases: batch, loss, gradients,
+* Training steps: whole steps of ``kimcnn``, ``dcnn`` and ``apdcnn`` on ``sst5``, with vectors of
+  300 numbers and each model's own defaults, so with labelled phrases: batch, loss, gradients,
   optimizers, dropout. ``compiled`` has the kernels in C, ``torch`` the same without.
 * Network: word vectors, two layers of convolution, folding, k-max pooling, bias and tanh, a linear
   output, cross-entropy; and gradients of all parameters. ``layers`` is the batch at once,

@@ -1,4 +1,4 @@
-"""Whole training steps of a model, as ``graphsent train`` takes them but for what Lightning adds."""
+"""Whole training steps of a model: those of ``graphsent train`` but for what Lightning adds."""
 
 from __future__ import annotations
 
