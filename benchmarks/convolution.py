@@ -1,6 +1,7 @@
 """How fast convolution and pooling of the DCNN run over batches of sentences of mixed lengths.
 
-    python benchmarks/convolution.py --data-dir DATA [--rounds 7] [--json FILE] [--markdown FILE]
+    python benchmarks/convolution.py --data-dir DATA [--vectors FILE ...] [--rounds 7]
+        [--training-only] [--json FILE] [--markdown FILE]
 
 Takes sentences and, as the paper trains on them, phrases of ``sst/train.txt`` (or the embedded
 ``sentiment/train.txt``) in batches of 50, at the sizes of Kalchbrenner et al. 2014 for five and two
@@ -8,6 +9,9 @@ classes, in float32. The contenders take turns within a round, and ratios are me
 rounds, so that they hold on a machine that others use, too. For the same reason the clock is the
 processor's by default.
 
+* Training steps: whole steps of ``kimcnn``, ``dcnn`` and ``apdcnn`` on ``sst5``, with vectors of
+  300 numbers and each model's own defaults, so with labelled phrases: batch, loss, gradients,
+  optimizers, dropout. ``compiled`` has the kernels in C, ``torch`` the same without.
 * Network: word vectors, two layers of convolution, folding, k-max pooling, bias and tanh, a linear
   output, cross-entropy; and gradients of all parameters. ``layers`` is the batch at once,
   ``per sentence`` one sentence after another without padding, with torch's own operations. Both
@@ -45,6 +49,7 @@ from harness.dcnn import (
 )
 from harness.machine import machine
 from harness.options import CLOCKS
+from harness.steps import training_calls
 from harness.tables import grid, spread
 from torch import Tensor
 from torch.nn import functional
@@ -54,6 +59,7 @@ from graphsent.errors import GraphsentError
 from graphsent.layers import WideConv1d, dynamic_k, time_mask
 from graphsent.layers.selection import by_sorting, by_threshold
 
+TRAINED = ("kimcnn", "dcnn", "apdcnn")
 FILTER_WIDTHS = (4, 8, 12, 16, 20, 24, 32, 48)
 NUM_BATCHES = 4
 
@@ -185,6 +191,17 @@ def measure(
     return rows + measure_widths(name, batches, rounds, clock)
 
 
+def measure_training(
+    data_dir: str | None, vectors: Sequence[str], rounds: int, clock: Callable[[], float]
+) -> list[Row]:
+    """Whole training steps of the models."""
+    return [
+        Row("training steps", model, take_turns(calls, rounds, clock))
+        for model in TRAINED
+        for calls in [training_calls(model, data_dir, tuple(vectors), NUM_BATCHES)]
+    ]
+
+
 def measure_widths(
     name: str, batches: list[Batch], rounds: int, clock: Callable[[], float]
 ) -> list[Row]:
@@ -236,6 +253,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The arguments."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
+    parser.add_argument("--vectors", nargs="+", default=[], help="of words, for training steps")
+    parser.add_argument("--training-only", action="store_true", help="training steps alone")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
@@ -252,9 +271,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         corpus = Corpus(options.data_dir, 0)
     except GraphsentError as error:
         raise SystemExit(f"error: {error}") from error
-    rows = []
-    for name, parts in samples(corpus).items():
-        clock = CLOCKS[options.clock]
+    clock = CLOCKS[options.clock]
+    rows = measure_training(options.data_dir, options.vectors, options.rounds, clock)
+    for name, parts in () if options.training_only else samples(corpus).items():
         rows += measure(name, parts, len(corpus.vocab), options.rounds, clock)
     about = machine()
     text = (

@@ -69,6 +69,10 @@ class BiasActivation(nn.Module):
         check_batch(x, lengths, len(self.bias))
         return ACTIVATIONS[self.activation](zero_beyond(x + self.bias[:, None], lengths))
 
+    def of_rows(self, rows: Tensor) -> Tensor:
+        """Adds and applies, without padding: (num_rows, C) -> (num_rows, C)."""
+        return ACTIVATIONS[self.activation](rows + self.bias)
+
     def extra_repr(self) -> str:
         """The size and the non-linearity."""
         return f"{len(self.bias)}, activation={self.activation!r}"

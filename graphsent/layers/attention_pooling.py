@@ -82,6 +82,32 @@ class AttentionPooling(nn.Module):
         y = (x @ weights[:, :, None]).squeeze(2)
         return (y, weights) if return_weights else y
 
+    def weights(self, x: Tensor, ranges: Tensor, guide: Tensor) -> Tensor:
+        """The weights of sentences one after another, without padding.
+
+        Args:
+            x: (num_steps, channels), the steps of all sentences.
+            ranges: first and last + 1 step of each sentence, (num_sentences, 2) int64.
+            guide: g of each sentence, (num_sentences, channels).
+
+        Returns:
+            (num_steps,), of which those of a sentence sum to one.
+        """
+        begin, end = ranges.unbind(1)
+        lengths = end - begin
+        sentence = torch.repeat_interleave(lengths)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        norm = torch.linalg.vector_norm(wide, dim=1)
+        none = norm <= self.eps
+        products = (wide * self._directions(guide).index_select(0, sentence)).sum(1)
+        similarity = (products / norm.masked_fill(none, 1)).masked_fill(none, 0)
+        longest = int(lengths.max()) if len(lengths) else 0
+        places = sentence * longest + torch.arange(len(x), device=x.device) - begin[sentence]
+        scores = similarity.new_full((len(ranges) * longest,), -torch.inf)
+        scores = scores.index_copy(0, places, similarity / self.temperature)
+        scores = scores.view(len(ranges), longest).masked_fill((lengths == 0)[:, None], 0)
+        return torch.softmax(scores, 1).flatten().index_select(0, places).to(x.dtype)
+
     def _weights(self, x: Tensor, lengths: Tensor, guide: Tensor) -> Tensor:
         steps, guide = self._directions(x), self._directions(guide)
         similarity = (guide[:, None] @ steps).squeeze(1)

@@ -54,13 +54,20 @@ class _Conv1d(nn.Module):
 
     def _correlate(self, x: Tensor, lengths: Tensor, margin: int) -> Tensor:
         """Sums of products over all windows of x with ``margin`` zeros on either side."""
-        options = {"margin": margin, "method": self.method}
+        return correlate(x, lengths, *self.filters(), margin=margin, method=self.method)
+
+    def filters(self) -> tuple[Tensor, int]:
+        """The weight of groups of channels that do not mix, and how many groups there are.
+
+        Returns:
+            (out_channels, in_channels / groups, width), and the number of rows, or pairs of rows if
+            they are folded.
+        """
         if not self.fold:
-            return correlate(x, lengths, self.weight, self.rows, **options)
+            return self.weight, self.rows
         # The sum of two rows is one group that has the inputs of both.
         pairs = self.weight.unflatten(0, (self.rows // 2, 2, -1)).transpose(1, 2)
-        weight = pairs.flatten(2, 3).flatten(0, 1)  # (out_channels, 2 in_channels / rows, width)
-        return correlate(x, lengths, weight, self.rows // 2, **options)
+        return pairs.flatten(2, 3).flatten(0, 1), self.rows // 2
 
     def _finish(self, y: Tensor, new_lengths: Tensor) -> tuple[Tensor, Tensor]:
         if self.bias is not None:

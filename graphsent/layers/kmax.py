@@ -177,10 +177,14 @@ class DynamicKMaxPooling(nn.Module):
         """
         check_batch(x, lengths)
         check_lengths("num_words", num_words, len(x))
-        k = dynamic_k(num_words, self.k_top, self.layer, self.num_layers)
+        k = self.counts(num_words)
         last = self.layer == self.num_layers or not len(k)
         width = self.k_top if last else int(k.max())
         return pool_largest(x, lengths, k, width, return_positions)
+
+    def counts(self, num_words: Tensor) -> Tensor:
+        """K of sentences with so many words, (batch,) int64 -> (batch,) int64."""
+        return dynamic_k(num_words, self.k_top, self.layer, self.num_layers)
 
     def extra_repr(self) -> str:
         """The numbers that k depends on."""

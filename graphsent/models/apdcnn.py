@@ -22,7 +22,6 @@ from graphsent.models.inference import evaluating, map_batches
 from graphsent.models.inputs import as_trees
 from graphsent.models.losses import classification_loss
 from graphsent.models.max_norm import limit_row_norms
-from graphsent.models.padding import groups_by_length
 from graphsent.models.shape import to_binary
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -172,14 +171,14 @@ class APDCNN(TreeClassifier):
 
     def node_states(self, batch: GuidedBatch) -> Tensor:
         """The vectors of each unit side by side, (num_units, num_features)."""
-        words = self.embedding(batch.tokens)
-        guides = self._guides(batch, words)
+        vectors, words = self._vectors(batch)
+        guides = self._guides(batch, vectors, words)
         if not len(batch.nodes):
-            return words.new_zeros(0, self.output.in_features)
-        parts = [] if guides is None else [guides]
-        if self.stacks:
-            parts.insert(0, self._convolved(batch, words, guides))
-        return torch.cat(parts, 1)
+            return vectors.new_zeros(0, self.output.in_features)
+        parts = [
+            stack(stack.word_rows(vectors), batch.ranges, guides, words) for stack in self.stacks
+        ]
+        return torch.cat(parts if guides is None else [*parts, guides], 1)
 
     def forward(self, batch: GuidedBatch) -> Tensor:
         """The logits of every unit, (num_units, num_classes).
@@ -247,40 +246,31 @@ class APDCNN(TreeClassifier):
         is_root = torch.zeros(len(batch.nodes), dtype=bool)
         is_root[batch.roots] = True
         batch = batch.of_units(is_root).to(self.output.weight.device)
-        words = self.embedding(batch.tokens)
-        guides = self._guides(batch, words)
+        vectors, words = self._vectors(batch)
+        guides = self._guides(batch, vectors, words)
         result: list[list[np.ndarray]] = [[] for _ in trees]
         for stack in self.stacks:
-            weights, counts = stack.weights(stack.word_rows(words), batch.ranges, guides)
-            for rows, row, count in zip(
-                result, weights.cpu().numpy(), counts.tolist(), strict=True
-            ):
-                rows.append(row[:count])
+            rows = stack.word_rows(vectors)
+            weights, counts = stack.weights(rows, batch.ranges, guides, words)
+            parts = weights.cpu().split(counts.tolist())
+            for of_tree, part in zip(result, parts, strict=True):
+                of_tree.append(part.numpy())
         return result
 
-    def _guides(self, batch: GuidedBatch, words: Tensor) -> Tensor | None:
+    def _vectors(self, batch: GuidedBatch) -> tuple[Tensor, Tensor | None]:
+        """The vectors of words, and which is that of each word; None: they are in order."""
+        tokens, words = self.embedding.distinct(batch.tokens)
+        return self.embedding(tokens), words
+
+    def _guides(self, batch: GuidedBatch, vectors: Tensor, words: Tensor | None) -> Tensor | None:
         """The Tree-LSTM's h of each unit, (num_units, hidden)."""
         if self.tree is None:
             return None
-        feat = IndexedFeat(words, batch.word_of_node)
-        h = self.tree(batch.graph, feat, engine=self.engine)
+        index = batch.word_of_node
+        if words is not None:
+            index = torch.where(index < 0, -1, words[index])
+        h = self.tree(batch.graph, IndexedFeat(vectors, index), engine=self.engine)
         return h[batch.nodes]
-
-    def _convolved(self, batch: GuidedBatch, words: Tensor, guides: Tensor | None) -> Tensor:
-        """The s of each unit and stack, (num_units, num_convolved)."""
-        groups = groups_by_length(batch.ranges[:, 1] - batch.ranges[:, 0])
-        order = torch.argsort(torch.cat(groups))
-        columns = []
-        for stack in self.stacks:
-            rows = stack.word_rows(words)
-            vectors = [
-                stack.without_guide(rows, batch.ranges[units])
-                if guides is None
-                else stack(rows, batch.ranges[units], guides[units])
-                for units in groups
-            ]
-            columns.append(torch.cat(vectors)[order])
-        return torch.cat(columns, 1)
 
     def _logits_of_parts(self, convolved: Tensor, tree: Tensor) -> Tensor:
         """What each part of the weights gives, with half of the bias, so that both add up."""

@@ -6,11 +6,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from graphsent.models.filters import Filter
-from graphsent.models.padding import groups_by_length
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.sentences import Sentence
 
@@ -25,12 +23,13 @@ class ConvolutionClassifier(SentenceClassifier):
     """
 
     @abstractmethod
-    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
+    def features(self, rows: Any, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         """The vectors of sentences, (batch, num_features).
 
         Args:
             rows: What :meth:`word_rows` made of word vectors.
             ranges: First and last + 1 word of each sentence, (batch, 2) int64.
+            words: The row of each word, (num_words,) int64; by default there is one for each.
         """
 
     @abstractmethod
@@ -45,7 +44,7 @@ class ConvolutionClassifier(SentenceClassifier):
         """
         return self.embedding(tokens)
 
-    def word_rows(self, vectors: Tensor) -> Tensor:
+    def word_rows(self, vectors: Tensor) -> Any:
         """What is computed once for each word, whatever phrases it is in; by default its vector.
 
         Args:
@@ -55,12 +54,11 @@ class ConvolutionClassifier(SentenceClassifier):
 
     def node_states(self, batch: SequenceBatch) -> Tensor:
         """The vector of each sequence, (num_units, num_features)."""
-        rows = self.word_rows(self.word_vectors(batch.tokens))
+        tokens, words = self.embedding.distinct(batch.tokens)
+        vectors = self.word_vectors(tokens)
         if not len(batch.ranges):
-            return rows.new_zeros(0, self.output.in_features)
-        groups = groups_by_length(batch.ranges[:, 1] - batch.ranges[:, 0])
-        states = [self.features(rows, batch.ranges[units]) for units in groups]
-        return torch.cat(states)[torch.argsort(torch.cat(groups))]
+            return vectors.new_zeros(0, self.output.in_features)
+        return self.features(self.word_rows(vectors), batch.ranges, words)
 
     def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
         """The labelled phrases of some trees, each a sentence of its own; or the sentences.

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter, row_filters
-from graphsent.models.padding import padded
+from graphsent.models.phrase_convolution import stacked
 from graphsent.models.row_maps import PooledLayer, RowMaps
 from graphsent.vocabulary import Vocabulary
 
@@ -89,13 +89,15 @@ class DCNN(ConvolutionClassifier):
         )
         self.layers = layers
 
-    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
+    def features(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         """The last layer as one vector, (batch, rows * maps * k_top)."""
-        return self.layers(*padded(rows, ranges))[0].flatten(1)
+        rows = rows if words is None else rows.index_select(0, words)
+        last = stacked(*self.layers(rows, ranges), self.layers.k_top)
+        return last.transpose(1, 2).flatten(1)
 
     def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
         """What each layer selected; arguments as in :meth:`features`."""
-        return self.layers.trace(*padded(rows, ranges))
+        return self.layers.trace(rows, ranges)
 
     def first_filters(self) -> list[Filter]:
         """The feature detectors of the first layer: one for each map and row."""

@@ -73,6 +73,20 @@ class WordEmbedding(nn.Embedding):
         # The host does not wait to know where there are words.
         return self._look_up(token.clamp(min=0)).masked_fill((token < 0).unsqueeze(1), 0)
 
+    def distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Equal words once where none has its own dropout.
+
+        Args:
+            token: (num_words,) int64, vocabulary indices.
+
+        Returns:
+            The words, and which of them each one is, (num_words,) int64; None for all in their
+            order, as they stay on a GPU, where looking for equal ones would stall.
+        """
+        if self._drops() or not token.is_cpu:
+            return token, None
+        return self._distinct(token)
+
     def indexed(self, token: torch.Tensor) -> IndexedFeat:
         """The vectors of the words at some nodes, equal words once where none has its own dropout.
 

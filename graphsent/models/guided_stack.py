@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from graphsent.errors import ModelError
+from graphsent.graphs.spans import sum_of_rows
 from graphsent.layers import (
     AttentionPooling,
     BiasActivation,
     DynamicKMaxPooling,
-    KMaxPooling,
     WideConv1d,
 )
 from graphsent.models.arguments import check_sizes
 from graphsent.models.filters import Filter, row_filters
-from graphsent.models.padding import padded
-from graphsent.models.phrase_convolution import convolve_phrases, word_products
+from graphsent.models.phrase_convolution import (
+    keep_largest,
+    stacked,
+    sum_windows,
+    word_products,
+)
 from graphsent.models.row_maps import RowMaps, check_layers
 
 __all__ = ["FullMaps", "GuidedStack"]
@@ -45,7 +50,7 @@ class FullMaps(nn.Module):
 
     Shapes:
         - vectors: (num_words, in_channels)
-        - result: (num_phrases, hidden, steps)
+        - result: (num_steps, hidden), the steps of all phrases one after another
     """
 
     def __init__(
@@ -66,22 +71,27 @@ class FullMaps(nn.Module):
         """What each word adds to the first layer, (num_words, width * hidden)."""
         return word_products(self.convolutions[0], vectors)
 
-    def forward(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
-        """The last layer's maps and their lengths.
+    def forward(
+        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The last layer's maps and their ranges.
 
         Args:
             rows: What :meth:`word_rows` gave.
             ranges: First and last + 1 word of each phrase, (num_phrases, 2) int64.
+            words: The row of each word, (num_words,) int64; by default there is one for each.
         """
         num_words = ranges[:, 1] - ranges[:, 0]
-        x, lengths = convolve_phrases(rows, ranges, self.convolutions[0].width)
-        x = self.activations[0](x, lengths)
-        for layer in range(1, len(self.convolutions)):
-            if self.poolings:
-                x, lengths = self.poolings[layer - 1](x, lengths, num_words)
-            x, lengths = self.convolutions[layer](x, lengths)
-            x = self.activations[layer](x, lengths)
-        return x, lengths
+        x = rows
+        for layer, convolution in enumerate(self.convolutions):
+            products = word_products(convolution, x) if layer else rows
+            x, ranges = sum_windows(products, ranges, convolution.width, None if layer else words)
+            if layer < len(self.poolings):
+                # The non-linearity leaves the order of values as it is: less to compute after.
+                k = self.poolings[layer].counts(num_words)
+                x, ranges, _ = keep_largest(x, ranges, k)
+            x = self.activations[layer].of_rows(x)
+        return x, ranges
 
 
 class GuidedStack(nn.Module):
@@ -109,6 +119,7 @@ class GuidedStack(nn.Module):
         - rows: what :meth:`word_rows` makes of word vectors, (num_words, ...)
         - ranges: first and last + 1 word of each phrase, (num_phrases, 2) int64
         - guide: (num_phrases, hidden)
+        - words: the row of each word, (num_words,) int64; by default there is one for each
         - result: (num_phrases, ``num_features``)
     """
 
@@ -147,7 +158,7 @@ class GuidedStack(nn.Module):
             self.layers = RowMaps(in_channels, widths, row_maps, k_top, pool_top=False)
             self.projection = WideConv1d(self.layers.num_channels, hidden, 1, bias=True)
         self.attention = AttentionPooling(temperature)
-        self.top = KMaxPooling(k_top)
+        self.k_top = k_top
         self.readout = readout
         self.num_features = hidden if readout == "sum" else hidden * k_top
 
@@ -165,25 +176,43 @@ class GuidedStack(nn.Module):
             for number, each in enumerate(weight, start=1)
         ]
 
-    def forward(self, rows: Tensor, ranges: Tensor, guide: Tensor) -> Tensor:
-        """The vectors of phrases; see the class."""
-        x, lengths = self.positions(rows, ranges)
-        pooled, weights = self.attention(x, lengths, guide, return_weights=True)
-        if self.readout == "sum":
-            return pooled
-        return self.top(x * weights[:, None], lengths)[0].flatten(1)
+    def forward(
+        self, rows: Tensor, ranges: Tensor, guide: Tensor | None, words: Tensor | None = None
+    ) -> Tensor:
+        """The vectors of phrases; see the class.
 
-    def without_guide(self, rows: Tensor, ranges: Tensor) -> Tensor:
-        """The ``k_top`` largest values of each channel, (num_phrases, hidden * k_top)."""
-        return self.top(*self.positions(rows, ranges))[0].flatten(1)
+        Without a guide they are the ``k_top`` largest values of each channel, (num_phrases, hidden
+        * k_top).
+        """
+        x, steps = self.positions(rows, ranges, words)
+        if guide is None:
+            return self._largest(x, steps)
+        weights = self.attention.weights(x, steps, guide)
+        weighted = x * weights[:, None]
+        if self.readout == "kmax":
+            return self._largest(weighted, steps)
+        return sum_of_rows(
+            weighted, torch.arange(len(x), device=x.device), steps[:, 0].contiguous()
+        )
 
-    def weights(self, rows: Tensor, ranges: Tensor, guide: Tensor) -> tuple[Tensor, Tensor]:
-        """The weight of each position, (num_phrases, steps), and how many there are of each."""
-        x, lengths = self.positions(rows, ranges)
-        return self.attention(x, lengths, guide, return_weights=True)[1], lengths
+    def weights(
+        self, rows: Tensor, ranges: Tensor, guide: Tensor, words: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The weight of each position, (num_positions,), and how many there are of each phrase."""
+        x, steps = self.positions(rows, ranges, words)
+        return self.attention.weights(x, steps, guide), steps[:, 1] - steps[:, 0]
 
-    def positions(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
-        """The last layer, (num_phrases, hidden, steps), and its lengths."""
+    def positions(
+        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The last layer, (num_positions, hidden), and the range of each phrase."""
         if self.projection is None:
-            return self.layers(rows, ranges)
-        return self.projection(*self.layers(*padded(rows, ranges)))
+            return self.layers(rows, ranges, words)
+        x, steps = self.layers(rows if words is None else rows.index_select(0, words), ranges)
+        return word_products(self.projection, x) + self.projection.bias, steps
+
+    def _largest(self, x: Tensor, steps: Tensor) -> Tensor:
+        """The ``k_top`` largest values of each channel, zeros where there are less."""
+        k = torch.full_like(steps[:, 0], self.k_top)
+        largest = stacked(*keep_largest(x, steps, k)[:2], self.k_top)
+        return largest.transpose(1, 2).flatten(1)

@@ -10,12 +10,17 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.errors import ModelError
-from graphsent.layers import MaxPooling, WideConv1d
+from graphsent.layers import WideConv1d
 from graphsent.models.arguments import check_sizes
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter
 from graphsent.models.max_norm import limit_row_norms
-from graphsent.models.phrase_convolution import convolve_phrases, word_products
+from graphsent.models.phrase_convolution import (
+    keep_largest,
+    stacked,
+    sum_windows,
+    word_products,
+)
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["KimCNN"]
@@ -106,7 +111,6 @@ class KimCNN(ConvolutionClassifier):
             WideConv1d(embedding_dim, maps, height) for height in heights
         )
         self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
-        self.pooling = MaxPooling()
         self.embedding.weight.requires_grad_(variant != "static")
         fixed = self.embedding.weight.detach().clone() if variant == "multichannel" else None
         self.register_buffer("fixed_vectors", fixed)
@@ -124,16 +128,19 @@ class KimCNN(ConvolutionClassifier):
             return vectors
         return vectors + self.embedding.dropout(self.fixed_vectors[tokens])
 
-    def word_rows(self, vectors: Tensor) -> Tensor:
-        """What each word adds to each window that it is in, (num_words, places * maps)."""
-        return torch.cat([word_products(layer, vectors) for layer in self.convolutions], 1)
+    def word_rows(self, vectors: Tensor) -> list[Tensor]:
+        """For each height what words add to their windows, (num_words, height * maps)."""
+        return [word_products(layer, vectors) for layer in self.convolutions]
 
-    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
+    def features(
+        self, rows: Sequence[Tensor], ranges: Tensor, words: Tensor | None = None
+    ) -> Tensor:
         """The largest value of each filter, (batch, maps * number of heights)."""
-        sizes = [layer.width * layer.out_channels for layer in self.convolutions]
+        one = torch.ones_like(ranges[:, 0])
         largest = []
-        for layer, products in zip(self.convolutions, rows.split(sizes, 1), strict=True):
-            largest.append(self.pooling(*convolve_phrases(products, ranges, layer.width)))
+        for layer, products in zip(self.convolutions, rows, strict=True):
+            sums, steps = sum_windows(products, ranges, layer.width, words)
+            largest.append(stacked(*keep_largest(sums, steps, one)[:2], 1).squeeze(1))
         # A window of zero words has the sum 0.
         return torch.relu(torch.cat(largest, 1).clamp(min=0) + self.bias)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from graphsent.layers import MaxPooling, NarrowConv1d
 from graphsent.models.arguments import check_sizes
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter, row_filters
-from graphsent.models.padding import padded
+from graphsent.models.padding import groups_by_length, padded
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["MaxTDNN"]
@@ -83,9 +84,12 @@ class MaxTDNN(ConvolutionClassifier):
         )
         self.pooling = MaxPooling()
 
-    def features(self, rows: Tensor, ranges: Tensor) -> Tensor:
+    def features(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         """The largest value of each row, (batch, embedding_dim)."""
-        return self.pooling(*self.convolution(*padded(rows, ranges)))
+        rows = rows if words is None else rows.index_select(0, words)
+        groups = groups_by_length(ranges[:, 1] - ranges[:, 0])
+        found = [self.pooling(*self.convolution(*padded(rows, ranges[each]))) for each in groups]
+        return torch.cat(found)[torch.argsort(torch.cat(groups))]
 
     def first_filters(self) -> list[Filter]:
         """The filter of each row."""

@@ -1,14 +1,41 @@
-"""Wide convolution over many phrases of the same words."""
+"""Convolution and pooling of many sentences one after another, without padding.
+
+Sentences are ranges of the rows of a matrix, (num_rows, channels): a sentence has a row for each
+step. They may overlap, as phrases of one sentence do. Results have the rows of all sentences one
+after another, and come with the ranges of these. On the CPU compiled kernels do the work where
+there are any; elsewhere sentences of like length are padded, and go through the operations of the
+layers for padded batches. Both give the same results but for rounding.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
+from graphsent.cells.autocast import autocast_enabled
 from graphsent.graphs.spans import sum_of_rows
-from graphsent.layers import WideConv1d
+from graphsent.layers import WideConv1d, time_mask
+from graphsent.layers.correlation import correlate
+from graphsent.layers.selection import select_largest
+from graphsent.models.padding import groups_by_length, padded
+from graphsent.propagation import compiled_sentences
 
-__all__ = ["convolve_phrases", "word_products"]
+__all__ = ["convolve", "keep_largest", "ranges_of", "stacked", "sum_windows", "word_products"]
+
+
+def ranges_of(lengths: Tensor) -> Tensor:
+    """The ranges of sentences that stand one after another.
+
+    Args:
+        lengths: (num_sentences,) int64.
+
+    Returns:
+        (num_sentences, 2) int64, first and last + 1 row of each.
+    """
+    end = torch.cumsum(lengths, 0)
+    return torch.stack((end - lengths, end), 1)
 
 
 def word_products(convolution: WideConv1d, words: Tensor) -> Tensor:
@@ -24,34 +51,138 @@ def word_products(convolution: WideConv1d, words: Tensor) -> Tensor:
     return words @ convolution.weight.permute(1, 2, 0).flatten(1)
 
 
-def convolve_phrases(products: Tensor, ranges: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Wide convolution of each phrase by itself, from the products of its words.
+def sum_windows(
+    products: Tensor, ranges: Tensor, width: int, words: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    r"""Wide convolution of sentences, from the products of their words with all filters.
 
-    The result is that of :class:`~graphsent.layers.WideConv1d` without bias over
-    :func:`~graphsent.models.padding.padded` phrases. There each phrase multiplies its words with
-    the filters; here every word is multiplied once, for all phrases that it is in (a treebank has
-    one for each node of a tree), and the padding never is.
+    .. math::
+        y_t = \sum_{a=1}^{m} p_{t-m+a,\,a}, \qquad t = 1, \ldots, s + m - 1
+
+    over the words of the sentence. It is what :class:`~graphsent.layers.WideConv1d` gives without
+    bias; but a word is multiplied once, for all sentences that it is in, and padding never is.
 
     Args:
-        products: What :func:`word_products` gave, (num_words, width * out_channels).
-        ranges: first and last + 1 word of each phrase, (num_phrases, 2) int64.
-        width: Of the filters.
+        products: What :func:`word_products` gave, (num_rows, width * channels).
+        ranges: first and last + 1 word of each sentence, (num_sentences, 2) int64.
+        width: m.
+        words: the row of each word, (num_words,) int64; by default there is one for each.
 
     Returns:
-        (num_phrases, out_channels, longest + width - 1), zeros beyond the new lengths; and these,
-        (num_phrases,) int64: length + width - 1, 0 for a phrase without words.
+        (num_steps, channels) and (num_sentences, 2) int64. A sentence without words has no steps.
+    """
+    wide = _widened(ranges, width)
+    sums = compiled_sentences.sum_windows(products, ranges, width, words)
+    if sums is None:
+        lengths = wide[:, 1] - wide[:, 0]
+        sentence = torch.repeat_interleave(lengths)
+        step = torch.arange(len(sentence), device=ranges.device) - wide[sentence, 0]
+        places = torch.arange(width, device=ranges.device)
+        # Step t sees the words from t - width + 1 to t, (num_steps, width).
+        begin, end = ranges[sentence].unbind(1)
+        seen = (begin + step - (width - 1))[:, None] + places
+        inside = (seen >= begin[:, None]) & (seen < end[:, None])
+        row = seen[inside] if words is None else words[seen[inside]]
+        terms, counts = row * width + places.expand_as(seen)[inside], inside.sum(1)
+        of_places = products.reshape(len(products) * width, products.shape[1] // width)
+        sums = sum_of_rows(of_places, terms, torch.cumsum(counts, 0) - counts)
+    return sums, wide
+
+
+def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    """Wide convolution in groups that do not mix; see :class:`~graphsent.layers.WideConv1d`.
+
+    Args:
+        x: (num_rows, groups * q).
+        ranges: first and last + 1 row of each sentence, (num_sentences, 2) int64.
+        weight: (groups * j, q, m).
+        groups: number of groups.
+
+    Returns:
+        (num_steps, groups * j), without bias, and (num_sentences, 2) int64. A sentence of s > 0
+        rows has s + m - 1 steps, one without rows none.
+    """
+    margin = weight.shape[2] - 1
+    wide = _widened(ranges, margin + 1)
+    if not autocast_enabled(x.device.type):
+        sums = compiled_sentences.convolve(x, ranges, weight, groups)
+        if sums is not None:
+            return sums, wide
+    parts, rows = [], []
+    for sentences, batch, lengths in _padded_groups(x, ranges):
+        y = correlate(batch, lengths, weight, groups, margin=margin, method="auto")
+        own = time_mask(lengths + margin, y.shape[2])
+        steps = torch.arange(y.shape[2], device=x.device)
+        rows.append((wide[sentences, 0][:, None] + steps)[own])
+        parts.append(y.transpose(1, 2)[own])
+    if not parts:
+        return x.new_zeros(0, len(weight)), wide
+    return torch.cat(parts)[torch.argsort(torch.cat(rows))], wide
+
+
+def keep_largest(x: Tensor, ranges: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The ``k[b]`` largest values of each channel of sentence b, in the order they stand in.
+
+    Of equal values the earlier are kept; a value that is not a number counts as the largest. A
+    sentence of fewer steps keeps all. Gradient flows to what is kept alone.
+
+    Args:
+        x: (num_rows, channels).
+        ranges: first and last + 1 row of each sentence, (num_sentences, 2) int64.
+        k: (num_sentences,) int64.
+
+    Returns:
+        The values, (num_kept, channels); their ranges, (num_sentences, 2) int64; and where in its
+        sentence each stood, (num_kept, channels), integers from 0.
+    """
+    counts = torch.minimum(k, ranges[:, 1] - ranges[:, 0])
+    new_ranges = ranges_of(counts)
+    found = compiled_sentences.keep_largest(x, ranges, counts)
+    if found is not None:
+        kept, steps = found
+        return kept, new_ranges, steps
+    parts, rows = [], []
+    for sentences, batch, lengths in _padded_groups(x.detach(), ranges):
+        of_group = counts[sentences]
+        places = select_largest(batch, lengths, of_group, int(of_group.max()))
+        own = time_mask(of_group, places.shape[2])
+        steps = torch.arange(places.shape[2], device=x.device)
+        rows.append((new_ranges[sentences, 0][:, None] + steps)[own])
+        parts.append(places.transpose(1, 2)[own])
+    if not parts:
+        return x[:0], new_ranges, ranges.new_zeros(0, x.shape[1])
+    steps = torch.cat(parts)[torch.argsort(torch.cat(rows))]
+    begin = torch.repeat_interleave(ranges[:, 0], counts)
+    return x.gather(0, begin[:, None] + steps), new_ranges, steps
+
+
+def stacked(x: Tensor, ranges: Tensor, num_steps: int) -> Tensor:
+    """Sentences one after another as a padded tensor.
+
+    Args:
+        x: (num_rows, channels), the rows of all sentences one after another.
+        ranges: their ranges, (num_sentences, 2) int64.
+        num_steps: at least the length of the longest.
+
+    Returns:
+        (num_sentences, num_steps, channels), zeros beyond the lengths.
     """
     begin, end = ranges.unbind(1)
-    lengths = end - begin
-    new_lengths = torch.where(lengths > 0, lengths + width - 1, 0)
-    num_steps = int(new_lengths.max()) if len(ranges) else 0
-    places = torch.arange(width, device=ranges.device)
-    # Step t sees the words from t - width + 1 to t, (num_phrases, num_steps, width).
-    words = torch.arange(num_steps, device=ranges.device)[:, None] + places - (width - 1)
-    words = begin[:, None, None] + words
-    inside = (words >= begin[:, None, None]) & (words < end[:, None, None])
-    terms = (words * width + places)[inside]
-    counts = inside.sum(2).flatten()
-    of_places = products.reshape(len(products) * width, products.shape[1] // width)
-    sums = sum_of_rows(of_places, terms, torch.cumsum(counts, 0) - counts)
-    return sums.unflatten(0, (len(ranges), num_steps)).transpose(1, 2), new_lengths
+    sentences = torch.arange(len(ranges), device=x.device)
+    places = torch.repeat_interleave(sentences * num_steps - begin, end - begin)
+    places += torch.arange(len(x), device=x.device)
+    y = x.new_zeros(len(ranges) * num_steps, x.shape[1]).index_copy(0, places, x)
+    return y.unflatten(0, (len(ranges), num_steps))
+
+
+def _widened(ranges: Tensor, width: int) -> Tensor:
+    lengths = ranges[:, 1] - ranges[:, 0]
+    return ranges_of(torch.where(lengths > 0, lengths + width - 1, 0))
+
+
+def _padded_groups(x: Tensor, ranges: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Sentences of like length: which they are, padded, and their lengths; none without steps."""
+    lengths = ranges[:, 1] - ranges[:, 0]
+    filled = torch.nonzero(lengths > 0).squeeze(1)
+    for group in groups_by_length(lengths[filled]):
+        yield filled[group], *padded(x, ranges[filled[group]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from torch.nn import functional
 from graphsent.errors import ModelError
 from graphsent.layers import BiasActivation, DynamicKMaxPooling, WideConv1d
 from graphsent.models.arguments import check_sizes
+from graphsent.models.phrase_convolution import convolve, keep_largest, stacked
 
 __all__ = ["PooledLayer", "RowMaps", "check_layers"]
 
@@ -53,9 +54,11 @@ class RowMaps(nn.Module):
         pool_top: Whether the last layer pools.
 
     Shapes:
-        - x: (batch, num_rows, time)
-        - result: (batch, ``num_channels``, steps), channels ``row * maps + map``; with ``pool_top``
-          there are ``k_top`` steps, zeros beyond those that a short sentence has.
+        - rows: (num_words, num_rows), word vectors
+        - ranges: first and last + 1 word of each sentence, (num_sentences, 2) int64
+        - result: (num_steps, ``num_channels``), the steps of all sentences one after another,
+          channels ``row * maps + map``; and the ranges of these, (num_sentences, 2) int64. With
+          ``pool_top`` a sentence has ``k_top`` steps, or as many as there are.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class RowMaps(nn.Module):
         halves = 2 ** len(widths) if fold else 1
         rows = -(-num_rows // halves) * halves
         self.num_rows = num_rows
+        self.k_top = k_top
         self.added_rows = rows - num_rows
         self.convolutions = nn.ModuleList()
         self.poolings = nn.ModuleList()
@@ -88,32 +92,37 @@ class RowMaps(nn.Module):
             rows, before = rows // 2 if fold else rows, num_maps
         self.num_channels = rows * before
 
-    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The last layer's maps and their lengths."""
-        num_words = lengths
-        x = self._with_added_rows(x)
-        for layer, convolution in enumerate(self.convolutions):
-            x, lengths = convolution(x, lengths)
-            if layer < len(self.poolings):
-                x, lengths = self.poolings[layer](x, lengths, num_words)
-            x = self.activations[layer](x, lengths)
-        return x, lengths
+    def forward(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
+        """The last layer's maps and their ranges."""
+        for layer in self._layers(rows, ranges):
+            rows, ranges, _ = layer
+        return rows, ranges
 
-    def trace(self, x: Tensor, lengths: Tensor) -> list[PooledLayer]:
+    def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
         """What each layer selected; for layers that all pool."""
-        num_words = lengths
-        x = self._with_added_rows(x)
         layers = []
-        modules = zip(self.convolutions, self.poolings, self.activations, strict=True)
-        for convolution, pooling, activation in modules:
-            x, lengths = convolution(x, lengths)
-            x, lengths, positions = pooling(x, lengths, num_words, return_positions=True)
-            x = activation(x, lengths)
-            layers.append(PooledLayer(x, lengths, positions))
+        for values, kept, positions in self._layers(rows, ranges):
+            lengths = kept[:, 1] - kept[:, 0]
+            is_last = len(layers) == len(self.convolutions) - 1
+            longest = int(lengths.max()) if len(lengths) else 0
+            num_steps = self.k_top if is_last else longest
+            columns = (stacked(each, kept, num_steps) for each in (values, positions + 1))
+            padded_values, places = (each.transpose(1, 2) for each in columns)
+            layers.append(PooledLayer(padded_values, lengths, places.long() - 1))
         return layers
 
-    def _with_added_rows(self, x: Tensor) -> Tensor:
-        return functional.pad(x, (0, 0, 0, self.added_rows)) if self.added_rows else x
+    def _layers(self, x: Tensor, ranges: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+        """The maps of each layer, their ranges, and where each step stood before pooling."""
+        num_words = ranges[:, 1] - ranges[:, 0]
+        x = functional.pad(x, (0, self.added_rows)) if self.added_rows else x
+        for layer, convolution in enumerate(self.convolutions):
+            x, ranges = convolve(x, ranges, *convolution.filters())
+            positions = None
+            if layer < len(self.poolings):
+                k = self.poolings[layer].counts(num_words)
+                x, ranges, positions = keep_largest(x, ranges, k)
+            x = self.activations[layer].of_rows(x)
+            yield x, ranges, positions
 
 
 def check_layers(widths: Sequence[int], maps: Sequence[int]) -> None:

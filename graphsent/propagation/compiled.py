@@ -38,6 +38,8 @@ _FUNCTIONS = {
     "distinct_words": "npnppp",
     "order_numbers": "nnpppp",
     "adagrad_rows": "nnnpppprr",
+    "adadelta_rows": "nnnppppppnrrrr",
+    "convolution_vectors": "p",
 }
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)

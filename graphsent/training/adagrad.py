@@ -12,7 +12,7 @@ from torch.optim import Adagrad
 
 from graphsent.propagation.compiled import library_of
 
-__all__ = ["RowAdagrad"]
+__all__ = ["RowAdagrad", "distinct_rows", "has_rows"]
 
 
 class RowAdagrad(Adagrad):
@@ -39,7 +39,7 @@ class RowAdagrad(Adagrad):
             for group in self.param_groups
             if not (group["weight_decay"] or group["maximize"] or group["differentiable"])
             for table in group["params"]
-            if table.grad is not None and _has_rows(table.grad)
+            if table.grad is not None and has_rows(table.grad)
         ]
         try:
             for table, group, _ in tables:
@@ -56,7 +56,7 @@ class RowAdagrad(Adagrad):
         state, eps = self.state[table], group["eps"]
         state["step"] += 1
         rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
-        rows, gradient = _distinct_rows(table.grad)
+        rows, gradient = distinct_rows(table.grad)
         sums = state["sum"]
         if _step_in_c(table, sums, rows, gradient, rate, eps):
             return
@@ -78,12 +78,12 @@ def _step_in_c(
     return bool(library.adagrad_rows(*table.shape, len(rows), *pointers, rate, eps))
 
 
-def _has_rows(gradient: Tensor) -> bool:
+def has_rows(gradient: Tensor) -> bool:
     """Whether a gradient is sparse in its rows, and in nothing else."""
     return gradient.is_sparse and gradient.sparse_dim() == 1
 
 
-def _distinct_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
+def distinct_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     """The rows of a sparse gradient, each once, and what is in them."""
     rows = gradient._indices()[0]
     if not gradient.is_coalesced() and (not rows.is_cpu or len(rows.unique()) < len(rows)):

@@ -8,8 +8,9 @@ from functools import partial
 
 import torch
 from torch import nn
-from torch.optim import SGD, Adadelta, Adagrad, Adam, Optimizer, SparseAdam
+from torch.optim import SGD, Adagrad, Adam, Optimizer, SparseAdam
 
+from graphsent.training.adadelta import RowAdadelta
 from graphsent.training.adagrad import RowAdagrad
 from graphsent.training.options import TrainingOptions
 
@@ -17,7 +18,7 @@ __all__ = ["build_optimizers", "clip_gradients", "take_step", "takes_rows"]
 
 _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adagrad": RowAdagrad,
-    "adadelta": partial(Adadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
+    "adadelta": partial(RowAdadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
     "adam": Adam,
 }
 # Those of which torch has a step in one pass, on the CPU too since 2.4: a tenth (AdaGrad) and a
@@ -29,11 +30,11 @@ _OF_VECTORS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "lazy_adam": Spa
 def takes_rows(options: TrainingOptions) -> bool:
     """Whether the optimizer of the word vectors is best given the rows of a batch alone.
 
-    With SGD and AdaGrad a vector without gradient stays as it is, so nothing changes but the time.
-    With Adadelta and Adam it moves on: those need the gradient of the whole table.
+    With SGD, AdaGrad and Adadelta a vector without gradient stays as it is, so nothing changes but
+    the time. With Adam it moves on: that needs the gradient of the whole table.
     """
     if options.embedding_optimizer == "same":
-        return options.optimizer == "adagrad"
+        return options.optimizer != "adam"
     return True
 
 

@@ -69,7 +69,7 @@ def test_one_optimizer_for_all_with_the_learning_rate_of_the_vectors(name):
         ("adagrad", "same", True),
         ("adam", "lazy_adam", True),
         ("adam", "same", False),
-        ("adadelta", "same", False),
+        ("adadelta", "same", True),
     ],
 )
 def test_which_optimizers_take_rows(optimizer, embedding_optimizer, rows):
@@ -90,9 +90,14 @@ def trained_table(options: TrainingOptions, *, sparse: bool) -> torch.Tensor:
     return model["embedding"].weight.detach()
 
 
-@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
-def test_steps_on_rows_are_those_on_the_whole_table(embedding_optimizer):
-    options = TrainingOptions(embedding_optimizer=embedding_optimizer, embedding_lr=0.25)
+@pytest.mark.parametrize(
+    ("optimizer", "embedding_optimizer"),
+    [("adagrad", "sgd"), ("adagrad", "same"), ("adadelta", "same")],
+)
+def test_steps_on_rows_are_those_on_the_whole_table(optimizer, embedding_optimizer):
+    options = TrainingOptions(
+        optimizer=optimizer, embedding_optimizer=embedding_optimizer, embedding_lr=0.25
+    )
     whole = trained_table(options, sparse=False)
     torch.testing.assert_close(trained_table(options, sparse=True), whole, rtol=1e-12, atol=1e-12)
 

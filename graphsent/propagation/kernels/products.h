@@ -17,6 +17,11 @@ static inline int64_t share(int64_t first, int64_t last, int64_t part, int64_t p
   return first + (last - first) * part / parts;
 }
 
+// The same for vectors of n numbers, none of which is divided.
+static inline int64_t share_lanes(int64_t n, int64_t part, int64_t parts) {
+  return smaller(n, share(0, (n + LANES - 1) / LANES, part, parts) * LANES);
+}
+
 // Some rows of a matrix: those that are listed, or the first ones. A number below zero is ~row of
 // another matrix.
 struct rows {

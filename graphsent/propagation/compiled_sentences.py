@@ -1,0 +1,208 @@
+"""Convolution and pooling of sentences one after another, in compiled code.
+
+Sentences are ranges of the rows of a matrix. Every function gives None where there is no compiled
+code for its arguments: callers have the same in torch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import FunctionCtx
+
+from graphsent.propagation.compiled import Arguments, fields, kernels_for, kernels_of, threads_for
+from graphsent.propagation.gradients import first_order
+from graphsent.propagation.memory import empty
+
+_VECTOR_BYTES = 64  # of the widest vectors
+
+
+class _Windows(Arguments):
+    """``struct windows`` of ``kernels/windows.h``."""
+
+    _fields_ = fields("width size num_units num_threads", "ranges words products sums")
+
+
+class _Largest(Arguments):
+    """``struct largest`` of ``kernels/largest.h``."""
+
+    _fields_ = fields(
+        "size num_units longest num_threads", "ranges counts rows kept steps workspace"
+    )
+
+
+class _Convolution(Arguments):
+    """``struct convolution`` of ``kernels/rows.h``."""
+
+    _fields_ = fields(
+        "num_groups inputs outputs width num_units longest num_threads",
+        "ranges x y weight dx dy dweight workspace",
+    )
+
+
+def sum_windows(
+    products: Tensor, ranges: Tensor, width: int, words: Tensor | None
+) -> Tensor | None:
+    """See :func:`graphsent.models.phrase_convolution.sum_windows`; the sums alone."""
+    if not kernels_for(products) or not ranges.is_cpu:
+        return None
+    if words is None:
+        _check_numbers("words", ranges, len(products) + 1)
+        return _SumWindows.apply(products, ranges.contiguous(), width, None)
+    _check_numbers("words", ranges, len(words) + 1)
+    _check_numbers("rows", words, len(products))
+    return _SumWindows.apply(products, ranges.contiguous(), width, words.contiguous())
+
+
+def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Tensor] | None:
+    """See :func:`graphsent.models.phrase_convolution.keep_largest`.
+
+    Args:
+        x: (num_rows, channels).
+        ranges: (num_sentences, 2) int64.
+        counts: (num_sentences,) int64, how many values are kept, at most those that there are.
+
+    Returns:
+        What is kept, and where in its sentence each value stood, both (sum of counts, channels),
+        the latter int32.
+    """
+    if not kernels_for(x) or not ranges.is_cpu:
+        return None
+    _check_numbers("rows", ranges, len(x) + 1)
+    return _KeepLargest.apply(x, ranges.contiguous(), counts.contiguous())
+
+
+def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor | None:
+    """See :func:`graphsent.models.phrase_convolution.convolve`; the sums alone."""
+    if not kernels_for(x, weight) or not ranges.is_cpu:
+        return None
+    _check_numbers("rows", ranges, len(x) + 1)
+    return _Convolve.apply(x, ranges.contiguous(), weight, groups)
+
+
+def _check_numbers(name: str, numbers: Tensor, count: int) -> None:
+    """Raises an IndexError unless all numbers are from 0 to ``count - 1``."""
+    if numbers.numel():
+        low, high = torch.aminmax(numbers)
+        if low < 0 or high >= count:
+            raise IndexError(f"expected numbers of {name} below {count}, got {low} to {high}")
+
+
+def _num_steps(ranges: Tensor, width: int) -> int:
+    """Steps of wide convolution, of all sentences together."""
+    lengths = ranges[:, 1] - ranges[:, 0]
+    return int(((lengths + width - 1) * (lengths > 0)).sum())
+
+
+def _longest(ranges: Tensor) -> int:
+    return max(0, int((ranges[:, 1] - ranges[:, 0]).max())) if len(ranges) else 0
+
+
+def _threads(x: Tensor) -> int:
+    return threads_for(len(x))
+
+
+def _vectors(count: int, like: Tensor) -> Tensor:
+    """Memory for so many vectors, aligned as they need it."""
+    return torch.empty(count * _VECTOR_BYTES // like.element_size(), dtype=like.dtype)
+
+
+def _zeros(*shape: int, like: Tensor) -> Tensor:
+    return empty(*shape, like=like).zero_()
+
+
+class _SumWindows(Function):
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, products: Tensor, ranges: Tensor, width: int, words: Tensor | None
+    ) -> Tensor:
+        products = products.contiguous()
+        size = products.shape[1] // width
+        sums = empty(_num_steps(ranges, width), size, like=products)
+        windows = _Windows(width, size, len(ranges), _threads(products))
+        windows.point(ranges=ranges, words=words, products=products, sums=sums)
+        kernels_of(products).windows_forward(ctypes.byref(windows))
+        ctx.save_for_backward(ranges, words)
+        ctx.num_rows, ctx.width = len(products), width
+        return sums
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        ranges, words = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        size = gradient.shape[1]
+        products = _zeros(ctx.num_rows, ctx.width * size, like=gradient)
+        windows = _Windows(ctx.width, size, len(ranges), _threads(products))
+        windows.point(ranges=ranges, words=words, products=products, sums=gradient)
+        kernels_of(gradient).windows_backward(ctypes.byref(windows))
+        return products, None, None, None
+
+
+class _KeepLargest(Function):
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, x: Tensor, ranges: Tensor, counts: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        x = x.contiguous()
+        size, num_kept, longest = x.shape[1], int(counts.sum()), _longest(ranges)
+        kept = empty(num_kept, size, like=x)
+        steps = torch.empty(num_kept, size, dtype=torch.int32)
+        largest = _Largest(size, len(ranges), longest, _threads(x))
+        workspace = _vectors(largest.num_threads * (2 * longest + 1), x)
+        largest.point(ranges=ranges, counts=counts, rows=x, kept=kept, steps=steps)
+        largest.point(workspace=workspace)
+        kernels_of(x).largest_forward(ctypes.byref(largest))
+        ctx.save_for_backward(ranges, counts, steps)
+        ctx.mark_non_differentiable(steps)
+        ctx.num_rows = len(x)
+        return kept, steps
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        ranges, counts, steps = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        rows = _zeros(ctx.num_rows, gradient.shape[1], like=gradient)
+        largest = _Largest(gradient.shape[1], len(ranges), 0, _threads(rows))
+        largest.point(ranges=ranges, counts=counts, rows=rows, kept=gradient, steps=steps)
+        kernels_of(gradient).largest_backward(ctypes.byref(largest))
+        return rows, None, None
+
+
+class _Convolve(Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor:
+        x, weight = x.contiguous(), weight.contiguous()
+        y = empty(_num_steps(ranges, weight.shape[2]), len(weight), like=x)
+        _run_convolution("convolve", x, ranges, weight, groups, y=y)
+        ctx.save_for_backward(x, ranges, weight)
+        ctx.groups = groups
+        return y
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, ranges, weight = ctx.saved_tensors
+        of_x, of_weight = ctx.needs_input_grad[0], ctx.needs_input_grad[2]
+        dx = _zeros(*x.shape, like=x) if of_x else None
+        dweight = torch.empty_like(weight) if of_weight else None
+        found = {"dy": gradient.contiguous(), "dx": dx, "dweight": dweight}
+        _run_convolution("convolve_back", x, ranges, weight, ctx.groups, **found)
+        return dx, None, dweight, None
+
+
+def _run_convolution(
+    name: str, x: Tensor, ranges: Tensor, weight: Tensor, groups: int, **others: Tensor | None
+) -> None:
+    library, (num_outputs, inputs, width) = kernels_of(x), weight.shape
+    sizes = groups, inputs, num_outputs // groups, width, len(ranges), _longest(ranges)
+    arguments = _Convolution(*sizes, _threads(x))
+    count = library.convolution_vectors(ctypes.byref(arguments))
+    workspace = _vectors(arguments.num_threads * count, x)
+    arguments.point(ranges=ranges, x=x, weight=weight, workspace=workspace, **others)
+    getattr(library, name)(ctypes.byref(arguments))

@@ -1,0 +1,128 @@
+// The k largest numbers of each column of a sentence, in their order.
+
+struct largest {
+  int64_t size, num_units, longest, num_threads;
+  const int64_t *ranges;  // first and last + 1 row of each sentence
+  const int64_t *counts;  // how many numbers of a column are kept, from 0 to all
+  real *rows;             // (num_rows, size); their gradients, on the way back
+  real *kept;             // (sum of counts, size); the same
+  int32_t *steps;         // (sum of counts, size): where in its sentence each stood
+  real *workspace;        // of each thread 2 * longest + 1 vectors
+};
+
+enum { BITS = 8 * sizeof(word) };
+
+// Numbers as integers of the same order; what is no number comes after all others.
+static inline mask order_of(vec x) {
+  const mask none = {0}, bits = (mask)(x + 0);  // there is no -0 now
+  const mask most = none + (word)(((uint64_t)1 << (BITS - 1)) - 1);
+  return (mask)choose(x != x, (vec)most, (vec)(bits ^ (bits >> (BITS - 1) & most)));
+}
+
+static inline mask higher(mask a, mask b) {
+  UNROLL for (int i = 0; i < LANES; i++) a[i] = a[i] > b[i] ? a[i] : b[i];
+  return a;
+}
+
+static inline mask lower(mask a, mask b) {
+  UNROLL for (int i = 0; i < LANES; i++) a[i] = a[i] < b[i] ? a[i] : b[i];
+  return a;
+}
+
+// The least of the k largest integers of each lane, from a list of those so far, with room for k.
+static inline mask least_of_few(const mask *order, int64_t num_steps, int64_t k, mask *list) {
+  for (int64_t j = 0; j < k; j++) list[j] = order[j];
+  for (int64_t j = 1; j < k; j++) {
+    for (int64_t i = j; i > 0; i--) {
+      const mask x = list[i];
+      list[i] = lower(list[i - 1], x);
+      list[i - 1] = higher(list[i - 1], x);
+    }
+  }
+  for (int64_t t = k; t < num_steps; t++) {
+    mask x = order[t];
+    for (int64_t j = 0; j < k; j++) {
+      const mask next = lower(list[j], x);
+      list[j] = higher(list[j], x);
+      x = next;
+    }
+  }
+  return list[k - 1];
+}
+
+// The same bit by bit, for many.
+static inline mask least_of_many(const mask *order, int64_t num_steps, int64_t k) {
+  const mask none = {0};
+  mask least = none + (word)((uint64_t)1 << (BITS - 1));
+  for (int bit = BITS - 1; bit >= 0; bit--) {
+    const mask next = least ^ (none + (word)((uint64_t)1 << bit));
+    mask count = none;
+    for (int64_t t = 0; t < num_steps; t++) count -= order[t] >= next;
+    const mask enough = count >= (word)k;
+    least = (enough & next) | (~enough & least);
+  }
+  return least;
+}
+
+// Where the k largest of n columns stand, `places` (k, LANES), with room for one more row.
+static inline void find_largest(const real *rows, int64_t size, int64_t num_steps, int64_t k, int n,
+                                mask *order, word *places) {
+  for (int64_t t = 0; t < num_steps; t++) order[t] = order_of(load(rows + t * size, n));
+  const mask least = k < BITS ? least_of_few(order, num_steps, k, (mask *)places)
+                              : least_of_many(order, num_steps, k);
+  mask above = {0};
+  for (int64_t t = 0; t < num_steps; t++) above -= order[t] > least;
+  mask equal = (word)k - above;  // so many of those that are the least, the first ones
+  word count[LANES] = {0};
+  for (int64_t t = 0; t < num_steps; t++) {
+    const mask is_equal = (order[t] == least) & (equal > 0);
+    const mask is_kept = (order[t] > least) | is_equal;
+    equal += is_equal;
+    UNROLL for (int i = 0; i < LANES; i++) {
+      places[count[i] * LANES + i] = t;  // the next one that is kept writes over it if it is not
+      count[i] -= is_kept[i];
+    }
+  }
+}
+
+static void largest_forward_by(const struct largest *l, int64_t thread, int64_t threads) {
+  const int64_t size = l->size, first = share_lanes(size, thread, threads);
+  const int64_t last = share_lanes(size, thread + 1, threads);
+  mask *order = (mask *)l->workspace + thread * (2 * l->longest + 1);
+  word *places = (word *)(order + l->longest);
+  int64_t at = 0;
+  for (int64_t u = 0; u < l->num_units; at += l->counts[u++] * size) {
+    const int64_t num_steps = l->ranges[2 * u + 1] - l->ranges[2 * u], k = l->counts[u];
+    if (!k) continue;
+    for (int64_t column = first; column < last; column += LANES) {
+      const int n = smaller(LANES, last - column);
+      const real *rows = l->rows + l->ranges[2 * u] * size + column;
+      find_largest(rows, size, num_steps, k, n, order, places);
+      for (int64_t j = 0; j < k; j++) {
+        real *kept = l->kept + at + j * size + column;
+        int32_t *steps = l->steps + at + j * size + column;
+        for (int i = 0; i < n; i++) {
+          steps[i] = places[j * LANES + i];
+          kept[i] = rows[steps[i] * size + i];
+        }
+      }
+    }
+  }
+}
+
+static void largest_backward_by(const struct largest *l, int64_t thread, int64_t threads) {
+  const int64_t size = l->size, first = share_lanes(size, thread, threads);
+  const int64_t last = share_lanes(size, thread + 1, threads);
+  int64_t at = 0;
+  for (int64_t u = 0; u < l->num_units; u++) {
+    real *rows = l->rows + l->ranges[2 * u] * size;
+    for (int64_t j = 0; j < l->counts[u]; j++, at += size) {
+      for (int64_t i = first; i < last; i++) rows[l->steps[at + i] * size + i] += l->kept[at + i];
+    }
+  }
+}
+
+void largest_forward(const struct largest *w) { IN_TEAM(largest_forward_by, w); }
+
+// Adds to the gradients of all rows those of what was kept.
+void largest_backward(const struct largest *w) { IN_TEAM(largest_backward_by, w); }

@@ -1,0 +1,56 @@
+// Sums over the windows of sentences, of what each word adds at each of its places in a window.
+
+struct windows {
+  int64_t width, size, num_units, num_threads;
+  const int64_t *ranges;  // first and last + 1 word of each sentence
+  const int64_t *words;   // the row of each word, or NULL: their own
+  real *products;         // (num_rows, width, size)
+  real *sums;             // (sum of length + width - 1, size)
+};
+
+// What word n adds at a place of a window.
+static inline real *term(const struct windows *w, int64_t n, int64_t place) {
+  return w->products + ((w->words ? w->words[n] : n) * w->width + place) * w->size;
+}
+
+// Runs WINDOW over all windows, with the number `first` of its first word, that of its `last` + 1,
+// the place of the first one in it, and the `row` of its sum.
+#define OVER_WINDOWS(w, WINDOW)                                                     \
+  real *row = w->sums;                                                              \
+  for (int64_t u = 0; u < w->num_units; u++) {                                      \
+    const int64_t from = w->ranges[2 * u], to = w->ranges[2 * u + 1];               \
+    for (int64_t t = from; from < to && t < to + w->width - 1; t++, row += w->size) { \
+      const int64_t first = larger(from, t - w->width + 1), last = smaller(to, t + 1); \
+      const int64_t place = first - (t - w->width + 1);                             \
+      WINDOW                                                                        \
+    }                                                                               \
+  }
+
+static void windows_forward_by(const struct windows *w, int64_t thread, int64_t threads) {
+  const int64_t begin = share_lanes(w->size, thread, threads);
+  const int64_t end = share_lanes(w->size, thread + 1, threads);
+#define STEP(j, n)                                                               \
+  vec sum = load(term(w, first, place) + (j), n);                                \
+  for (int64_t i = first + 1; i < last; i++) {                                   \
+    sum += load(term(w, i, place + i - first) + (j), n);                         \
+  }                                                                              \
+  store(row + (j), sum, n);
+#define WINDOW OVER_NUMBERS(begin, end, STEP)
+  OVER_WINDOWS(w, WINDOW)
+#undef WINDOW
+#undef STEP
+}
+
+static void windows_backward_by(const struct windows *w, int64_t thread, int64_t threads) {
+  const int64_t begin = share_lanes(w->size, thread, threads);
+  const int64_t end = share_lanes(w->size, thread + 1, threads);
+#define WINDOW \
+  for (int64_t i = first; i < last; i++) add(term(w, i, place + i - first), row, begin, end);
+  OVER_WINDOWS(w, WINDOW)
+#undef WINDOW
+}
+
+void windows_forward(const struct windows *w) { IN_TEAM(windows_forward_by, w); }
+
+// Adds to the gradients of the products those of the sums.
+void windows_backward(const struct windows *w) { IN_TEAM(windows_backward_by, w); }

@@ -1,0 +1,129 @@
+"""Adadelta for tables of which a batch touches few rows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Adadelta
+
+from graphsent.propagation.compiled import library_of
+from graphsent.training.adagrad import distinct_rows, has_rows
+
+__all__ = ["RowAdadelta"]
+
+
+class RowAdadelta(Adadelta):
+    r"""torch's Adadelta in one pass, which takes gradients of some rows of a table, too.
+
+    .. math::
+        E \leftarrow \rho E + (1 - \rho) g^2, \qquad
+        \Delta = \frac{\sqrt{D + \epsilon}}{\sqrt{E + \epsilon}}\, g, \qquad
+        D \leftarrow \rho D + (1 - \rho) \Delta^2, \qquad
+        \theta \leftarrow \theta - \eta \Delta
+
+    (Zeiler 2012). Where g is zero :math:`\theta` stays, and E and D are multiplied by
+    :math:`\rho`: a row without gradient makes up for that when it next has one, by the number of
+    steps since. The numbers are those that torch's Adadelta makes of the gradient of the whole
+    table, but for rounding; ``last`` in the state is the step up to which E and D of each row are.
+    What there is no compiled code for, and other options, are left to torch, which refuses weight
+    decay with sparse gradients.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """A step; returns what the closure does, if there is one."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        done = []
+        try:
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None and self._step(parameter, group):
+                        done.append((parameter, parameter.grad))
+                        parameter.grad = None
+            # Without what torch wraps round it: hooks on steps are called for this one already.
+            inspect.unwrap(Adadelta.step)(self)
+        finally:
+            for parameter, gradient in done:
+                parameter.grad = gradient
+        return loss
+
+    def _step(self, parameter: Tensor, group: dict[str, Any]) -> bool:
+        """A step of one parameter; False, and nothing, if it is one for torch."""
+        gradient = parameter.grad
+        by_rows = has_rows(gradient)
+        if group["maximize"] or group["differentiable"] or group["capturable"]:
+            return False
+        if by_rows and not group["weight_decay"]:
+            _step_on_rows(parameter, *distinct_rows(gradient), self._state_of(parameter), group)
+            return True
+        if gradient.is_sparse or library_of(parameter, gradient) is None:
+            return False
+        # All numbers as one row.
+        state = self._state_of(parameter)
+        last = parameter.new_full((1,), float(state["step"]))
+        parts = (gradient, state["square_avg"], state["acc_delta"], parameter)
+        if not all(part.is_contiguous() for part in parts):
+            return False
+        flat = [part.view(1, -1) for part in parts]
+        state["step"] += 1
+        return _step_in_c(torch.zeros(1, dtype=torch.int64), *flat, last, state["step"], group)
+
+    def _state_of(self, parameter: Tensor) -> dict[str, Any]:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros(())
+            state["square_avg"], state["acc_delta"] = (
+                torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2)
+            )
+        return state
+
+
+def _step_on_rows(
+    table: Tensor, rows: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+) -> None:
+    squares, moved = state["square_avg"], state["acc_delta"]
+    if "last" not in state:
+        state["last"] = table.new_full((len(table),), float(state["step"]))
+    last = state["last"]
+    state["step"] += 1
+    if _step_in_c(rows, gradient, squares, moved, table, last, state["step"], group):
+        return
+    step, rho, eps = float(state["step"]), group["rho"], group["eps"]
+    decay = rho ** (step - 1 - last.index_select(0, rows))[:, None]
+    square = squares.index_select(0, rows) * decay * rho
+    square.addcmul_(gradient, gradient, value=1 - rho)
+    way = moved.index_select(0, rows) * decay
+    change = (way + eps).sqrt_().div_((square + eps).sqrt_()).mul_(gradient)
+    way.mul_(rho).addcmul_(change, change, value=1 - rho)
+    squares.index_copy_(0, rows, square)
+    moved.index_copy_(0, rows, way)
+    last.index_fill_(0, rows, step)
+    table.index_add_(0, rows, change, alpha=-float(group["lr"]))
+
+
+def _step_in_c(
+    rows: Tensor,
+    gradient: Tensor,
+    squares: Tensor,
+    moved: Tensor,
+    table: Tensor,
+    last: Tensor,
+    step: Tensor,
+    group: dict[str, Any],
+) -> bool:
+    """The same in one pass; False where there is no compiled code for it."""
+    given = (gradient, squares, moved, table, last)
+    library = library_of(*given)
+    if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):
+        return False
+    rows = rows.contiguous()
+    pointers = (part.data_ptr() for part in (rows, *given))
+    numbers = (float(group[name]) for name in ("lr", "rho", "eps", "weight_decay"))
+    return bool(library.adadelta_rows(*table.shape, len(rows), *pointers, int(step), *numbers))
