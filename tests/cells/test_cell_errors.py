@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from cell_contract import cells_where, each_cell
-from cell_structures import Structure, bottom_up, join, sibling
+from cell_structures import Structure, bottom_up, in_edge_order, join, sibling
 from strategies import chain_shape, star_shape
 
 from graphsent import cells
@@ -95,6 +95,7 @@ def test_cells_without_memory(row):
         row.cell()(structure.graph(), feat, return_cell=True, **row.arguments(structure))
 
 
+@in_edge_order
 @pytest.mark.parametrize("kind", [cells.NaryTreeLSTM, cells.RecursiveCell])
 @pytest.mark.parametrize("slots", [True, False])
 def test_too_many_children(kind, slots):
