@@ -121,9 +121,9 @@ class Recursion(nn.Module):
                 raise
             shapes = [tuple(part.shape) for part in children]
             raise CellError(
-                f"{type(self).__name__}.combine failed, given children of shapes {shapes}, that is "
-                "(num_nodes, num_children, hidden_feats), where num_children is the same for all "
-                f"nodes in cells with slots alone: {error}"
+                f"{type(self).__name__}.combine failed on children of shapes {shapes}, that is "
+                "(num_nodes, num_children, hidden_feats), where num_children is that of the nodes, "
+                f"and in a SlottedCell always num_slots: {error}"
             ) from error
         return check_state(self, "combine", state, children[0])
 

@@ -167,7 +167,7 @@ def _load_built(
 
 def _try(library: Path, room: Path) -> None:
     """Loads a library in another process: what is damaged may end the one that loads it."""
-    if sys.executable:  # unknown where Python is part of another program
+    if sys.executable and not getattr(sys, "frozen", False):  # else it is another program
         run((sys.executable, "-I", "-S", "-c", _TRIAL, str(library)), room, LONGEST)
 
 

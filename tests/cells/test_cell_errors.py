@@ -223,6 +223,11 @@ def test_sizes():
         cells.NaryTreeLSTM(3, -1)
 
 
+class Nothing(torch.nn.Module):
+    def forward(self, rows):
+        return None
+
+
 def test_modules_that_do_not_fit_tree_net():
     graph, feat = sibling([[1, 2], [], []]).graph(), torch.randn(5, 3)
     message = (
@@ -230,5 +235,7 @@ def test_modules_that_do_not_fit_tree_net():
     )
     with raises(f"{message}[(2, 4)]"):
         cells.TreeNet(3, 4, encoder=torch.nn.Linear(3, 4))(graph, feat)
+    with raises(f"{message}['NoneType']"):
+        cells.TreeNet(3, 4, encoder=Nothing())(graph, feat)
     with raises(f"{message}[(2, 5), (2, 5)]"):
         cells.TreeNet(3, 4, encoder=cells.GatedEncoder(3, 5))(graph, feat)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -148,6 +149,18 @@ def test_a_graph_that_grows():
     graph.add_edges([0, 3], [4, 4])
     feat = torch.randn(5, 3)
     torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
+
+
+@pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge function")  # DGL's
+def test_the_readme_runs():
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    section = text.split("## Cells in your own model\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(blocks) >= 4
+    names: dict = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["h"].shape == (5, 32)
 
 
 # The order of predecessors

@@ -94,7 +94,7 @@ def test_libraries_of_no_use_without_a_trial(
     script_of, empty_cache, compilers, quick_script, monkeypatch
 ):
     """There is none where Python is part of another program."""
-    monkeypatch.setattr(sys, "executable", None)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
     compilers(script_of("other architecture"), script_of("other symbols"), quick_script)
     assert kernels_in_use()
     assert len(list(empty_cache.iterdir())) == 1
