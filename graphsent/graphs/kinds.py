@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from graphsent._dgl import dgl
+from graphsent.errors import DataError
 
 
 def graph_problem(graph: Any) -> str:
@@ -31,3 +34,21 @@ def _way_from(graph: Any) -> str:
     if type(graph).__module__.split(".")[0] == "networkx":
         return ": dgl.from_networkx makes one"
     return ": dgl.graph((sources, targets), num_nodes=n) makes one"
+
+
+@contextmanager
+def needing_formats(graph: dgl.DGLGraph) -> Iterator[None]:
+    """What DGL cannot do meanwhile with a graph that has some sparse formats alone is a DataError.
+
+    Others of its errors pass.
+    """
+    try:
+        yield
+    except dgl.DGLError as error:
+        formats = [name for names in graph.formats().values() for name in names]
+        if len(formats) == 3:
+            raise
+        raise DataError(
+            f"expected a graph with all sparse formats, got one with {formats} alone: "
+            "graph.formats(['coo', 'csr', 'csc']) has all"
+        ) from error

@@ -218,14 +218,6 @@ def schedule_of(
             level = levels_of(graph, turn_edges=reverse != turn_edges)
         except DataError as error:
             raise PropagationError(str(error)) from error
-        except dgl.DGLError as error:
-            formats = [name for names in graph.formats().values() for name in names]
-            if len(formats) == 3:
-                raise
-            raise PropagationError(
-                f"expected a graph with all sparse formats, got one with {formats} alone: "
-                "graph.formats(['coo', 'csr', 'csc']) has all"
-            ) from error
         if turn_edges:
             source, target = target, source
         notes.facts[key] = make_schedule(source, target, level)
