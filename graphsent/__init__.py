@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "ChildSumTreeLSTM": "graphsent.cells",
     "GraphsentError": "graphsent.errors",
+    "GraphsentWarning": "graphsent.errors",
     "NaryTreeLSTM": "graphsent.cells",
     "Tree": "graphsent.trees",
     "TreeLSTMClassifier": "graphsent.models",

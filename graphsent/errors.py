@@ -1,4 +1,4 @@
-"""Errors that a user can cause, each with one message that says how to go on.
+"""Errors and warnings that a user can cause, each with one message that says how to go on.
 
 The command line prints a :class:`GraphsentError` as one line and exits with a non-zero status.
 Any other exception is a bug and keeps its traceback.
@@ -6,11 +6,15 @@ Any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
-__all__ = ["DataError", "GraphsentError", "ModelError"]
+__all__ = ["DataError", "GraphsentError", "GraphsentWarning", "ModelError"]
 
 
 class GraphsentError(Exception):
     """Base of all errors that come from a user's input rather than from a bug."""
+
+
+class GraphsentWarning(UserWarning):
+    """Something that a user may not have meant; results are those that the documentation says."""
 
 
 class DataError(GraphsentError, ValueError):

@@ -19,7 +19,8 @@ cell                          graph                     a node has
 .. [1] At most two with ``lexicalized=False``.
 
 An acyclic graph may be any: a node may have several successors, and need not be part of a tree.
-Ordered children, and the sides of a parent, are told apart by edge data ``child_index``.
+Ordered children, and the sides of a parent, are told apart by edge data ``child_index``; without
+them the order of the children's edges counts, with a warning.
 """
 
 from graphsent.cells.attention import ChildAttention

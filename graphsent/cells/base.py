@@ -16,18 +16,22 @@ from graphsent.cells.fusion import overridden
 from graphsent.cells.recursion import Recursion, State
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import (
+    LEAF,
+    SLOT,
+    check_extra,
     check_feat,
     check_graph,
     check_initial_state,
+    check_names,
+    check_projected,
     first_parameter,
 )
 from graphsent.propagation import prop_nodes_topo, resolve_engine
+from graphsent.propagation.errors import described
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
 
 __all__ = ["State", "TreeCell"]
 
-_LEAF = "leaf"
-_SLOT = "slot"
 _INITIAL = "initial_"
 _FUNCTIONS = ("message_func", "reduce_func", "apply_node_func")
 
@@ -77,6 +81,7 @@ class TreeCell(Recursion):
 
         And a PropagationError if the graph has a cycle.
         """
+        check_names(self)
         check_graph(graph)
         check_feat(feat, schedule_of_graph(graph), self.in_feats, first_parameter(self))
         self.check_structure(graph)
@@ -89,10 +94,13 @@ class TreeCell(Recursion):
         **extra: Any,
     ) -> dict[str, Tensor]:
         """The node data of :meth:`node_inputs`, for graph and features that have been checked."""
-        x = self.project(feat if isinstance(feat, Tensor) else feat.dense())
+        feat = feat if isinstance(feat, Tensor) else feat.dense()
+        x = check_projected(self, self.project(feat), feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
-        inputs = {"x": x, **self.extra_inputs(graph, x.device, **extra)}
-        inputs[_LEAF] = graph.in_degrees() == 0
+        data = self.extra_inputs(graph, x.device, **extra)
+        check_extra(self, data, len(x))
+        inputs = {"x": x, **data}
+        inputs[LEAF] = graph.in_degrees() == 0
         inputs.update(dict.fromkeys(self.state_names, zeros))
         if initial_state is not None:
             state = self.check_initial_state(initial_state, zeros)
@@ -109,7 +117,11 @@ class TreeCell(Recursion):
         if self.no_initial_state:
             name = type(self).__name__
             raise CellError(f"{name} takes no initial_state: {self.no_initial_state}")
-        parts = (state,) if isinstance(state, Tensor) else tuple(state)
+        parts = (state,) if isinstance(state, Tensor) else state
+        if not isinstance(parts, tuple | list):
+            names = ", ".join(self.state_names)
+            raise CellError(f"expected initial_state to be ({names}), got {described(state)}")
+        parts = tuple(parts)
         check_initial_state(parts, self.state_names, like)
         return parts
 
@@ -118,19 +130,19 @@ class TreeCell(Recursion):
         messages = {name: edges.src[name] for name in self.state_names}
         for name in self.edge_names:
             if name in edges.data:
-                messages[_SLOT] = edges.data[name]
+                messages[SLOT] = edges.data[name]
         return messages
 
     def reduce_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL reduce function: ``combine`` on the received states."""
         messages = tuple(nodes.mailbox[name] for name in self.state_names)
-        children = self.arrange(messages, nodes.mailbox.get(_SLOT))
-        return self._named(self.combine(children, *self._inputs_of(nodes)))
+        children = self.arrange(messages, nodes.mailbox.get(SLOT))
+        return self._named(self.checked_combine(children, *self._inputs_of(nodes)))
 
     def apply_node_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL apply function: the states of the nodes that have received nothing."""
         reduced = tuple(nodes.data[name] for name in self.state_names)
-        leaf = nodes.data[_LEAF]
+        leaf = nodes.data[LEAF]
         if not leaf.any():
             return self._named(reduced)
         started = self._first_state(nodes)
@@ -241,9 +253,9 @@ class TreeCell(Recursion):
     def _first_state(self, nodes: Any) -> State:
         inputs = self._inputs_of(nodes)
         if _INITIAL + self.state_names[0] not in nodes.data:
-            return self.start(*inputs)
+            return self.checked_start(*inputs)
         before = tuple(nodes.data[_INITIAL + name].unsqueeze(1) for name in self.state_names)
-        return self.combine(self.arrange(before), *inputs)
+        return self.checked_combine(self.arrange(before), *inputs)
 
     def _named(self, state: State) -> dict[str, Tensor]:
         return dict(zip(self.state_names, state, strict=True))

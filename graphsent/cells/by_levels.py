@@ -25,12 +25,13 @@ from graphsent.cells.feats import (
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
+from graphsent.cells.validation import check_extra, check_projected, check_state
 from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.linear import FirstOutputs, made
-from graphsent.propagation.starts import Start, states_of, tensors_of
+from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
 
 if TYPE_CHECKING:
     from graphsent.cells.base import TreeCell
@@ -86,6 +87,7 @@ class LevelRun:
         self.slots = cell.slots(graph, self.on_host, feat.device)
         self.fused = fused_rule_of(cell)
         self.num_leaves = self.schedule.num_sources
+        check_extra(cell, extra, self.schedule.num_nodes)
         rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
@@ -119,7 +121,7 @@ class LevelRun:
             leaves = feat.index_select(0, self.schedule.nodes[: self.num_leaves])
             return _Projected(self._of_leaves(leaves), None, self._of_no_input())
         leaves, inner = self._split(by_position(feat, self.schedule))
-        return _Projected(self._of_leaves(leaves), None, self.cell.project(inner))
+        return _Projected(self._of_leaves(leaves), None, self._projected(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
         ordered = ordered_index(self.on_host, feat.index)
@@ -160,7 +162,7 @@ class LevelRun:
         """
         rows, index = with_zeros(rows, index, lowest)
         if len(rows) > len(index):
-            return self.cell.project(take(rows, index)), None
+            return self._projected(take(rows, index)), None
         x = self._project_table(rows)
         return (x, index) if first_of_run(index) is None else (take(x, index), None)
 
@@ -168,21 +170,26 @@ class LevelRun:
         """What ``project`` gives; constant rows by themselves, so that nothing is made for them."""
         count = self.feat.constant
         if not 0 < count < len(rows) or len(rows) != len(self.feat.rows):
-            return self.cell.project(rows)
+            return self._projected(rows)
         parts = rows[:count].detach(), rows[count:]
-        return torch.cat([self.cell.project(part) for part in parts])
+        return torch.cat([self._projected(part) for part in parts])
+
+    def _projected(self, rows: Tensor) -> Tensor:
+        """What ``project`` gives."""
+        return check_projected(self.cell, self.cell.project(rows), rows)
 
     def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
         cell = self.cell
         if self.initial is not None or overridden(cell, "project_leaves", "project", "start"):
-            return cell.project(rows)
-        return cell.project_leaves(rows)
+            return self._projected(rows)
+        leaves = cell.project_leaves(rows)
+        return leaves if isinstance(leaves, FirstOutputs) else check_projected(cell, leaves, rows)
 
     def _of_no_input(self) -> Tensor:
         rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
         if overridden(self.cell, "project_nothing", "project"):
-            return self.cell.project(rows.new_zeros(1, rows.shape[1])).squeeze(0)
+            return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
         return self.cell.project_nothing(rows)
 
     def _shares_leaves(self) -> bool:
@@ -197,13 +204,17 @@ class LevelRun:
         """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
             if overridden(self.cell, "start_by_levels", "start"):
-                return self.cell.start(made(x.leaves), *self.leaf_extra)
-            return self.cell.start_by_levels(x.leaves, *self.leaf_extra)
+                return self.cell.checked_start(made(x.leaves), *self.leaf_extra)
+            start = self.cell.start_by_levels(x.leaves, *self.leaf_extra)
+            if isinstance(start, LSTMStart):
+                return start
+            like = x.leaves if isinstance(x.leaves, Tensor) else x.leaves.input
+            return check_state(self.cell, "start", start, like)
         like = x.leaves.new_empty(1).expand(self.schedule.num_nodes, self.cell.hidden_feats)
         initial = self.cell.check_initial_state(self.initial, like)
         leaves = self.schedule.nodes[: self.num_leaves]
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
-        return self.cell.combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
+        return self.cell.checked_combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
 
     def _run_fused(
         self,
@@ -236,7 +247,7 @@ class LevelRun:
         num_inner = self.schedule.num_nodes - self.num_leaves
         rows = inner.expand(num_inner, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
-        return run_levels(self.cell.combine, self.schedule, start, inputs, self.slots)
+        return run_levels(self.cell.checked_combine, self.schedule, start, inputs, self.slots)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:
         return None if index is None else to_device(torch.from_numpy(index), self.feat.device)

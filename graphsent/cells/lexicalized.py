@@ -65,6 +65,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         >>> import torch
         >>> from graphsent import dgl
         >>> graph = dgl.graph(([1, 2], [0, 0]))  # node 0 has the children 1 and 2
+        >>> graph.edata["child_index"] = torch.tensor([0, 1])
         >>> cell = LexicalizedTreeLSTM(4, 3)
         >>> h, weights = cell(graph, torch.randn(3, 4), return_head_weights=True)
         >>> h.shape, weights.shape

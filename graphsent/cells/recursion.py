@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from graphsent.cells.errors import CellError
 from graphsent.cells.fusion import Fused
 from graphsent.cells.turned import Graph
+from graphsent.cells.validation import check_size, check_state
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
@@ -47,9 +48,8 @@ class Recursion(nn.Module):
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
-        for name, size in (("in_feats", in_feats), ("hidden_feats", hidden_feats)):
-            if size < 1:
-                raise CellError(f"expected {name} to be at least 1, got {size}")
+        check_size("in_feats", in_feats)
+        check_size("hidden_feats", hidden_feats)
         self.in_feats = in_feats
         self.hidden_feats = hidden_feats
 
@@ -60,11 +60,11 @@ class Recursion(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew."""
-        raise NotImplementedError
+        raise self._undefined("reset_parameters()")
 
     def project(self, feat: Tensor) -> Tensor:
         """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
-        raise NotImplementedError
+        raise self._undefined("project(feat)")
 
     def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
         """The columns of :meth:`project` that :meth:`start` needs, which takes all of them, too.
@@ -86,7 +86,7 @@ class Recursion(nn.Module):
         Returns:
             The parts of the states, each (num_nodes, hidden_feats).
         """
-        raise NotImplementedError
+        raise self._undefined("start(*inputs)")
 
     def start_by_levels(self, *inputs: Tensor | FirstOutputs) -> Start:
         """The same as :meth:`start`, for the engine by levels; need not have second gradients.
@@ -106,7 +106,26 @@ class Recursion(nn.Module):
         Returns:
             The parts of the states, each (num_nodes, hidden_feats).
         """
-        raise NotImplementedError
+        raise self._undefined("combine(children, *inputs)")
+
+    def checked_start(self, *inputs: Tensor) -> State:
+        """What :meth:`start` returns; a CellError if that is no state."""
+        return check_state(self, "start", self.start(*inputs), inputs[0])
+
+    def checked_combine(self, children: State, *inputs: Tensor) -> State:
+        """What :meth:`combine` returns; a CellError if that is no state, or it fails."""
+        try:
+            state = self.combine(children, *inputs)
+        except (IndexError, RuntimeError, ValueError) as error:
+            if type(error) not in (IndexError, RuntimeError, ValueError):
+                raise
+            shapes = [tuple(part.shape) for part in children]
+            raise CellError(
+                f"{type(self).__name__}.combine failed on children of shapes {shapes}, that is "
+                "(num_nodes, num_children, hidden_feats), where num_children is that of the nodes, "
+                f"and in a SlottedCell always num_slots: {error}"
+            ) from error
+        return check_state(self, "combine", state, children[0])
 
     def fused_rule(self) -> Fused | None:
         """What ``combine`` does, for the fused engines; None where they cannot do it."""
@@ -135,6 +154,9 @@ class Recursion(nn.Module):
 
     def check_structure(self, graph: Graph) -> None:
         """Raises a CellError if the cell cannot run over a graph of this shape."""
+
+    def _undefined(self, method: str) -> CellError:
+        return CellError(f"expected {type(self).__name__} to define {method}, see Recursion")
 
     def extra_repr(self) -> str:
         """The sizes."""

@@ -41,6 +41,7 @@ class RecursiveCell(SlottedCell):
         >>> import torch
         >>> from graphsent import dgl
         >>> graph = dgl.graph(([1, 2], [0, 0]))  # node 0 has the children 1 and 2
+        >>> graph.edata["child_index"] = torch.tensor([0, 1])
         >>> RecursiveCell(4, 3)(graph, torch.randn(3, 4)).shape
         torch.Size([3, 3])
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -12,18 +14,21 @@ from graphsent.cells.errors import CellError
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import describe_node
+from graphsent.errors import GraphsentWarning
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots, slots_of
 
 CHILD_INDEX = "child_index"
+_WARNED = "warned of the order of edges"
 
 
 class SlottedCell(TreeCell):
     """Base of the cells whose ``combine`` is given exactly ``num_slots`` predecessors, in order.
 
     The slot of a predecessor is the edge data ``slot_name`` where the graph has it, else the place
-    of the edge in the mailbox, which is the order in which the edges were added. An empty slot
-    holds zeros.
+    of the edge in the mailbox, which is the order in which the edges were added. Then there is a
+    :class:`graphsent.errors.GraphsentWarning`, once a graph, if a node has several of them. An
+    empty slot holds zeros.
 
     Attributes:
         slot_name: edge data with the slots, ``child_index`` unless a cell says otherwise.
@@ -64,6 +69,7 @@ class SlottedCell(TreeCell):
                 f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
             )
         if self._fits(graph):
+            self._warn_of_edge_order(graph)
             return
         too_many = graph.in_degrees() > self.max_degree
         self.check_degrees(graph, too_many, f"at most {self.max_degree}")
@@ -83,6 +89,22 @@ class SlottedCell(TreeCell):
         except ValueError:
             return False
         return True
+
+    def _warn_of_edge_order(self, graph: Graph) -> None:
+        """Warns, once a graph, if the slots of several predecessors follow from the edges alone."""
+        if self.slot_name in graph.edata:
+            return
+        schedule = schedule_of_graph(graph)
+        if _WARNED in schedule.derived or schedule.bounds.degrees.max(initial=0) < 2:
+            return
+        warnings.warn(
+            f"the graph has no edge data {self.slot_name!r}: {type(self).__name__} takes the "
+            f"{self.predecessors} of a node in the order in which their edges were added; to say "
+            f"which is which, set graph.edata[{self.slot_name!r}] to 0, 1, ... for each edge",
+            GraphsentWarning,
+            stacklevel=2,
+        )
+        schedule.derived[_WARNED] = True
 
     def check_degrees(self, graph: Graph, wrong: Tensor, valid: str) -> None:
         """Raises a CellError that names the first node that ``wrong`` marks."""

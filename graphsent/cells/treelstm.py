@@ -168,6 +168,10 @@ class NaryTreeLSTM(SlottedCell):
     with l, k = 1..N; h and c of a missing child are zero. Every node may have an input (the
     constituency Tree-LSTM has words at the leaves only: rows of zeros elsewhere).
 
+    Which child is which is the edge data ``child_index``, 0 to N - 1. In a graph without them it is
+    the order in which the edges were added, with a :class:`graphsent.errors.GraphsentWarning` if a
+    node has several children.
+
     With ``leaf="affine"`` it is the constituency Tree-LSTM of the authors' code: at a leaf
     :math:`c = W_c x + b_c`, :math:`h = \sigma(W_o x + b_o) * \tanh(c)`; other nodes have no input
     (their rows of ``feat`` are ignored), biases of their own, and one a forget gate.

@@ -189,8 +189,10 @@ class TreeNet(SlottedCell):
 
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
         """Checks what a module returned."""
-        parts = (state,) if isinstance(state, Tensor) else tuple(state)
-        shapes = [tuple(part.shape) for part in parts]
+        parts = state if isinstance(state, (tuple, list)) else (state,)
+        shapes = [
+            tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts
+        ]
         expected = [(len(x), self.hidden_feats)] * len(self.state_names)
         if shapes != expected:
             raise CellError(

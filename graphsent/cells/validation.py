@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -11,16 +12,112 @@ from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
+from graphsent.graphs.kinds import graph_problem
+from graphsent.propagation.errors import described
 from graphsent.propagation.schedule import Schedule
 
+if TYPE_CHECKING:
+    from graphsent.cells.recursion import Recursion, State
 
-def check_graph(graph: Graph) -> None:
-    """Raises a CellError unless the graph has one type of nodes and one of edges."""
-    if not graph.is_homogeneous:
+LEAF, SLOT = "leaf", "slot"
+"""Node data of all cells, and a message of some; no part of a state is called so."""
+
+_FIRST_NAMES = {"state_names": ("h",), "input_names": ("x",)}
+
+
+def check_size(name: str, size: int) -> None:
+    """Raises a CellError unless a size is a whole number of at least 1."""
+    if not hasattr(size, "__index__"):
+        raise CellError(f"expected {name} to be a whole number, got {size!r}")
+    if size < 1:
+        raise CellError(f"expected {name} to be at least 1, got {size}")
+
+
+def check_graph(graph: Any) -> None:
+    """Raises a CellError unless it is a graph with one type of nodes and one of edges."""
+    problem = graph_problem(graph)
+    if problem:
+        raise CellError(problem)
+
+
+def check_names(cell: Recursion) -> None:
+    """Raises a CellError unless a cell's names of node and edge data can be told apart."""
+    for attribute in ("state_names", "input_names", "edge_names"):
+        names, first = getattr(cell, attribute), _FIRST_NAMES.get(attribute, ())
+        if (
+            not isinstance(names, tuple | list)
+            or not all(isinstance(name, str) for name in names)
+            or tuple(names[: len(first)]) != first
+            or len(set(names)) < len(names)
+        ):
+            begin = f", {first[0]!r} first" if first else ""
+            raise CellError(
+                f"expected {type(cell).__name__}.{attribute} to be a tuple of different "
+                f"names{begin}, got {names!r}"
+            )
+    both = {*cell.input_names, LEAF, SLOT}.intersection(cell.state_names)
+    if both:
         raise CellError(
-            f"expected a homogeneous graph, got node types {graph.ntypes} "
-            f"and edge types {graph.etypes}"
+            f"expected {type(cell).__name__}.state_names to be others than those of its inputs, "
+            f"got {both.pop()!r}"
         )
+
+
+def check_state(cell: Recursion, method: str, state: Any, like: Tensor) -> State:
+    """The parts of states that a cell's method has returned.
+
+    Args:
+        cell: the cell.
+        method: its name.
+        state: what it returned.
+        like: a tensor with a row for each node, of the states' dtype and on their device.
+
+    Raises:
+        CellError: if they are not a tuple of a tensor (num_nodes, hidden_feats) for each name.
+    """
+    names = cell.state_names
+    with torch._C.DisableTorchFunction():  # modes of torch would make this take ten times as long
+        shape, dtype, device = (like.shape[0], cell.hidden_feats), like.dtype, like.device
+        if isinstance(state, (tuple, list)) and len(state) == len(names):
+            for part in state:
+                if not isinstance(part, Tensor) or part.shape != shape or part.device != device:
+                    break
+                if part.dtype != dtype and not _chosen_by_torch(part):
+                    break
+            else:
+                return tuple(state)
+    parts = f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+    raise CellError(
+        f"expected {type(cell).__name__}.{method} to return a tuple ({parts}) of tensors of shape "
+        f"(num_nodes, hidden_feats) = {shape} and {like.dtype} on {like.device}, "
+        f"got {described(state)}"
+    )
+
+
+def check_projected(cell: Recursion, x: Any, feat: Tensor) -> Tensor:
+    """What a cell's ``project`` has returned; a CellError unless it has a row for each of feat."""
+    if isinstance(x, Tensor) and x.dim() > 0 and len(x) == len(feat) and x.device == feat.device:
+        return x
+    raise CellError(
+        f"expected {type(cell).__name__}.project to return a tensor with a row for each of the "
+        f"{len(feat)} of feat, on {feat.device}, got {described(x)}"
+    )
+
+
+def check_extra(cell: Recursion, extra: Mapping[str, Tensor], num_nodes: int) -> None:
+    """Raises a CellError unless there are node data for each name of inputs beside x."""
+    names = tuple(cell.input_names[1:])
+    if tuple(extra) != names or any(len(values) != num_nodes for values in extra.values()):
+        found = {name: described(values) for name, values in extra.items()}
+        raise CellError(
+            f"expected {type(cell).__name__}.extra_inputs to return tensors of {num_nodes} rows "
+            f"for {names}, the input_names after x, got {found}"
+        )
+
+
+def _chosen_by_torch(part: Tensor) -> bool:
+    """Whether a tensor's dtype may be any of real numbers: autocast is on."""
+    return part.is_floating_point() and autocast_enabled(part.device.type)
 
 
 def first_parameter(cell: nn.Module) -> Tensor | None:
@@ -35,7 +132,7 @@ def first_parameter(cell: nn.Module) -> Tensor | None:
 def check_feat(
     feat: Tensor | IndexedFeat, schedule: Schedule, in_feats: int, parameter: Tensor | None
 ) -> None:
-    """Raises a CellError unless ``feat`` has a row for each node and the parameters' dtype."""
+    """Raises a CellError unless ``feat`` has a row for each node, and fits the parameters."""
     shape = (schedule.num_nodes, in_feats)
     if isinstance(feat, IndexedFeat):
         _check_index(feat, schedule)
@@ -46,7 +143,13 @@ def check_feat(
         raise CellError(
             f"expected feat of shape (num_nodes, in_feats) = {shape}, got {tuple(feat.shape)}"
         )
-    if parameter is None or feat.dtype == parameter.dtype:
+    if feat.layout != torch.strided:
+        raise CellError(f"expected a dense feat, got one of {feat.layout}")
+    if parameter is None:
+        return
+    if feat.device != parameter.device:
+        raise CellError(f"expected feat on the parameters' {parameter.device}, got {feat.device}")
+    if feat.dtype == parameter.dtype:
         return
     if not (feat.is_floating_point() and autocast_enabled(feat.device.type)):
         raise CellError(f"expected feat of the parameters' {parameter.dtype}, got {feat.dtype}")
@@ -54,6 +157,8 @@ def check_feat(
 
 def _check_index(feat: IndexedFeat, schedule: Schedule) -> None:
     index, num_nodes = feat.index, schedule.num_nodes
+    if not isinstance(index, Tensor):
+        raise CellError(f"expected the index of feat to be a tensor, got {described(index)}")
     if index.shape != (num_nodes,) or index.dtype != torch.int64 or not index.is_cpu:
         raise CellError(
             f"expected the index of feat of shape (num_nodes,) = ({num_nodes},) and int64 on the "
@@ -68,17 +173,22 @@ def _check_index(feat: IndexedFeat, schedule: Schedule) -> None:
 
 
 def check_initial_state(state: Sequence[Tensor], names: Sequence[str], like: Tensor) -> None:
-    """Raises a CellError unless ``state`` has a part for each name, shaped as ``like``."""
+    """Raises a CellError unless ``state`` has a part for each name, ``like`` a tensor."""
     if len(state) != len(names):
         raise CellError(
             f"expected initial_state to be ({', '.join(names)}), got {len(state)} parts"
         )
     for name, part in zip(names, state, strict=True):
+        expected = f"expected {name} of initial_state"
+        if not isinstance(part, Tensor):
+            raise CellError(f"{expected} to be a tensor, got {described(part)}")
         if part.shape != like.shape or part.dtype != like.dtype:
             raise CellError(
-                f"expected {name} of initial_state of shape (num_nodes, hidden_feats) = "
+                f"{expected} of shape (num_nodes, hidden_feats) = "
                 f"{tuple(like.shape)} and {like.dtype}, got {tuple(part.shape)} and {part.dtype}"
             )
+        if part.device != like.device:
+            raise CellError(f"{expected} on {like.device}, got {part.device}")
 
 
 def check_query(query: Tensor | None, rows: tuple[int, int], attention_feats: int) -> None:

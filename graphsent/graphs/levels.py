@@ -7,6 +7,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
+from graphsent.graphs.kinds import needing_formats
 from graphsent.graphs.notes import known_levels
 
 
@@ -20,7 +21,7 @@ def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
         turn_edges: those of the graph with its edges turned round.
 
     Raises:
-        DataError: There is a cycle.
+        DataError: There is a cycle, or the graph has some sparse formats alone.
     """
     known = known_levels(graph, turn_edges=turn_edges)
     if known is not None:
@@ -28,12 +29,13 @@ def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
     num_nodes = graph.num_nodes()
     if not num_nodes:
         return np.zeros(0, np.int64)
-    try:
-        frontiers = dgl.topological_nodes_generator(graph.cpu(), turn_edges)
-    except dgl.DGLError as error:
-        if "loop detected" not in str(error):
-            raise
-        raise DataError(cycle_message(num_nodes)) from error
+    with needing_formats(graph):
+        try:
+            frontiers = dgl.topological_nodes_generator(graph.cpu(), turn_edges)
+        except dgl.DGLError as error:
+            if "loop detected" not in str(error):
+                raise
+            raise DataError(cycle_message(num_nodes)) from error
     level = np.empty(num_nodes, np.int64)
     sizes = [len(frontier) for frontier in frontiers]
     level[torch.cat(list(frontiers)).numpy()] = np.repeat(np.arange(len(sizes)), sizes)

@@ -12,6 +12,7 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.fields import CHILD_INDEX, KIND, TOKEN
+from graphsent.graphs.kinds import graph_problem
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends, note_edge_ends
 
@@ -60,7 +61,8 @@ def merge_equal_subtrees(
         The merged graph, which is no batch, with these data, on the device of the graph.
 
     Raises:
-        DataError: There is no field, one is missing or not of integers, or there is a cycle.
+        DataError: There is no field, one is missing or not of integers, there is a cycle, or this
+            is no homogeneous graph with all sparse formats.
 
     Example:
         >>> import torch
@@ -71,6 +73,9 @@ def merge_equal_subtrees(
         >>> merged.graph.num_nodes(), merged.index.tolist(), merged.first.tolist()
         (3, [0, 1, 2, 0, 1, 2], [0, 1, 2])
     """
+    problem = graph_problem(graph)
+    if problem:
+        raise DataError(problem)
     if not fields:
         raise DataError("expected the name of node data that tells nodes apart, got none")
     if edge_fields is None:
@@ -81,7 +86,9 @@ def merge_equal_subtrees(
     number, first = _numbers(levels_of(graph), source, target, of_nodes, of_edges)
     kept = np.flatnonzero(first[number[target]] == target)
     ends = number[source[kept]], number[target[kept]]
-    merged = dgl.graph(tuple(map(torch.from_numpy, ends)), num_nodes=len(first))
+    merged = dgl.graph(
+        tuple(map(torch.from_numpy, ends)), num_nodes=len(first), idtype=graph.idtype
+    )
     note_edge_ends(merged, *ends)
     merged = merged.to(graph.device)
     index, nodes, edges = (

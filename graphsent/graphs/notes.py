@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsent._dgl import dgl
+from graphsent.graphs.kinds import needing_formats
 
 _ATTRIBUTE = "_graphsent_notes"  # DGL copies and pickles attributes together with a graph
 
@@ -41,10 +42,16 @@ def share_notes(graph: dgl.DGLGraph, turned: dgl.DGLGraph) -> None:
 
 
 def edge_ends(graph: dgl.DGLGraph) -> tuple[np.ndarray, np.ndarray]:
-    """Sources and targets of all edges by id, each (num_edges,) int64."""
+    """Sources and targets of all edges by id, each (num_edges,) int64.
+
+    Raises:
+        DataError: The graph has some sparse formats alone.
+    """
     notes = notes_of(graph)
     if "ends" not in notes.facts:
-        note_edge_ends(graph, *(part.cpu().long().numpy() for part in graph.edges(order="eid")))
+        with needing_formats(graph):
+            ends = graph.edges(order="eid")
+        note_edge_ends(graph, *(part.cpu().long().numpy() for part in ends))
     ends = notes.facts["ends"]
     return ends[::-1] if notes.turned else ends
 

@@ -15,9 +15,9 @@ import ctypes
 import functools
 import logging
 import os
-import subprocess
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -41,6 +41,13 @@ _FUNCTIONS = {
     "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
 }
+# The others take structures, or tell what is in them.
+_OTHERS = (
+    *(f"{kind}_{what}" for kind in ("slots", "edges") for what in ("sizes", "forward", "backward")),
+    "leaves_forward",
+    "leaves_backward",
+    "tell_layout",
+)
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
@@ -140,12 +147,42 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
 def _load(real: str) -> ctypes.CDLL | None:
     """The library for a type of C; None, for good, if it can be neither found nor built."""
     try:
-        library = ctypes.CDLL(str(build(options_of(real))))
-    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        return build(options_of(real), _open)
+    except (OSError, RuntimeError) as error:
         _log.info("no compiled kernels for numbers of type %s: %s", real, error)
         return None
+
+
+def _open(path: Path) -> ctypes.CDLL:
+    """Loads a library, with the types of its functions.
+
+    Raises:
+        AttributeError: if it has not got all of them.
+        OSError: if it cannot be loaded, or has other structures.
+    """
+    library = ctypes.CDLL(str(path))
     kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p, "r": ctypes.c_double}
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, name)
         function.argtypes, function.restype = [kinds[kind] for kind in arguments], ctypes.c_int64
+    for name in _OTHERS:
+        getattr(library, name)
+    _check_layout(library)
     return library
+
+
+def _check_layout(library: ctypes.CDLL) -> None:
+    """Raises an OSError unless C has the structures that Python has: numbers, then pointers."""
+    from graphsent.propagation.compiled_leaves import Leaves
+    from graphsent.propagation.compiled_walk import Walk
+
+    here = (
+        ctypes.sizeof(Walk),
+        Walk.level_ends.offset,
+        ctypes.sizeof(Leaves),
+        Leaves.sums.offset,
+    )
+    there = (ctypes.c_int64 * len(here))()
+    library.tell_layout(there)
+    if tuple(there) != here:
+        raise OSError(f"expected structures of sizes and offsets {here}, got {tuple(there)}")

@@ -12,21 +12,23 @@ import logging
 import os
 import platform
 import shutil
-import subprocess
-import tempfile
+import sys
 import threading
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
+
+from graphsent.propagation.compiled_builds import only_builder, run
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
-"""Seconds after which a compiler is given up."""
+"""Seconds after which a compiler is given up, and waiting for another process that builds."""
 
 PATIENCE = 2.0
 """Seconds after which the user is told what takes so long."""
@@ -47,7 +49,9 @@ _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {
     "aarch64": (16, 12, ()),
     "": (16, 6, ()),
 }
+_TRIAL = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 _log = logging.getLogger(__name__)
+Loaded = TypeVar("Loaded")
 
 
 def options_of(real: str) -> tuple[str, ...]:
@@ -67,36 +71,110 @@ def cache_directory() -> Path:
         RuntimeError: if the user has no home.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "graphsent"
+    if os.path.isabs(base):
+        return Path(base) / "graphsent"
+    home = Path.home()  # "/" where HOME is empty
+    if os.environ.get("HOME") == "" or not (home.is_absolute() and home.is_dir()):
+        raise RuntimeError("the user's home is no directory")
+    return home / ".cache" / "graphsent"
 
 
-def build(options: tuple[str, ...]) -> Path:
-    """The library in the cache; it is built if it is not there.
+def build(options: tuple[str, ...], load: Callable[[Path], Loaded]) -> Loaded:
+    """Loads the library in the cache; builds it, if there is none that is of use.
+
+    Args:
+        options: those of the compiler.
+        load: loads a library; an OSError or AttributeError says that it is of no use. Then it is
+            deleted, and the next compiler is tried.
 
     Raises:
-        OSError: if there is no compiler, or the cache cannot be written or is another user's.
-        RuntimeError: if the compiler fails, the user has no home, or this is no Unix.
-        subprocess.TimeoutExpired: if the compiler takes too long.
+        OSError: if the cache cannot be written or used, or others may write to it, or somebody else
+            takes too long to build.
+        RuntimeError: if no compiler makes a library that is of use, the user has no home, or this
+            is no Unix.
     """
     if os.name != "posix":
         raise RuntimeError("they are built on Unix only")
     directory, key = cache_directory(), _key(options)
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if directory.stat().st_uid != os.getuid():
-        raise PermissionError(f"{directory} belongs to another user")
-    for library in sorted(directory.glob(f"{key}-*.so")):
-        if library.name == _name(key, library):
-            return library
+    _make_private(directory)
+    loaded = _load_cached(directory, key, load)
+    if loaded is not None:
+        return loaded
     telling = threading.Timer(PATIENCE, _log.warning, ("building compiled kernels, once",))
-    with resources.as_file(_source()) as source, tempfile.TemporaryDirectory(dir=directory) as new:
-        library = Path(new) / "kernels.so"
-        telling.start()
+    telling.start()
+    try:
+        with only_builder(directory, LONGEST) as room:
+            loaded = _load_cached(directory, key, load)  # somebody may have built it by now
+            if loaded is None:
+                loaded = _load_built(directory, key, room, options, load)
+            return loaded
+    finally:
+        telling.cancel()
+
+
+def _make_private(directory: Path) -> None:
+    """Makes a directory for libraries; raises a PermissionError if it is no place for them."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = directory.stat()
+    if status.st_uid != os.getuid():
+        raise PermissionError(f"{directory} belongs to another user")
+    if status.st_mode & 0o022:
+        raise PermissionError(f"others may write to {directory}")
+    if os.statvfs(directory).f_flag & getattr(os, "ST_NOEXEC", 0):
+        raise PermissionError(f"no code may be loaded from {directory}")
+
+
+def _load_cached(directory: Path, key: str, load: Callable[[Path], Loaded]) -> Loaded | None:
+    """The library in the cache, or None; those that are damaged or of no use are deleted."""
+    for library in sorted(directory.glob(f"{key}-*.so")):
         try:
-            _compile(source / "kernels.c", library, options)
-        finally:
-            telling.cancel()
-        # Another process may do the same: whoever comes last puts an equal file in its place.
-        return library.replace(directory / _name(key, library))
+            if library.name == _name(key, library):
+                return load(library)
+        except FileNotFoundError:  # somebody else has deleted it
+            continue
+        except (OSError, AttributeError) as error:
+            _log.info("%s is of no use: %s", library, error)
+        library.unlink(missing_ok=True)
+    return None
+
+
+def _load_built(
+    directory: Path,
+    key: str,
+    room: Path,
+    options: tuple[str, ...],
+    load: Callable[[Path], Loaded],
+) -> Loaded:
+    """The first library that is of use, of all compilers, with OpenMP and without."""
+    problems = []
+    with resources.as_file(_source()) as source:
+        for compiler in _compilers():
+            for openmp in (("-fopenmp",), ()):
+                made = room / "kernels.so"
+                command = (compiler, *_COMMAND, *options, "-o", str(made), *openmp)
+                try:
+                    run((*command, str(source / "kernels.c")), room, LONGEST)
+                    _try(made, room)
+                    made = made.replace(directory / _name(key, made))
+                    return load(made)
+                except (OSError, AttributeError, RuntimeError) as error:
+                    made.unlink(missing_ok=True)
+                    problems.append(f"{compiler}: {error}")
+                    if isinstance(error, TimeoutError):
+                        break
+    raise RuntimeError("; ".join(problems) or "no C compiler")
+
+
+def _try(library: Path, room: Path) -> None:
+    """Loads a library in another process: what is damaged may end the one that loads it."""
+    if sys.executable and not getattr(sys, "frozen", False):  # else it is another program
+        run((sys.executable, "-I", "-S", "-c", _TRIAL, str(library)), room, LONGEST)
+
+
+def _compilers() -> list[str]:
+    """All there are, each once, whatever it is called."""
+    found = filter(None, map(shutil.which, COMPILERS))
+    return list({os.path.realpath(compiler): compiler for compiler in found}.values())
 
 
 def _source() -> Traversable:
@@ -118,19 +196,3 @@ def _name(key: str, library: Path) -> str:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _compile(source: Path, library: Path, options: tuple[str, ...]) -> None:
-    """Compiles with OpenMP where the compiler has it."""
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if compiler is None:
-        raise FileNotFoundError("no C compiler")
-    command = [compiler, *_COMMAND, *options, "-o", str(library), str(source)]
-    for openmp in (["-fopenmp"], []):
-        done = subprocess.run(
-            [*command, *openmp], capture_output=True, timeout=LONGEST, text=True, errors="replace"
-        )
-        if done.returncode == 0:
-            return
-    said = done.stderr.strip()
-    raise RuntimeError(f"{compiler} ended with exit status {done.returncode}: {said}")

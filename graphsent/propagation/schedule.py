@@ -208,18 +208,18 @@ def schedule_of(
         turn_edges: the schedule of the graph with its edges turned round; edge ids stay.
 
     Raises:
-        PropagationError: if the graph has a cycle.
+        PropagationError: if the graph has a cycle, or some sparse formats alone.
     """
     notes = notes_of(graph)
     key = ("schedule", reverse, notes.turned != turn_edges)
     if key not in notes.facts:
-        source, target = edge_ends(graph)
-        if turn_edges:
-            source, target = target, source
         try:
+            source, target = edge_ends(graph)
             level = levels_of(graph, turn_edges=reverse != turn_edges)
         except DataError as error:
             raise PropagationError(str(error)) from error
+        if turn_edges:
+            source, target = target, source
         notes.facts[key] = make_schedule(source, target, level)
     return notes.facts[key]
 

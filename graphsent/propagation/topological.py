@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
+from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.builtin_functions import check_fields, is_builtin
-from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.errors import PropagationError, described
 from graphsent.propagation.schedule import schedule_of
 from graphsent.propagation.traversal import Traversal
 
@@ -61,11 +62,9 @@ def prop_nodes_topo(
             function, if data do not fit the graph or each other, or the functions' results do not
             fit the data, or if a gradient is differentiated.
     """
-    if not graph.is_homogeneous:
-        raise PropagationError(
-            f"expected a homogeneous graph, got node types {graph.ntypes} "
-            f"and edge types {graph.etypes}"
-        )
+    problem = graph_problem(graph)
+    if problem:
+        raise PropagationError(problem)
     _check_functions(message_func, reduce_func, apply_node_func)
     before = dict(graph.ndata if ndata is None else ndata)
     edge_data = dict(graph.edata if edata is None else edata)
@@ -95,6 +94,10 @@ def _check_functions(message_func: Any, reduce_func: Any, apply_node_func: Any) 
 
 def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
     for name, values in data.items():
+        if not isinstance(values, Tensor) or values.dim() == 0:
+            raise PropagationError(
+                f"expected {kind} data {name!r} of {num_rows} rows, got {described(values)}"
+            )
         if len(values) != num_rows:
             raise PropagationError(
                 f"expected {kind} data {name!r} of {num_rows} rows, got {len(values)}"

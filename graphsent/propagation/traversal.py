@@ -11,7 +11,7 @@ from torch import Tensor
 from graphsent._dgl import dgl
 from graphsent.propagation.batches import Edges, RowData
 from graphsent.propagation.builtin_functions import is_builtin, messages_of, reduced_by
-from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.errors import PropagationError, described
 from graphsent.propagation.schedule import Bucket, Level, Schedule
 from graphsent.propagation.tape import Column, Tape
 
@@ -48,6 +48,7 @@ class Traversal:
                 data = self._node_rows(slice(level.start, level.end))
                 data.update(results)
                 results = apply_node_func(self._node_batch(level, data))
+                results = _checked(results, "apply", level.end - level.start)
             for name, values in results.items():
                 self._write(name, level, values)
         return {name: self.nodes[name].read(self.schedule.position) for name in self.written}
@@ -71,7 +72,8 @@ class Traversal:
                 results.append(reduced_by(reduce_func, mailbox, len(level.buckets) > 1))
             elif bucket.degree:
                 data = self._node_rows(slice(bucket.start, bucket.end))
-                results.append(reduce_func(self._node_batch(bucket, data, mailbox)))
+                reduced = reduce_func(self._node_batch(bucket, data, mailbox))
+                results.append(_checked(reduced, "reduce", bucket.end - bucket.start))
         return self._joined(results, level)
 
     def _messages(self, level: Level, function: Function) -> Mapping[str, Tensor]:
@@ -84,20 +86,18 @@ class Traversal:
         edges = Edges(self.graph, self.schedule, rows, data)
         if is_builtin(function):
             return messages_of(function, edges)
-        messages = function(edges)
-        for name, values in messages.items():
-            if len(values) != len(edges):
-                raise PropagationError(
-                    f"expected a row of the message {name!r} for each of {len(edges)} edges, "
-                    f"got {len(values)}"
-                )
-        return messages
+        return _checked(function(edges), "message", len(edges))
 
     def _joined(self, results: list[dict[str, Tensor]], level: Level) -> dict[str, Tensor]:
         """The results of all buckets of a level; nodes without messages come first."""
         if len(results) == 1 and len(level.buckets) == 1:
             return dict(results[0])
         joined = {}
+        if any(result.keys() != results[0].keys() for result in results):
+            raise PropagationError(
+                "expected the reduce function to return the same names for all nodes, got "
+                f"{sorted({name for result in results for name in result})} for some of them"
+            )
         for name in results[0]:
             parts = [result[name] for result in results]
             missing = level.buckets[0].end - level.start
@@ -134,11 +134,6 @@ class Traversal:
             return Column(self.tape, values.to(order.device).index_select(0, order))
 
     def _write(self, name: str, level: Level, values: Tensor) -> None:
-        if len(values) != level.end - level.start:
-            raise PropagationError(
-                f"expected a row of {name!r} for each of {level.end - level.start} nodes, "
-                f"got {len(values)}"
-            )
         if name not in self.nodes and name not in self.node_data:
             initial = self._initial(name, self.schedule.num_nodes, values)
             self.nodes[name] = Column(self.tape, initial)
@@ -158,6 +153,23 @@ class Traversal:
         frame = self.graph._node_frames[0]
         initializer = frame.get_initializer(name) or dgl.init.zero_initializer
         return initializer(shape, like.dtype, like.device, slice(0, num_rows))
+
+
+def _checked(results: Any, function: str, num_rows: int) -> Mapping[str, Tensor]:
+    """What a function of the user has returned; a PropagationError if it is of no use."""
+    if not isinstance(results, Mapping):
+        raise PropagationError(
+            f"expected the {function} function to return a dict of tensors by name, "
+            f"got {described(results)}"
+        )
+    for name, values in results.items():
+        if not isinstance(values, Tensor) or values.dim() == 0 or len(values) != num_rows:
+            kind, rows = ("the message ", "edges") if function == "message" else ("", "nodes")
+            raise PropagationError(
+                f"expected a row of {kind}{name!r} for each of {num_rows} {rows}, "
+                f"got {described(values)}"
+            )
+    return results
 
 
 def _mailbox(messages: Tensor, bucket: Bucket) -> Tensor:

@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+import pytest
 import torch
 from hypothesis import strategies as st
 from strategies import Shape, chain_shape, perfect_shape, random_shape
 
 from graphsent._dgl import dgl
+
+in_edge_order = pytest.mark.filterwarnings(
+    "ignore:the graph has no edge data 'child_index':graphsent.errors.GraphsentWarning"
+)
+"""Of tests in which the order of edges is that of predecessors, for want of anything else."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from cell_contract import BINARY
-from cell_structures import bottom_up, join
+from cell_structures import bottom_up, in_edge_order, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chain_shape, star_shape
@@ -100,6 +100,7 @@ def test_head_words_lie_between_their_leaves(data):
         assert (words[node] >= feat[leaves].amin(0) - 1e-12).all()
 
 
+@in_edge_order
 @pytest.mark.parametrize("slots", [True, False])
 def test_head_weights_mix_the_children(slots):
     structure = join([bottom_up(shape) for shape in BINARY[1]])

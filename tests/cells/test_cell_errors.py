@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from cell_contract import cells_where, each_cell
-from cell_structures import Structure, bottom_up, join, sibling
+from cell_structures import Structure, bottom_up, in_edge_order, join, sibling
 from strategies import chain_shape, star_shape
 
 from graphsent import cells
@@ -95,6 +95,7 @@ def test_cells_without_memory(row):
         row.cell()(structure.graph(), feat, return_cell=True, **row.arguments(structure))
 
 
+@in_edge_order
 @pytest.mark.parametrize("kind", [cells.NaryTreeLSTM, cells.RecursiveCell])
 @pytest.mark.parametrize("slots", [True, False])
 def test_too_many_children(kind, slots):
@@ -222,6 +223,11 @@ def test_sizes():
         cells.NaryTreeLSTM(3, -1)
 
 
+class Nothing(torch.nn.Module):
+    def forward(self, rows):
+        return None
+
+
 def test_modules_that_do_not_fit_tree_net():
     graph, feat = sibling([[1, 2], [], []]).graph(), torch.randn(5, 3)
     message = (
@@ -229,5 +235,7 @@ def test_modules_that_do_not_fit_tree_net():
     )
     with raises(f"{message}[(2, 4)]"):
         cells.TreeNet(3, 4, encoder=torch.nn.Linear(3, 4))(graph, feat)
+    with raises(f"{message}['NoneType']"):
+        cells.TreeNet(3, 4, encoder=Nothing())(graph, feat)
     with raises(f"{message}[(2, 5), (2, 5)]"):
         cells.TreeNet(3, 4, encoder=cells.GatedEncoder(3, 5))(graph, feat)

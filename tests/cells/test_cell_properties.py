@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 from cell_contract import IN_FEATS, ROWS, Row, cells_where, each_cell
-from cell_structures import Structure, join
+from cell_structures import Structure, in_edge_order, join
 from strategies import chain_shape
 
 from graphsent._dgl import dgl
@@ -64,6 +64,7 @@ def test_only_ordered_cells_see_the_order_of_children(row):
     assert torch.allclose(h, mirrored, rtol=0, atol=1e-12) != row.ordered
 
 
+@in_edge_order
 @cells_where(lambda row: row.structure.__name__ == "bottom_up" and row.ordered)
 def test_without_child_index_the_slot_is_the_place_in_the_mailbox(row):
     structure = join(row.every_structure())

@@ -82,6 +82,14 @@ def test_nodes_of_a_graph_may_have_several_successors():
     assert merge_equal_subtrees(graph, ("token", "pair")).index.tolist() == [0, 1, 2, 3]
 
 
+def test_graphs_of_short_numbers():
+    graph = dgl.graph(([0, 1], [2, 2]), idtype=torch.int32)
+    graph.ndata["token"] = torch.tensor([0, 0, 1])
+    merged = merge_equal_subtrees(graph).graph
+    assert merged.idtype == torch.int32
+    assert [ends.tolist() for ends in merged.edges()] == [[0, 0], [1, 1]]
+
+
 @pytest.mark.parametrize("num_nodes", [0, 1])
 def test_graphs_without_edges(num_nodes):
     graph = dgl.graph(([], []), num_nodes=num_nodes)
@@ -101,3 +109,7 @@ def test_errors():
         merge_equal_subtrees(graph, ["y"])
     with pytest.raises(DataError, match="tells nodes apart, got none"):
         merge_equal_subtrees(graph, ())
+    with pytest.raises(DataError, match=r"all sparse formats, got one with \['csc'\] alone: graph"):
+        merge_equal_subtrees(graph.formats("csc"))
+    with pytest.raises(DataError, match="expected a DGLGraph, got tuple"):
+        merge_equal_subtrees(([0], [1]))

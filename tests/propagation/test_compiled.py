@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import threading
+from pathlib import Path
 
 import pytest
 import test_compiled_edges
@@ -23,36 +24,6 @@ from graphsent.propagation.compiled_library import build, cache_directory, optio
 needs_compiler = pytest.mark.skipif(
     not kernels_in_use(torch.float64), reason="there is no C compiler"
 )
-
-
-@pytest.fixture
-def empty_cache(tmp_path, monkeypatch):
-    """Nothing is loaded or built, but may be."""
-    monkeypatch.delenv(SWITCH, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    compiled._load.cache_clear()
-    yield tmp_path / "cache" / "graphsent"
-    compiled._load.cache_clear()
-
-
-def compiler(tmp_path, monkeypatch, script: str) -> None:
-    """Puts a shell script in the place of all compilers."""
-    path = tmp_path / "compiler"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    monkeypatch.setattr(compiled_library, "COMPILERS", (str(path),))
-
-
-@pytest.fixture
-def quick_compiler(tmp_path, monkeypatch):
-    """A compiler that gives what was built before."""
-    library = build(options_of("float"))
-    script = f"""for option; do test "$option" != -fopenmp || test -z "$NO_OPENMP" || exit 1; done
-while [ "$1" != -o ]; do shift; done
-echo >> {tmp_path}/calls; exec cp {library} "$2"
-"""
-    compiler(tmp_path, monkeypatch, script)
-    return tmp_path / "calls"
 
 
 def test_switch(monkeypatch):
@@ -91,10 +62,10 @@ def test_built_once(quick_compiler, empty_cache):
 
 @needs_compiler
 def test_one_library_for_each_processor_and_type(quick_compiler, empty_cache, monkeypatch):
-    assert build(options_of("float")) == build(options_of("float"))
-    build(options_of("double"))
+    assert build(options_of("float"), Path) == build(options_of("float"), Path)
+    build(options_of("double"), Path)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
-    build(options_of("float"))
+    build(options_of("float"), Path)
     assert len(list(empty_cache.iterdir())) == 3
 
 
@@ -105,8 +76,8 @@ def test_no_compiler(empty_cache, monkeypatch, caplog):
     assert "no C compiler" in caplog.text
 
 
-def test_compiler_that_fails(empty_cache, tmp_path, monkeypatch, caplog):
-    compiler(tmp_path, monkeypatch, "echo trouble >&2; exit 1")
+def test_compiler_that_fails(empty_cache, compilers, caplog):
+    compilers("echo trouble >&2; exit 1")
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
     assert "exit status 1" in caplog.text
@@ -114,8 +85,8 @@ def test_compiler_that_fails(empty_cache, tmp_path, monkeypatch, caplog):
     assert list(empty_cache.iterdir()) == []
 
 
-def test_compiler_that_takes_too_long(empty_cache, tmp_path, monkeypatch, caplog):
-    compiler(tmp_path, monkeypatch, "exec sleep 60")
+def test_compiler_that_takes_too_long(empty_cache, compilers, monkeypatch, caplog):
+    compilers("exec sleep 60")
     monkeypatch.setattr(compiled_library, "PATIENCE", 0.02)
     monkeypatch.setattr(compiled_library, "LONGEST", 0.3)
     assert not kernels_in_use()
@@ -123,8 +94,8 @@ def test_compiler_that_takes_too_long(empty_cache, tmp_path, monkeypatch, caplog
     assert list(empty_cache.iterdir()) == []
 
 
-def test_compiler_that_makes_no_library(empty_cache, tmp_path, monkeypatch):
-    compiler(tmp_path, monkeypatch, 'while [ "$1" != -o ]; do shift; done; echo text > "$2"')
+def test_compiler_that_makes_no_library(empty_cache, compilers):
+    compilers('echo text > "$2"')
     assert not kernels_in_use()
 
 
@@ -159,13 +130,13 @@ def test_user_without_home(monkeypatch, tmp_path, empty_cache):
 def test_system_without_compilers(empty_cache, monkeypatch):
     monkeypatch.setattr(compiled_library.os, "name", "nt")
     with pytest.raises(RuntimeError, match="on Unix only"):
-        build(options_of("float"))
+        build(options_of("float"), Path)
 
 
 @needs_compiler
 @pytest.mark.parametrize("damage", [b"", b"no library", "cut", "changed"])
 def test_damaged_library_is_built_anew(quick_compiler, empty_cache, damage):
-    library = build(options_of("float"))
+    library = build(options_of("float"), Path)
     content = library.read_bytes()
     middle = len(content) // 2
     if damage == "cut":
@@ -196,8 +167,9 @@ def test_threads_that_ask_at_the_same_time(quick_compiler, empty_cache):
 @needs_compiler
 def test_several_that_build_at_the_same_time(quick_compiler, empty_cache):
     """As processes do: they know nothing of each other."""
-    assert len(set(at_the_same_time(lambda: build(options_of("float"))))) == 1
+    assert len(set(at_the_same_time(lambda: build(options_of("float"), Path)))) == 1
     assert len(list(empty_cache.iterdir())) == 1
+    assert quick_compiler.read_text().count("\n") == 1
     assert kernels_in_use()
 
 

@@ -305,9 +305,26 @@ def test_errors():
             "expected rows of 'h' of shape (3,) and torch.float64, got (3,) and torch.float32",
         ),
     ]
+    expected = "expected the {} function to return a dict of tensors by name, got "
+    for name, reduced in [("None", None), ("a tensor of shape (1, 3)", torch.zeros(1, 3))]:
+        get = lambda rows, reduced=reduced: reduced  # noqa: E731
+        cases.append(((get, summed), f"{expected.format('message')}{name}"))
+        cases.append(((state, get), f"{expected.format('reduce')}{name}"))
+        cases.append(((state, summed, False, get), f"{expected.format('apply')}{name}"))
+    for value, name in [
+        ([1], "a list of 1: a int"),
+        (torch.tensor(1.0), "a tensor of shape () and torch.float32 on cpu"),
+        (torch.zeros(0, 3), "a tensor of shape (0, 3) and torch.float32 on cpu"),
+    ]:
+        got = f"got {name}"
+        cases.append(((lambda edges, value=value: {"m": value}, summed), got))
+        cases.append(((state, lambda nodes, value=value: {"h": value}), got))
+        cases.append(((state, summed, False, lambda nodes, value=value: {"h": value}), got))
     for functions, message in cases:
         with pytest.raises(PropagationError, match=re.escape(message)):
             prop_nodes_topo(graph, *functions)
+    with pytest.raises(PropagationError, match="expected node data 'h' of 14 rows, got a list of"):
+        prop_nodes_topo(graph, state, summed, ndata={"h": [1, 2]})
     with pytest.raises(PropagationError, match="expected node data 'h' of 14 rows, got 2"):
         prop_nodes_topo(graph, state, summed, ndata={"h": torch.zeros(2, 3)})
     with pytest.raises(PropagationError, match="expected edge data 'w' of"):
@@ -317,3 +334,21 @@ def test_errors():
     typed = dgl.heterograph({("a", "r", "b"): ([0], [0])})
     with pytest.raises(PropagationError, match="expected a homogeneous graph"):
         prop_nodes_topo(typed, state, summed)
+
+
+def test_a_reduce_function_with_other_names_for_some_nodes():
+    graph = dgl.graph(([0, 0, 1], [2, 3, 3]))  # nodes 2 and 3 are of one level
+    graph.ndata["h"] = torch.ones(4, 2)
+
+    def reduce_func(nodes):
+        messages = nodes.mailbox["m"]
+        return {"h" if messages.shape[1] > 1 else "g": messages.sum(1)}
+
+    message = r"expected the reduce function to return the same names .* got \['g', 'h'\] for some"
+    with pytest.raises(PropagationError, match=message):
+        prop_nodes_topo(graph, fn.copy_u("h", "m"), reduce_func)
+
+
+def test_graphs_of_other_libraries():
+    with pytest.raises(PropagationError, match=r"expected a DGLGraph, got tuple: dgl\.graph"):
+        prop_nodes_topo(([0], [1]), fn.copy_u("h", "m"), fn.sum("m", "h"))

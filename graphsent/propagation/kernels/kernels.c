@@ -35,3 +35,12 @@
 #include "slots.h"
 #include "slots_backward.h"
 #include "edges.h"
+
+// What Python has to agree on: the sizes of the structures that it has, too, and where their
+// pointers begin.
+void tell_layout(int64_t *layout) {
+  layout[0] = sizeof(struct walk);
+  layout[1] = offsetof(struct walk, level_ends);
+  layout[2] = sizeof(struct leaves);
+  layout[3] = offsetof(struct leaves, sums);
+}

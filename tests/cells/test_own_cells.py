@@ -1,0 +1,328 @@
+"""Cells of one's own: mistakes in them have a message that says what was expected."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from cell_structures import bottom_up
+from strategies import perfect_shape
+from torch import nn
+
+from graphsent import cells
+from graphsent._dgl import dgl
+from graphsent.cells import CellError, recursion
+
+each_engine = pytest.mark.parametrize("engine", ["levels", "dgl"])
+GRAPH = dgl.graph(([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2]))
+FEAT = torch.randn(7, 3)
+WHERE = "and torch.float32 on cpu"
+
+
+class Own(cells.TreeCell):
+    """As CONTRIBUTING says: ``project``, ``start`` and ``combine``."""
+
+    state_names = ("h",)
+
+    def __init__(self):
+        super().__init__(3, 4)
+        self.W = nn.Linear(3, 4)
+        self.U = nn.Linear(4, 4)
+
+    def project(self, feat):
+        return self.W(feat)
+
+    def start(self, x):
+        return (torch.tanh(x),)
+
+    def combine(self, children, x):
+        (h,) = children
+        return (torch.tanh(x + self.U(h.sum(1))),)
+
+
+def changed(**attributes) -> cells.TreeCell:
+    return type("Mine", (Own,), attributes)()
+
+
+def raises(message: str):
+    return pytest.raises(CellError, match="^" + re.escape(message))
+
+
+@each_engine
+def test_a_cell_without_mistakes(engine):
+    expected = Own.combine
+    cell = Own()
+    h = torch.zeros(7, 4)
+    x = cell.project(FEAT)
+    h[3:] = torch.tanh(x[3:])
+    for node in (2, 1, 0):
+        children = GRAPH.predecessors(node)
+        (h[node],) = expected(cell, (h[children][None],), x[node][None])
+    torch.testing.assert_close(cell(GRAPH, FEAT, engine=engine), h)
+
+
+RESULTS = {
+    "a tensor of shape ({n}, 4) and torch.float32 on cpu": lambda h: h,
+    "None": lambda h: None,
+    "a dict": lambda h: {"h": h},
+    "a generator": lambda h: (part for part in (h,)),
+    "a tuple of 0: ": lambda h: (),
+    "a tuple of 2: a tensor of shape ({n}, 4) ": lambda h: (h, h),
+    "a tuple of 1: a ndarray": lambda h: (h.detach().numpy(),),
+    "a tuple of 1: a tensor of shape (1, 4) ": lambda h: (h[:1],),
+    "a tuple of 1: a tensor of shape ({n}, 1) ": lambda h: (h[:, :1],),
+    "a tuple of 1: a tensor of shape ({n}, 8) ": lambda h: (h.repeat(1, 2),),
+    "a tuple of 1: a tensor of shape ({n}, 1, 4) ": lambda h: (h[:, None],),
+    "a tuple of 1: a tensor of shape (4,) ": lambda h: (h.sum(0),),
+    "a tuple of 1: a tensor of shape ({n}, 4) and torch.float64 on cpu": lambda h: (h.double(),),
+    "a tuple of 1: a tensor of shape ({n}, 4) and torch.int64 on cpu": lambda h: (h.long(),),
+    "a tuple of 1: a tensor of shape ({n}, 4) and torch.float32 on meta": lambda h: (h.to("meta"),),
+}
+
+
+@each_engine
+@pytest.mark.parametrize("got", RESULTS)
+def test_states_of_another_kind(got, engine):
+    def combine(self, children, x):
+        return RESULTS[got](*Own.combine(self, children, x))
+
+    def start(self, x):
+        return RESULTS[got](*Own.start(self, x))
+
+    expected = "to return a tuple (h,) of tensors of shape (num_nodes, hidden_feats) ="
+    with raises(f"expected Mine.combine {expected} (2, 4) {WHERE}, got {got.format(n=2)}"):
+        changed(combine=combine)(GRAPH, FEAT, engine=engine)
+    with raises(f"expected Mine.start {expected} (4, 4) {WHERE}, got {got.format(n=4)}"):
+        changed(start=start)(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+def test_states_after_an_initial_state(engine):
+    cell = changed(combine=lambda self, children, x: children[0].sum(1))
+    with raises("expected Mine.combine to return a tuple (h,) of tensors of shape"):
+        cell(GRAPH, FEAT, torch.zeros(7, 4), engine=engine)
+
+
+def test_states_in_the_three_functions():
+    """For those who call them by DGL."""
+    cell = changed(combine=lambda self, children, x: None)
+    graph = GRAPH.local_var()
+    graph.ndata.update(cell.node_inputs(graph, FEAT))
+    with raises("expected Mine.combine to return a tuple (h,) of tensors of shape"):
+        graph.update_all(cell.message_func, cell.reduce_func, cell.apply_node_func)
+
+
+@each_engine
+def test_projections_of_another_kind(engine):
+    expected = "expected Mine.project to return a tensor with a row for each of the "
+    for project, got in [
+        (lambda self, feat: self.W(feat)[:-1], " of feat, on cpu, got a tensor of shape ("),
+        (lambda self, feat: self.W(feat).sum(0), " of feat, on cpu, got a tensor of shape (4,)"),
+        (lambda self, feat: None, " of feat, on cpu, got None"),
+        (lambda self, feat: (self.W(feat),), " of feat, on cpu, got a tuple of 1: a tensor"),
+    ]:
+        cell = changed(project=project)
+        for feat in (FEAT, cells.IndexedFeat(FEAT, torch.arange(7))):
+            with raises(expected) as caught:
+                cell(GRAPH, feat, engine=engine)
+            assert got in str(caught.value)
+
+
+@each_engine
+@pytest.mark.parametrize("name", ["project", "start", "combine"])
+def test_missing_methods(name, engine):
+    class Mine(cells.TreeCell):
+        state_names = ("h",)
+
+        def __init__(self):
+            super().__init__(3, 4)
+            self.W, self.U = nn.Linear(3, 4), nn.Linear(4, 4)
+
+    for other in {"project", "start", "combine"} - {name}:
+        setattr(Mine, other, getattr(Own, other))
+    with raises(f"expected Mine to define {name}("):
+        Mine()(GRAPH, FEAT, engine=engine)
+    with raises("expected Mine to define reset_parameters()"):
+        Mine().reset_parameters()
+
+
+@each_engine
+@pytest.mark.parametrize("names", ["h", (), ("state",), ("c", "h"), ("h", "h"), ("h", 1), None])
+def test_names_of_states(names, engine):
+    with raises("expected Mine.state_names to be a tuple of different names, 'h' first, got "):
+        changed(state_names=names)(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+def test_names_that_do_not_fit(engine):
+    with raises("expected Mine.start to return a tuple (h, c) of tensors of shape (num_nodes, "):
+        changed(state_names=("h", "c"))(GRAPH, FEAT, engine=engine)
+    for names in (("h", "x"), ("h", "leaf"), ("h", "slot")):
+        with raises("expected Mine.state_names to be others than those of its inputs, got "):
+            changed(state_names=names)(GRAPH, FEAT, engine=engine)
+    with raises("expected Mine.input_names to be a tuple of different names, 'x' first, got ()"):
+        changed(input_names=())(GRAPH, FEAT, engine=engine)
+    with raises("expected Mine.edge_names to be a tuple of different names, got 'kind'"):
+        changed(edge_names="kind")(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+def test_inputs_beside_the_features(engine):
+    names = {"input_names": ("x", "depth")}
+    expected = "expected Mine.extra_inputs to return tensors of 7 rows for ('depth',), "
+    for extra in ({}, {"height": torch.zeros(7, 1)}, {"depth": torch.zeros(6, 1)}):
+        cell = changed(**names, extra_inputs=lambda self, graph, device, extra=extra: extra)
+        with raises(expected):
+            cell(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+def test_a_combine_for_two_children_alone(engine):
+    graph = dgl.graph(([1, 2, 3], [0, 0, 1]))  # node 1 has one child
+
+    def combine(self, children, x):
+        left, right = children[0].unbind(1)
+        return (torch.tanh(x + self.U(left - right)),)
+
+    cell = changed(combine=combine)
+    cell(GRAPH, FEAT, engine=engine)
+    message = "Mine.combine failed on children of shapes [(1, 1, 4)], that is "
+    with raises(message) as caught:
+        cell(graph, FEAT[:4], engine=engine)
+    assert "in a SlottedCell always num_slots: not enough values to unpack" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@each_engine
+def test_other_errors_of_combine_stay_what_they_are(engine):
+    class Mine(RuntimeError):
+        """Such as a lack of memory."""
+
+    def combine(self, children, x):
+        raise error
+
+    for error in (Mine("trouble"), KeyError("trouble"), CellError("trouble")):
+        with pytest.raises(type(error)) as caught:
+            changed(combine=combine)(GRAPH, FEAT, engine=engine)
+        assert caught.value is error
+
+
+def test_checks_are_few():
+    """Their number does not depend on the number of nodes: there is one a level."""
+    calls = []
+    check, counted = recursion.check_state, lambda *args: calls.append(1) or check(*args)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recursion, "check_state", counted)
+        Own()(bottom_up(perfect_shape(6)).graph(), torch.randn(127, 3))
+    assert len(calls) == 7
+
+
+# What a cell is given
+
+
+class DataBatch:
+    """As that of PyTorch Geometric."""
+
+    x = FEAT
+    edge_index = torch.stack(GRAPH.edges())
+    num_nodes = 7
+
+
+def networkx_graph():
+    networkx = pytest.importorskip("networkx")
+    return networkx.DiGraph([(1, 0), (2, 0)])
+
+
+GIVEN = {
+    "DataBatch: dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes) makes one": DataBatch,
+    "DiGraph: dgl.from_networkx makes one": networkx_graph,
+    "Tensor: dgl.graph((sources, targets), num_nodes=n) makes one": lambda: FEAT,
+    "tuple: dgl.graph((sources, targets), num_nodes=n) makes one": lambda: ([1], [0]),
+    "NoneType: dgl.graph(": lambda: None,
+}
+
+
+@each_engine
+@pytest.mark.parametrize("got", GIVEN)
+def test_graphs_of_other_libraries(got, engine):
+    given = GIVEN[got]()
+    for cell in (Own(), cells.NaryTreeLSTM(3, 4), cells.BiTreeLSTM(3, 4)):
+        with raises(f"expected a DGLGraph, got {got}"):
+            cell(given, FEAT, engine=engine)
+    with raises(f"expected a DGLGraph, got {got}"):
+        Own().node_inputs(given, FEAT)
+
+
+def test_the_ways_out_of_other_libraries():
+    """Those that the messages name."""
+    expected = Own()
+    h = expected(GRAPH, FEAT)
+    data = DataBatch()
+    torch.testing.assert_close(
+        expected(dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes), FEAT), h
+    )
+    graph = pytest.importorskip("networkx").DiGraph()
+    graph.add_nodes_from(range(7))
+    graph.add_edges_from(zip(*(part.tolist() for part in GRAPH.edges()), strict=True))
+    torch.testing.assert_close(expected(dgl.from_networkx(graph), FEAT), h)
+
+
+@each_engine
+def test_heterographs(engine):
+    ends = GRAPH.edges()
+    graph = dgl.heterograph({("a", "child", "a"): ends, ("a", "next", "a"): ([3, 4], [4, 5])})
+    cell = cells.ChildSumTreeLSTM(3, 4)
+    with raises(
+        "expected a homogeneous graph, got node types ['a'] and edge types ['child', 'next']: take "
+        "the edges of one type, graph['child'] or another"
+    ):
+        cell(graph, FEAT, engine=engine)
+    torch.testing.assert_close(
+        cell(graph["child"], FEAT, engine=engine), cell(GRAPH, FEAT, engine=engine)
+    )
+    with raises(
+        "expected a homogeneous graph, got node types ['_N', '_N'] and edge types ['_E']: "
+    ):
+        cell(dgl.to_block(GRAPH), FEAT, engine=engine)
+
+
+@each_engine
+def test_features_elsewhere_or_sparse(engine):
+    cell = cells.ChildSumTreeLSTM(3, 4)
+    with raises("expected feat on the parameters' cpu, got meta"):
+        cell(GRAPH, FEAT.to("meta"), engine=engine)
+    with raises("expected a dense feat, got one of torch.sparse_coo"):
+        cell(GRAPH, FEAT.to_sparse(), engine=engine)
+    with raises("expected feat to be a tensor or IndexedFeat, got ndarray"):
+        cell(GRAPH, FEAT.numpy(), engine=engine)
+    with raises("expected the index of feat to be a tensor, got a list of 2: a int, a int"):
+        cell(GRAPH, cells.IndexedFeat(FEAT, [0, 1]), engine=engine)
+
+
+@each_engine
+def test_initial_states_of_another_kind(engine):
+    cell, state = cells.ChildSumTreeLSTM(3, 4), torch.zeros(7, 4)
+    with raises("expected initial_state to be (h, c), got a dict"):
+        cell(GRAPH, FEAT, {"h": state, "c": state}, engine=engine)
+    with raises("expected c of initial_state to be a tensor, got None"):
+        cell(GRAPH, FEAT, (state, None), engine=engine)
+    with raises("expected h of initial_state to be a tensor, got a ndarray"):
+        cell(GRAPH, FEAT, (state.numpy(), state), engine=engine)
+    with raises("expected h of initial_state on cpu, got meta"):
+        cell(GRAPH, FEAT, (state.to("meta"), state), engine=engine)
+
+
+def test_sizes_that_are_no_whole_numbers():
+    for size in (3.0, "3", None):
+        with raises(f"expected in_feats to be a whole number, got {size!r}"):
+            cells.ChildSumTreeLSTM(size, 4)
+
+
+@each_engine
+def test_a_graph_without_nodes(engine):
+    empty = dgl.graph(([], []))
+    for cell in (Own(), cells.NaryTreeLSTM(3, 4), cells.ChildSumTreeGRU(3, 4)):
+        h = cell(empty, torch.zeros(0, 3), engine=engine)
+        assert h.shape == (0, 4)
+        assert h.dtype == torch.float32

@@ -1,0 +1,58 @@
+"""Compilers that do what a test wants, and a cache without libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphsent.propagation import compiled, compiled_library
+from graphsent.propagation.compiled import SWITCH
+from graphsent.propagation.compiled_library import build, options_of
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """Nothing is loaded or built, but may be."""
+    monkeypatch.delenv(SWITCH, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled._load.cache_clear()
+    yield tmp_path / "cache" / "graphsent"
+    compiled._load.cache_clear()
+
+
+@pytest.fixture
+def compilers(tmp_path, monkeypatch):
+    """Puts shell scripts in the place of all compilers; ``$2`` is what is to be written."""
+
+    def put(*scripts: str) -> None:
+        paths = []
+        for number, script in enumerate(scripts):
+            path = tmp_path / f"compiler_{number}"
+            path.write_text(f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n{script}\n')
+            path.chmod(0o755)
+            paths.append(str(path))
+        monkeypatch.setattr(compiled_library, "COMPILERS", tuple(paths))
+
+    return put
+
+
+@pytest.fixture(scope="session")
+def built_library() -> Path:
+    """A library that is of use, in the user's own cache."""
+    return build(options_of("float"), Path)
+
+
+@pytest.fixture
+def quick_script(tmp_path, built_library) -> str:
+    """A compiler that gives what was built before, and notes its calls in a file."""
+    return f"""for option; do test "$option" != -fopenmp || test -z "$NO_OPENMP" || exit 1; done
+echo >> {tmp_path}/calls; exec cp {built_library} "$2"
+"""
+
+
+@pytest.fixture
+def quick_compiler(tmp_path, compilers, quick_script):
+    """This compiler, in the place of all; the file with its calls."""
+    compilers(quick_script)
+    return tmp_path / "calls"

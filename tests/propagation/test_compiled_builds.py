@@ -1,0 +1,312 @@
+"""Compilers and libraries of no use, places that are not safe, builds that are killed."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import logging
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from graphsent.propagation import (
+    compiled,
+    compiled_builds,
+    compiled_leaves,
+    compiled_library,
+    compiled_walk,
+)
+from graphsent.propagation.compiled import kernels_in_use
+from graphsent.propagation.compiled_library import build, cache_directory, options_of
+
+pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
+
+SCRIPTS = {
+    "fails": "exit 1",
+    "crashes": "kill -SEGV $$",
+    "cannot run": "#! no shell at all",
+    "writes nothing": "echo done",
+    "empty": '> "$2"',
+    "text": 'echo text > "$2"',
+    "hangs": "sleep 60",
+    "reads": "cat",
+    "other symbols": "exec cp {other} $2",
+    "other architecture": "exec cp {alien} $2",
+    "cut": "exec cp {cut} $2",
+}
+
+
+@pytest.fixture(scope="module")
+def useless(tmp_path_factory, built_library) -> dict[str, Path]:
+    """Libraries that are of no use, by what is wrong with them."""
+    directory = tmp_path_factory.mktemp("useless")
+    files = {name: directory / f"{name}.so" for name in ("other", "alien", "cut")}
+    source = directory / "other.c"
+    source.write_text("int fill_schedule(void) { return 0; }\n")
+    compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", files["other"], source], check=True)
+    content = built_library.read_bytes()
+    files["cut"].write_bytes(content[: len(content) // 2])
+    files["alien"].write_bytes(content[:18] + b"\x7f\x7f" + content[20:])
+    return files
+
+
+@pytest.fixture
+def script_of(useless, monkeypatch):
+    """The script of a compiler of no use."""
+    monkeypatch.setattr(compiled_library, "LONGEST", 1.0)
+    return lambda name: SCRIPTS[name].format(**useless)
+
+
+def in_a_new_process() -> bool:
+    compiled._load.cache_clear()
+    return kernels_in_use()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_next_compiler_is_tried(name, script_of, empty_cache, compilers, quick_script):
+    compilers(script_of(name), quick_script)
+    assert kernels_in_use()
+    assert len(list(empty_cache.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_compilers_of_no_use(name, script_of, empty_cache, compilers, quick_script, caplog):
+    compilers(script_of(name))
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "no compiled kernels for numbers of type float: " in caplog.text
+    assert "compiler_0" in caplog.text
+    assert list(empty_cache.iterdir()) == []
+    compilers(quick_script)  # as after an update of the system
+    assert in_a_new_process()
+
+
+def test_libraries_of_no_use_without_a_trial(
+    script_of, empty_cache, compilers, quick_script, monkeypatch
+):
+    """There is none where Python is part of another program."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    compilers(script_of("other architecture"), script_of("other symbols"), quick_script)
+    assert kernels_in_use()
+    assert len(list(empty_cache.iterdir())) == 1
+
+
+@pytest.mark.parametrize("kind", ["other", "alien"])
+def test_libraries_of_no_use_in_the_cache(kind, useless, empty_cache, quick_compiler):
+    library = build(options_of("float"), Path)
+    key = library.name.split("-")[0]
+    library.unlink()
+    shutil.copy(useless[kind], empty_cache / compiled_library._name(key, useless[kind]))
+    assert in_a_new_process()
+    assert [file.name for file in empty_cache.iterdir()] == [library.name]
+
+
+@pytest.mark.parametrize(
+    ("structure", "added"), [("Walk", "int64"), ("Walk", "void_p"), ("Leaves", "void_p")]
+)
+def test_structures_that_are_others_in_c(
+    structure, added, empty_cache, quick_compiler, monkeypatch, caplog
+):
+    """Then C would read and write anywhere."""
+    module = {"Walk": compiled_walk, "Leaves": compiled_leaves}[structure]
+    fields = list(getattr(module, structure)._fields_)
+    fields.insert(0, ("more", getattr(ctypes, f"c_{added}")))
+    changed = type(structure, (compiled.Arguments,), {"_fields_": fields})
+    monkeypatch.setattr(module, structure, changed)
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "expected structures of sizes and offsets (" in caplog.text
+
+
+def test_each_compiler_is_tried_once_whatever_it_is_called(
+    tmp_path, empty_cache, compilers, monkeypatch
+):
+    compilers(f"echo >> {tmp_path}/calls; exit 1")
+    (path,) = compiled_library.COMPILERS
+    (tmp_path / "same").symlink_to(path)
+    monkeypatch.setattr(compiled_library, "COMPILERS", (str(tmp_path / "same"), path))
+    assert not kernels_in_use()
+    assert (tmp_path / "calls").read_text().count("\n") == 2  # with OpenMP, and without
+
+
+def test_a_compiler_that_hangs_is_not_asked_again(tmp_path, empty_cache, compilers, monkeypatch):
+    monkeypatch.setattr(compiled_library, "LONGEST", 0.5)
+    compilers(f"echo >> {tmp_path}/calls; sleep 60")
+    assert not kernels_in_use()
+    assert (tmp_path / "calls").read_text().count("\n") == 1
+
+
+# Places
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_cache_that_others_may_write_to(mode, empty_cache, quick_compiler, caplog):
+    library = build(options_of("float"), Path)
+    empty_cache.chmod(mode)
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert f"others may write to {empty_cache}" in caplog.text
+    assert list(empty_cache.iterdir()) == [library]
+    empty_cache.chmod(0o755)
+    assert in_a_new_process()
+
+
+def test_new_caches_are_private(empty_cache, quick_compiler):
+    before = os.umask(0)
+    try:
+        assert kernels_in_use()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(empty_cache.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "ST_NOEXEC"), reason="this system does not tell")
+def test_a_cache_from_which_no_code_may_be_loaded(empty_cache, quick_compiler, monkeypatch, caplog):
+    status = list(os.statvfs("."))
+    status[8] |= os.ST_NOEXEC
+    monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result(status))
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "no code may be loaded from" in caplog.text
+    assert not quick_compiler.exists()
+
+
+@pytest.mark.parametrize("home", ["", "relative", ".", "{tmp}/missing", "{tmp}/file"])
+def test_a_home_that_is_none_is_not_written_to(home, tmp_path, empty_cache, monkeypatch, caplog):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", home.format(tmp=tmp_path))
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "the user's home is no directory" in caplog.text
+    assert sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(RuntimeError, match="home"):
+        cache_directory()
+
+
+# Several builds, and those that end early
+
+KILLED = """
+import importlib.util, os, pathlib, sys
+spec = importlib.util.spec_from_file_location("builds", sys.argv[1])
+builds = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(builds)
+with builds.only_builder(pathlib.Path(sys.argv[2]), 10) as room:
+    builds.run(["sh", "-c", 'echo > "$0"; echo $$; exec sleep 60', room / "kernels.so"], room, 60)
+"""
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_what_killed_builds_leave_goes_with_the_next(empty_cache, quick_compiler):
+    empty_cache.mkdir(parents=True)
+    command = [sys.executable, "-c", KILLED, compiled_builds.__file__, empty_cache]
+    process = subprocess.Popen(command)
+    wait_for(lambda: list(empty_cache.glob("*/kernels.so")))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (left,) = empty_cache.iterdir()
+    compiler = int((left / "said").read_text())
+    try:
+        assert kernels_in_use()
+        assert [file.suffix for file in empty_cache.iterdir()] == [".so"]
+    finally:
+        os.kill(compiler, signal.SIGKILL)  # it has outlived its master
+
+
+def test_interrupted_builds_leave_nothing(empty_cache, compilers, tmp_path, monkeypatch):
+    compilers(f'echo > "$2"; echo $$ > {tmp_path}/number; exec sleep 60')
+
+    def interrupt(self, timeout=None):
+        if timeout is None:
+            return wait(self)
+        wait_for(lambda: (tmp_path / "number").exists() and (tmp_path / "number").read_text())
+        raise KeyboardInterrupt
+
+    wait = subprocess.Popen.wait
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        kernels_in_use()
+    assert list(empty_cache.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "number").read_text()), 0)
+
+
+def test_processes_of_compilers_that_hang_are_ended(empty_cache, compilers, tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled_library, "LONGEST", 0.5)
+    compilers(f"sleep 60 & echo $! > {tmp_path}/number; wait")
+    assert not kernels_in_use()
+    number = int((tmp_path / "number").read_text())
+
+    def ended() -> bool:
+        try:  # the system takes its time; a zombie is at an end, too
+            return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:
+            return True
+
+    if sys.platform == "linux":
+        wait_for(ended)
+
+
+def test_files_of_compilers_are_in_the_cache(empty_cache, compilers, quick_script, tmp_path):
+    compilers(f'echo > "$TMPDIR/object.o"; echo "$TMPDIR" > {tmp_path}/room; ' + quick_script)
+    assert kernels_in_use()
+    assert Path((tmp_path / "room").read_text().strip()).parent == empty_cache
+    assert len(list(empty_cache.iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_one_builds_where_several_would(empty_cache, compilers, quick_script, tmp_path):
+    """A process waits for another one, and takes what it has built."""
+    compilers("sleep 0.3\n" + quick_script)
+    script = (
+        "import sys\n"
+        "from graphsent.propagation import compiled_library\n"
+        "compiled_library.COMPILERS = sys.argv[1:]\n"
+        "assert compiled_library.build(compiled_library.options_of('float'), str)\n"
+    )
+    command = [sys.executable, "-c", script, *compiled_library.COMPILERS]
+    processes = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    assert (tmp_path / "calls").read_text().count("\n") == 1
+    assert len(list(empty_cache.iterdir())) == 1
+
+
+def test_another_that_builds_for_too_long(empty_cache, quick_compiler, monkeypatch, caplog):
+    monkeypatch.setattr(compiled_library, "LONGEST", 0.2)
+    empty_cache.mkdir(parents=True)
+    with compiled_builds.only_builder(empty_cache, 0.2), caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert "another process has been building for 0.2 s" in caplog.text
+    assert in_a_new_process()
+
+
+def test_file_systems_without_locks(empty_cache, quick_compiler, monkeypatch):
+    import fcntl
+
+    def fail(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    empty_cache.mkdir(parents=True)
+    other = empty_cache / f"{compiled_builds._PREFIX}of_another"
+    other.mkdir()
+    assert kernels_in_use()
+    assert other.exists()  # it may be at work
