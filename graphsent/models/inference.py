@@ -14,21 +14,34 @@ from graphsent.errors import ModelError
 
 __all__ = ["evaluating", "map_batches"]
 
+ModuleType = TypeVar("ModuleType", bound=nn.Module)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; every submodule gets its own mode back afterwards."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, training in modes:
-            module.training = training
+def evaluating(model: ModuleType) -> Iterator[ModuleType]:
+    """Gives the model in evaluation mode, without gradients.
+
+    What is given has the parameters and buffers of the model, but modules of its own: the modes of
+    the model are not touched, so that any number of threads can do this at once.
+    """
+    with torch.no_grad():
+        yield _in_evaluation_mode(model, {})
+
+
+def _in_evaluation_mode(module: ModuleType, made: dict[nn.Module, nn.Module]) -> ModuleType:
+    if module not in made:  # a module may be in several places
+        # As torch makes replicas: attributes are shared, so that this costs no more than eval().
+        twin = made[module] = object.__new__(type(module))
+        twin.__dict__.update(module.__dict__)
+        twin.training = False
+        twin._compiled_call_impl = None  # by torch.compile, of the other module
+        twin._modules = {
+            name: child if child is None else _in_evaluation_mode(child, made)
+            for name, child in module._modules.items()
+        }
+    return made[module]  # type: ignore[return-value]
 
 
 def map_batches(

@@ -222,8 +222,8 @@ def feature_graph(model: Any, sentence: Any) -> FeatureGraph:
     (read,) = as_sentences([sentence])
     words = tuple(read.words)
     tokens = torch.from_numpy(token_indices(list(words), model.vocab, len(words)))
-    with evaluating(model):
-        label, nodes, edges = induce(model, tokens.to(model.output.weight.device))
+    with evaluating(model) as still:
+        label, nodes, edges = induce(still, tokens.to(model.output.weight.device))
     graph = FeatureGraph(words, model.label_names[label], *nodes, *edges)
     return graph._with_edges(np.ones(len(graph.source), bool))
 
