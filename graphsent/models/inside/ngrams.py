@@ -87,7 +87,8 @@ def filter_ngrams(
     """
     check_sizes(top=top)
     chosen = _chosen_filters(model, filters)
-    texts = [each.words for each in as_sentences(sentences)]
+    tokenize = getattr(model, "tokenize", str.split)  # models of trees have none
+    texts = [each.words for each in as_sentences(sentences, tokenize)]
     result: dict[int, FilterNgrams] = {}
     with evaluating(model) as still:
         for width in sorted({each.width for each in chosen}):
