@@ -21,14 +21,14 @@ _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll))$")
 
 
 def tokenize_treebank(text: str) -> list[str]:
-    """The words of a sentence, divided as in the Penn Treebank.
+    r"""The words of a sentence, divided as in the Penn Treebank.
 
-    Punctuation and what is left of a contracted word stand by themselves, and quotes are \\`\\` and
+    Punctuation and what is left of a contracted word stand by themselves, and quotes are \`\` and
     ''. Brackets are not escaped. Text that is divided in this way already stays nearly always as it
     is. NLTK's tokenizer does it; typographic quotes, dashes and ellipses are made ASCII first.
 
     Example:
-        >>> tokenize_treebank('They don\\'t "support" it (yet).')
+        >>> tokenize_treebank('They don\'t "support" it (yet).')
         ['They', 'do', "n't", '``', 'support', "''", 'it', '(', 'yet', ')', '.']
     """
     text = _IN_SINGLE_QUOTES.sub(r" ` \1 ' ", text.translate(_ASCII))
@@ -71,7 +71,7 @@ def _treebank_tokenizer() -> Any:
 
     class Tokenizer(TreebankWordTokenizer):
         # Without that of NLTK that makes an opening quote of a '' that stands by itself.
-        STARTING_QUOTES = (  # noqa: RUF012
+        STARTING_QUOTES = (
             (re.compile(r"^\""), r"``"),
             (re.compile(r"(``)"), r" \1 "),
             (re.compile(r"([ (\[{<])\""), r"\1 `` "),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
+from graphsent import tokenizers
 from graphsent.tokenizers import TOKENIZERS, tokenize_treebank
 from graphsent.trees import read_trees
 
@@ -36,6 +39,10 @@ def test_punctuation_is_split_off(text, words):
 )
 def test_what_is_divided_already_stays(words):
     assert tokenize_treebank(words) == words.split()
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(tokenizers) == (0, 2)
 
 
 def test_white_space_alone():

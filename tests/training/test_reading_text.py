@@ -25,7 +25,9 @@ def test_capitals_and_attached_punctuation_do_not_change_answers(configure, tmp_
     model = load_model(tmp_path / "run")
     assert label(model, "The Film is GOOD") == label(model, "the film is good")
     # What the model does not know is one unknown word, whatever it is.
-    assert label(model, "the (film) is good!") == label(model, "the x film x is good x".split())
+    assert label(model, "the (film) is good!") == label(
+        model, ["the", "x", "film", "x", "is", "good", "x"]
+    )
     chosen = of_words(configure(epochs=1), lower_fallback=False, tokenizer="whitespace")
     train(chosen, tmp_path / "exact", echo=silent)
     model = load_model(tmp_path / "exact")
