@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +19,20 @@ UNKNOWN = "<unk>"
 _FORMAT_VERSION = 1
 
 
+class _Indices(dict[str, int]):
+    """The index of each word; 0 for a word that is not there."""
+
+    def __missing__(self, word: str) -> int:
+        return 0
+
+
+class _IndicesOrLower(_Indices):
+    """The same, where a word that is not there as written stands for that in lower case."""
+
+    def __missing__(self, word: str) -> int:
+        return self.get(word.lower(), 0)
+
+
 class _HasWords(Protocol):
     @property
     def words(self) -> Sequence[str]: ...
@@ -28,10 +42,13 @@ class Vocabulary:
     """An immutable numbering of words; index 0 is ``<unk>`` and stands for every unknown word.
 
     Words are kept as they come: case and unusual characters count. The unknown word may lead
-    ``words`` or be left out, so that ``Vocabulary(vocab.words) == vocab``.
+    ``words`` or be left out, so that ``vocab.with_words(vocab.words) == vocab``.
 
     Args:
         words: Distinct words in the order of their indices, from 1.
+        lower_fallback: Whether a word that is not among them as written is looked up in lower case
+            before it counts as unknown. It is saved with the words; files of versions that did not
+            know it load as False. ``in`` asks for the word as written in either case.
 
     Raises:
         DataError: If a word comes twice, is empty or is no string.
@@ -40,18 +57,21 @@ class Vocabulary:
         >>> vocab = Vocabulary(["good", "film"])
         >>> len(vocab), vocab["film"], vocab["Film"], vocab.words
         (3, 2, 0, ('<unk>', 'good', 'film'))
+        >>> Vocabulary(["good", "film"], lower_fallback=True)["Film"]
+        2
     """
 
-    __slots__ = ("_indices", "_words")
+    __slots__ = ("_indices", "_lower_fallback", "_words")
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], *, lower_fallback: bool = False) -> None:
         if isinstance(words, str):
             raise DataError(f"expected a sequence of words, got one string: {words!r}")
         words = tuple(words)
         if words[:1] != (UNKNOWN,):
             words = (UNKNOWN, *words)
         self._words: tuple[str, ...] = words
-        self._indices: dict[str, int] = {}
+        self._lower_fallback = lower_fallback
+        self._indices: dict[str, int] = _IndicesOrLower() if lower_fallback else _Indices()
         for index, word in enumerate(words):
             if not isinstance(word, str) or not word:
                 raise DataError(f"word {index}: expected a non-empty string, got {word!r}")
@@ -62,12 +82,15 @@ class Vocabulary:
                 )
 
     @classmethod
-    def from_trees(cls, trees: Iterable[_HasWords], min_count: int = 1) -> Vocabulary:
+    def from_trees(
+        cls, trees: Iterable[_HasWords], min_count: int = 1, *, lower_fallback: bool = False
+    ) -> Vocabulary:
         """Collects the words of trees in the order of their first appearance.
 
         Args:
             trees: Objects with a sequence ``words``, of any kind.
             min_count: Words that come less often are left out.
+            lower_fallback: See the class.
 
         Raises:
             DataError: If ``min_count`` is below 1.
@@ -78,23 +101,37 @@ class Vocabulary:
         for tree in trees:
             counts.update(tree.words)
         del counts[UNKNOWN]
-        return cls(word for word, count in counts.items() if count >= min_count)
+        kept = (word for word, count in counts.items() if count >= min_count)
+        return cls(kept, lower_fallback=lower_fallback)
 
     def union(self, words: Iterable[str]) -> Vocabulary:
         """A vocabulary with the new ones among ``words`` after the present ones, in their order."""
-        return Vocabulary(dict.fromkeys((*self._words, *words)))
+        return self.with_words(dict.fromkeys((*self._words, *words)))
+
+    def with_words(self, words: Iterable[str]) -> Vocabulary:
+        """A vocabulary of other words that looks them up as this one does."""
+        return Vocabulary(words, lower_fallback=self._lower_fallback)
 
     @property
     def words(self) -> tuple[str, ...]:
         """All words by index, ``<unk>`` first."""
         return self._words
 
+    @property
+    def lower_fallback(self) -> bool:
+        """Whether a word that is not known as written is looked up in lower case."""
+        return self._lower_fallback
+
     def __getitem__(self, word: str) -> int:
-        return self._indices.get(word, 0)
+        return self._indices[word]
 
     def indices(self, words: Iterable[str]) -> Iterator[int]:
         """``self[word]`` for each of some words, faster."""
-        return map(self._indices.get, words, repeat(0))
+        return map(self._indices.__getitem__, words)
+
+    def unknown(self, words: Iterable[str]) -> Iterator[str]:
+        """Those of some words that stand for ``<unk>``, which itself is known."""
+        return (word for word in words if not self._indices[word] and word != UNKNOWN)
 
     def __contains__(self, word: object) -> bool:
         return word in self._indices
@@ -108,20 +145,25 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return self._words == other._words
+        return (self._words, self._lower_fallback) == (other._words, other._lower_fallback)
 
     def __hash__(self) -> int:
-        return hash(self._words)
+        return hash((self._words, self._lower_fallback))
 
-    def __reduce__(self) -> tuple[type[Vocabulary], tuple[tuple[str, ...]]]:
-        return Vocabulary, (self._words,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        make = functools.partial(Vocabulary, lower_fallback=self._lower_fallback)
+        return make, (self._words,)
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} words)"
 
     def to_json(self) -> str:
-        """A JSON object with ``format_version`` and ``words``, one word a line."""
-        content = {"format_version": _FORMAT_VERSION, "words": self._words}
+        """A JSON object with ``format_version`` and ``words``, one word a line.
+
+        With ``lower_fallback`` it says so before the words.
+        """
+        flag = {"lower_fallback": True} if self._lower_fallback else {}
+        content = {"format_version": _FORMAT_VERSION, **flag, "words": self._words}
         return json.dumps(content, ensure_ascii=False, indent=0) + "\n"
 
     @classmethod
@@ -135,7 +177,8 @@ class Vocabulary:
             content = json.loads(text)
         except json.JSONDecodeError as error:
             raise DataError(f"expected a vocabulary in JSON: {error}") from None
-        return cls(_checked_words(content))
+        words = _checked_words(content)
+        return cls(words, lower_fallback=content.get("lower_fallback", False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the vocabulary to one JSON file, whole or not at all."""
@@ -169,4 +212,7 @@ def _checked_words(content: Any) -> list[str]:
     words = content["words"]
     if not isinstance(words, list) or words[:1] != [UNKNOWN]:
         raise DataError(f"expected 'words' to be a list that starts with {UNKNOWN!r}")
+    flag = content.get("lower_fallback", False)
+    if not isinstance(flag, bool):
+        raise DataError(f"expected 'lower_fallback' to be true or false, got {flag!r}")
     return words

@@ -55,6 +55,34 @@ def test_unknown_words_have_index_zero_and_case_counts():
     assert vocab[UNKNOWN] == 0
 
 
+def test_a_word_not_known_as_written_is_looked_up_in_lower_case():
+    vocab = Vocabulary(["film", "Film", "good", "STRASSE", "<UNK>"], lower_fallback=True)
+    words = ["film", "Film", "FILM", "Good", "strasse", "STRASSE", "bad", UNKNOWN]
+    indices = [1, 2, 1, 3, 0, 4, 0, 0]
+    assert [vocab[word] for word in words] == indices
+    assert list(vocab.indices(words)) == indices
+    assert list(vocab.unknown(words)) == ["strasse", "bad"]
+    assert "FILM" not in vocab
+    assert len(vocab) == 6  # looking up adds nothing
+    exact = Vocabulary(vocab.words)
+    assert [exact[word] for word in words] == [1, 2, 0, 0, 0, 4, 0, 0]
+    assert list(exact.unknown(words)) == ["FILM", "Good", "strasse", "bad"]
+    assert exact != vocab
+
+
+def test_lower_fallback_is_kept():
+    vocab = Vocabulary.from_trees(trees("a film"), lower_fallback=True)
+    copies = [
+        vocab.with_words(vocab.words),
+        vocab.union([]),
+        Vocabulary.from_json(vocab.to_json()),
+        pickle.loads(pickle.dumps(vocab)),
+    ]
+    assert all(copy == vocab and copy["FILM"] == 2 for copy in copies)
+    old = json.dumps({"format_version": 1, "words": list(vocab.words)})
+    assert not Vocabulary.from_json(old).lower_fallback
+
+
 def test_words_of_trees_come_in_order_of_appearance():
     corpus = trees("b a b", "c <unk> a")
     assert Vocabulary.from_trees(corpus).words == (UNKNOWN, "b", "a", "c")
@@ -119,6 +147,10 @@ def test_a_failed_save_keeps_the_old_file(tmp_path):
         (b'{"format_version": 1, "words": ["a"]}', "a list that starts with '<unk>'"),
         (b'{"format_version": 1, "words": "<unk>"}', "a list that starts with '<unk>'"),
         (b'{"format_version": 1, "words": ["<unk>", "a", "a"]}', "word 2: 'a' is in the"),
+        (
+            b'{"format_version": 1, "lower_fallback": 1, "words": ["<unk>"]}',
+            "expected 'lower_fallback' to be true or false, got 1",
+        ),
         (b'{"format_version": 1, "words": ["<unk>", 3]}', "word 1: expected a non-empty string"),
     ],
 )

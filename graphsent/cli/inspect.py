@@ -124,7 +124,7 @@ def _check_options(arguments: Any, suffix: str) -> None:
 
 
 def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
-    sentences = _corpus(arguments)
+    sentences = _corpus(arguments, model)
     numbers = None if arguments.filters is None else _numbers(arguments.filters)
     if numbers is None and drawn and hasattr(model, "first_filters"):
         numbers = list(range(1, 1 + min(_MOST_DRAWN, len(model.first_filters()))))
@@ -134,7 +134,7 @@ def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
 
 
 def _graph(model: Any, arguments: Any, _drawn: bool) -> _Finding:
-    graph = feature_graph(model, _chosen_sentence(arguments))
+    graph = feature_graph(model, _chosen_sentence(arguments, model))
     if arguments.map is not None:
         graph = _of_feature(graph, model, arguments.map, arguments.row)
     return _Finding(
@@ -153,13 +153,13 @@ def _of_feature(graph: FeatureGraph, model: Any, number: int, row: int) -> Featu
 
 
 def _attention(model: Any, arguments: Any, _drawn: bool) -> _Finding:
-    (found,) = sentence_attention(model, [_chosen_sentence(arguments)])
+    (found,) = sentence_attention(model, [_chosen_sentence(arguments, model)])
     return _Finding(attention_table(found), lambda **options: draw_attention(found, **options))
 
 
-def _corpus(arguments: Any) -> list[Any]:
+def _corpus(arguments: Any, model: Any) -> list[Any]:
     if arguments.file is not None:
-        return sentences_from(arguments.file)
+        return sentences_from(arguments.file, _tokenize(model))
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
         raise UsageError(f"{arguments.run} is no run with a corpus of its own: give a file")
@@ -167,13 +167,18 @@ def _corpus(arguments: Any) -> list[Any]:
     return [each for split in data.splits.values() for each in split]
 
 
-def _chosen_sentence(arguments: Any) -> Any:
+def _tokenize(model: Any) -> Callable[[str], list[str]]:
+    """How raw text becomes words; models of trees take the words of a sentence as they are."""
+    return getattr(model, "tokenize", str.split)
+
+
+def _chosen_sentence(arguments: Any, model: Any) -> Any:
     if arguments.sentence is not None and arguments.file is not None:
         raise UsageError("expected a file or --sentence, got both")
     if arguments.sentence is not None:
-        sentences = parse_sentences(arguments.sentence, "--sentence")
+        sentences = parse_sentences(arguments.sentence, "--sentence", _tokenize(model))
     else:
-        sentences = sentences_from(arguments.file or "-")
+        sentences = sentences_from(arguments.file or "-", _tokenize(model))
     number = 1 if arguments.number is None else arguments.number
     if not 1 <= number <= len(sentences):
         raise DataError(f"there is no sentence {number}: there are {len(sentences)}")

@@ -1,8 +1,9 @@
 """Predict the class of every phrase of parse trees, or how related pairs of sentences are.
 
 Trees are bracketed, or in CoNLL-U if their file is named .conllu; labelled or not, and of any shape
-that the model takes. Models that read words alone also take a sentence a line, whose words are
-divided by blanks. One result a tree or sentence:
+that the model takes. A bracketed tree may go on in lines that are indented. Models that read words
+alone also take a sentence a line: raw text, which they divide into words as the tokenizer does that
+was chosen in training. A line that starts with a bracket is a tree. One result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree with predicted classes as labels
@@ -10,32 +11,105 @@ divided by blanks. One result a tree or sentence:
 A model of relatedness takes two files, whose first trees are a pair, as are the second ones, and so
 on. One result a pair: score and both sentences, as text or jsonl.
 
+Input is read and answered piece by piece, in its order. What cannot be read, such as an empty line
+or a tree whose brackets do not match, is named by line on standard error and goes on with the next;
+in its place the output has an empty line, or in jsonl an object with "line" and "error", so that
+results and inputs stay in step. Empty lines between trees of several lines are no inputs. At the
+end standard error says how many inputs were bad, and how many words the model does not know; the
+exit status is 1 if an input was bad.
+
 Examples:
   graphsent predict runs/a trees.txt
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' | graphsent predict runs/a
   graphsent predict runs/a trees.txt --format jsonl | jq .name
-  echo 'Where is the Louvre ?' | graphsent predict runs/dcnn
+  echo "Where's the Louvre?" | graphsent predict runs/dcnn
   graphsent predict runs/sick first.conllu second.conllu
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from graphsent.cli.trees_in import sentences_from, trees_from
+from graphsent.cli.trees_in import Given, given_in, name_of
 from graphsent.cli.usage import UsageError
-from graphsent.errors import DataError
-from graphsent.models import RelatednessModel, Sentence
+from graphsent.errors import DataError, GraphsentError
+from graphsent.models import Model, RelatednessModel, Sentence
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
-from graphsent.trees import DependencyTree, to_conllu
+from graphsent.trees import DependencyTree, TreeError, to_conllu
 
 __all__ = ["add_arguments", "run"]
 
 _FORMATS = ("text", "jsonl", "trees")
-_AT_ONCE = 1024  # inputs between two writes
+_AT_ONCE = 1024  # inputs whose predictions are in memory together
+
+
+class _Input(NamedTuple):
+    """A tree, sentence or pair, in the line where it begins; or what is wrong with it."""
+
+    line: int
+    value: Any
+    errors: tuple[str, ...] = ()
+
+
+class _Tally:
+    """Counts inputs and words, and tells people about those that are not as they should be.
+
+    Args:
+        model: Knows words.
+        strict: Whether the first bad input is the end.
+        listed: Whether unknown words are listed, and not only counted.
+    """
+
+    def __init__(self, model: Model, *, strict: bool, listed: bool) -> None:
+        self.inputs = 0
+        self.uneven = ""  # what there is to say if a file has more inputs than the other
+        self._bad = self._words = self._unknown = 0
+        self._vocab = model.vocab
+        self._strict = strict
+        self._listed: Counter[str] | None = Counter() if listed else None
+
+    def add_bad(self, errors: Sequence[str]) -> None:
+        """Reports an input that is not predicted.
+
+        Raises:
+            DataError: None is to be left out.
+        """
+        if self._strict:
+            raise DataError(errors[0])
+        self.inputs += 1
+        self._bad += 1
+        for error in errors:
+            _say(error)
+
+    def add(self, words: Sequence[str]) -> None:
+        """Counts an input that is predicted."""
+        self.inputs += 1
+        self._words += len(words)
+        unknown = list(self._vocab.unknown(words))
+        self._unknown += len(unknown)
+        if self._listed is not None:
+            self._listed.update(unknown)
+
+    def close(self) -> None:
+        """Says what was counted.
+
+        Raises:
+            DataError: There were bad inputs, or not as many in two files.
+        """
+        if self._unknown:
+            hint = "" if self._listed is not None else " (--unknown lists them)"
+            _say(f"{self._unknown:,} of {self._words:,} words are unknown to the model{hint}")
+            for word, count in (self._listed or Counter()).most_common():
+                print(f"{count}\t{word}", file=sys.stderr)
+        count = f"{self._bad:,} of {self.inputs:,} inputs are bad and have no result"
+        problems = [count] * bool(self._bad) + [self.uneven] * bool(self.uneven)
+        if problems:
+            raise DataError("; ".join(problems))
 
 
 def add_arguments(parser: Any) -> None:
@@ -49,6 +123,14 @@ def add_arguments(parser: Any) -> None:
         "--format", choices=_FORMATS, default="text", help="Of the output (default: text)."
     )
     parser.add_argument(
+        "--strict", action="store_true", help="Stop at the first input that is bad."
+    )
+    parser.add_argument(
+        "--unknown",
+        action="store_true",
+        help="List the words that the model does not know on standard error, with their counts.",
+    )
+    parser.add_argument(
         "--batch-size", type=int, default=64, help="Inputs computed at once (default: 64)."
     )
     parser.add_argument(
@@ -57,25 +139,115 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(arguments: Any) -> None:
-    """Writes a line for each tree or pair."""
+    """Writes a line for each tree, sentence or pair."""
     model = load_model(arguments.run)
     model.engine = arguments.engine
-    lines = _scores if isinstance(model, RelatednessModel) else _classes
-    for line in lines(model, arguments):
-        print(line)
+    model.predict([], arguments.batch_size)  # a wrong size is no fault of the inputs
+    of_pairs = isinstance(model, RelatednessModel)
+    _check_arguments(model, arguments, of_pairs)
+    tally = _Tally(model, strict=arguments.strict, listed=arguments.unknown)
+    given = _pairs(arguments, tally) if of_pairs else _singles(model, arguments)
+    for inputs in given:
+        for begin in range(0, len(inputs), _AT_ONCE):
+            for line in _lines(model, inputs[begin : begin + _AT_ONCE], arguments, tally):
+                print(line)
+        sys.stdout.flush()
+    if not tally.inputs:
+        _say(f"{name_of(arguments.file)} is empty: there is nothing to predict")
+    tally.close()
 
 
-def _classes(model: Any, arguments: Any) -> Iterator[str]:
-    if arguments.second is not None:
+def _check_arguments(model: Any, arguments: Any, of_pairs: bool) -> None:
+    if of_pairs and arguments.second is None:
+        raise UsageError(
+            f"the model {model.name!r} scores pairs of sentences: give a file of first and one of "
+            "second sentences"
+        )
+    if not of_pairs and arguments.second is not None:
         raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
-    read = sentences_from if model.tree_kind == "words" else trees_from
-    trees = read(arguments.file)
-    if arguments.format == "trees" and any(isinstance(tree, Sentence) for tree in trees):
-        raise UsageError("--format trees is for trees; classes of sentences are text or jsonl")
-    for begin in range(0, len(trees), _AT_ONCE):
-        part = trees[begin : begin + _AT_ONCE]
-        for prediction in model.predict(part, arguments.batch_size):
-            yield _class_line(prediction, arguments.format)
+    if of_pairs and arguments.format == "trees":
+        raise UsageError("--format trees is for classes of nodes; scores are text or jsonl")
+
+
+def _singles(model: Any, arguments: Any) -> Iterator[list[_Input]]:
+    tokenize = model.tokenize if model.tree_kind == "words" else None
+    for piece in given_in(arguments.file, tokenize):
+        inputs = [_Input(each.line, each.content, _errors(arguments.file, each)) for each in piece]
+        if arguments.format == "trees" and any(isinstance(each.value, Sentence) for each in inputs):
+            raise UsageError("--format trees is for trees; classes of sentences are text or jsonl")
+        yield inputs
+
+
+def _pairs(arguments: Any, tally: _Tally) -> Iterator[list[_Input]]:
+    """Pairs of what comes in two files, neither of which is read much further than the other."""
+    paths = (arguments.file, arguments.second)
+    pieces = [given_in(path, None) for path in paths]
+    waiting: list[deque[Given]] = [deque(), deque()]
+    counts = [0, 0]
+    ended = False
+    while not ended:
+        side = int(len(waiting[1]) < len(waiting[0]))
+        piece = next(pieces[side], None)
+        ended = piece is None
+        waiting[side].extend(piece or ())
+        counts[side] += len(piece or ())
+        both = min(map(len, waiting))
+        yield [
+            _Input(pair[0].line, tuple(each.content for each in pair), _errors_of_both(paths, pair))
+            for pair in ((waiting[0].popleft(), waiting[1].popleft()) for _ in range(both))
+        ]
+    for side in (0, 1):
+        counts[side] += sum(map(len, pieces[side]))
+    if counts[0] != counts[1]:
+        tally.uneven = (
+            f"{paths[0]} has {counts[0]} trees and {paths[1]} {counts[1]}: expected as many in both"
+        )
+
+
+def _errors_of_both(paths: Sequence[str], pair: Sequence[Given]) -> tuple[str, ...]:
+    return tuple(
+        error for path, each in zip(paths, pair, strict=True) for error in _errors(path, each)
+    )
+
+
+def _errors(path: str, given: Given) -> tuple[str, ...]:
+    """What is wrong with something, and where."""
+    error = given.content
+    if not isinstance(error, GraphsentError):
+        return ()
+    named = isinstance(error, TreeError) and error.source is not None
+    return (str(error) if named else f"{name_of(path)}:{given.line}: {error}",)
+
+
+def _lines(model: Model, inputs: list[_Input], arguments: Any, tally: _Tally) -> Iterator[str]:
+    """A line for each input, in their order."""
+    sound = [each.value for each in inputs if not each.errors]
+    answers = iter(_answers(lambda part: model.predict(part, arguments.batch_size), sound))
+    for each in inputs:
+        answer, errors = (None, each.errors) if each.errors else (next(answers), ())
+        if isinstance(answer, GraphsentError):  # a sound tree, but none for this model
+            errors = (f"{name_of(arguments.file)}:{each.line}: {answer}",)
+        if errors:
+            tally.add_bad(errors)
+            error = {"line": each.line, "error": "; ".join(errors)}
+            yield json.dumps(error, ensure_ascii=False) if arguments.format == "jsonl" else ""
+        elif isinstance(each.value, tuple):
+            tally.add([word for tree in each.value for word in tree.words])
+            yield _score_line(float(answer), each.value, arguments.format)
+        else:
+            tally.add(each.value.words)
+            yield _class_line(answer, arguments.format)
+
+
+def _answers(predict: Callable[[list[Any]], Sequence[Any]], inputs: list[Any]) -> list[Any]:
+    """A prediction for each input, or what the model has against it."""
+    try:
+        return list(predict(inputs))
+    except GraphsentError as error:
+        if len(inputs) == 1:
+            return [error]
+    half = len(inputs) // 2
+    return [*_answers(predict, inputs[:half]), *_answers(predict, inputs[half:])]
 
 
 def _class_line(prediction: Any, line_format: str) -> str:
@@ -89,27 +261,13 @@ def _class_line(prediction: Any, line_format: str) -> str:
     return f"{prediction.root_name}\t{probability:.3f}\t{sentence}"
 
 
-def _scores(model: RelatednessModel, arguments: Any) -> Iterator[str]:
-    if arguments.second is None:
-        raise UsageError(
-            f"the model {model.name!r} scores pairs of sentences: give a file of first and one of "
-            "second sentences"
-        )
-    if arguments.format == "trees":
-        raise UsageError("--format trees is for classes of nodes; scores are text or jsonl")
-    first, second = trees_from(arguments.file), trees_from(arguments.second)
-    if len(first) != len(second):
-        raise DataError(
-            f"{arguments.file} has {len(first)} trees and {arguments.second} {len(second)}: "
-            "expected as many in both"
-        )
-    pairs = list(zip(first, second, strict=True))
-    for begin in range(0, len(pairs), _AT_ONCE):
-        part = pairs[begin : begin + _AT_ONCE]
-        for pair, score in zip(part, model.predict(part, arguments.batch_size), strict=True):
-            texts = [" ".join(tree.words) for tree in pair]
-            if arguments.format == "jsonl":
-                values = {"score": round(float(score), 6), "first": texts[0], "second": texts[1]}
-                yield json.dumps(values, ensure_ascii=False)
-            else:
-                yield "\t".join((f"{score:.3f}", *texts))
+def _score_line(score: float, pair: tuple[Any, Any], line_format: str) -> str:
+    texts = [" ".join(tree.words) for tree in pair]
+    if line_format == "jsonl":
+        values = {"score": round(score, 6), "first": texts[0], "second": texts[1]}
+        return json.dumps(values, ensure_ascii=False)
+    return "\t".join((f"{score:.3f}", *texts))
+
+
+def _say(message: str) -> None:
+    print(f"graphsent predict: {message}", file=sys.stderr)

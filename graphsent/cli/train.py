@@ -32,6 +32,7 @@ from graphsent.cli.formatting import figures
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import INPUT_KINDS, TASKS
+from graphsent.tokenizers import TOKENIZERS
 from graphsent.training import RunConfig, TrainingOptions, resume, train
 from graphsent.training.config import default_training
 from graphsent.training.setting import model_options, task_defaults
@@ -65,6 +66,16 @@ def add_arguments(parser: Any) -> None:
         metavar="FILE",
         help="Word vectors: .npz, GloVe or word2vec text, word2vec .bin, each also .gz; several "
         "are joined.",
+    )
+    add(
+        "--lower-fallback",
+        type=bool,
+        help="Whether a word not known as written is looked up in lower case (default: true).",
+    )
+    add(
+        "--tokenizer",
+        choices=tuple(TOKENIZERS),
+        help="How a model of words divides raw text for predict (default: that of the task).",
     )
     add("--out", type=str, metavar="RUN", help="Run directory to make.")
     add("--overwrite", action="store_true", help="Replace the run in --out.")
@@ -153,6 +164,7 @@ def _config(given: dict[str, Any]) -> RunConfig:
     for name, options in (("task", "task_options"), ("model", "model_options")):
         if given.get(name, values.get(name)) != values.get(name):
             values[options] = {}  # of another task or model
+            values.pop("tokenizer", None)
     values.update((name, given[name]) for name in _names(RunConfig) if name in given)
     parts = {
         "task_options": inspect.signature(pkgutil.resolve_name(TASKS[values["task"]])).parameters

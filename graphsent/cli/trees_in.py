@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from graphsent.errors import DataError
+from graphsent.errors import DataError, GraphsentError
 from graphsent.sentences import Sentence
 from graphsent.trees import (
     DependencyTree,
@@ -14,13 +19,68 @@ from graphsent.trees import (
     read_conllu,
     read_trees,
 )
+from graphsent.trees.errors import EmptySentence
+from graphsent.trees.records import (
+    Line,
+    Readable,
+    Record,
+    conllu_records,
+    line_records,
+    lines_of,
+    read_brackets,
+    read_conllu_records,
+)
 from graphsent.trees.text_files import read_text
 
-__all__ = ["parse_sentences", "sentences_from", "trees_from"]
+__all__ = ["Given", "given_in", "name_of", "parse_sentences", "sentences_from", "trees_from"]
+
+Tokenize = Callable[[str], list[str]]
 
 _STDIN = "standard input"
 _ANY_TREES = {"empty_nodes": "token", "require_labels": False}
 _CONLLU = (".conllu", ".conllu.gz")
+_MOST_COMMENTS = 1000  # lines above the first sentence of a text that may be CoNLL-U
+
+
+class Given(NamedTuple):
+    """What a user gave at a line: a tree or sentence, or what is wrong there."""
+
+    line: int
+    content: Tree | DependencyTree | Sentence | GraphsentError
+
+
+def name_of(path: str) -> str:
+    """The name of an input in messages."""
+    return _STDIN if path == "-" else path
+
+
+def given_in(path: str, tokenize: Tokenize | None) -> Iterator[list[Given]]:
+    """The trees or sentences of a file, of standard input for ``-``, piece by piece as they come.
+
+    The formats are those of :func:`trees_from` and :func:`sentences_from`, but what is wrong takes
+    its place among the rest, trees and sentences may be mixed, and a tree goes on only in lines
+    that are indented, or begin with a bracket and close more than they open. An empty line is
+    wrong, unless it divides trees of several lines or of CoNLL-U.
+
+    Args:
+        path: The file.
+        tokenize: Divides raw text into words; None if trees are expected, and no sentences.
+
+    Raises:
+        DataError: The file cannot be opened, or be read to its end.
+    """
+    source = name_of(path)
+    with _opened(path) as stream:
+        pieces = lines_of(stream, source)
+        is_conllu = path.endswith(_CONLLU)
+        if path == "-":
+            is_conllu, pieces = _recognized(pieces, trees=tokenize is None)
+        if is_conllu:
+            for records in conllu_records(pieces):
+                yield _read(records, source, read_conllu_records)
+            return
+        for records in line_records(pieces, sentences=tokenize is not None):
+            yield _read(records, source, _reader_of_lines(tokenize))
 
 
 def trees_from(path: str) -> list[Tree] | list[DependencyTree]:
@@ -36,42 +96,118 @@ def trees_from(path: str) -> list[Tree] | list[DependencyTree]:
     if path != "-":
         return read_conllu(path) if path.endswith(_CONLLU) else read_trees(path, **_ANY_TREES)
     text = _standard_input()
-    if text.lstrip()[:1] in {"#", *"0123456789"}:
+    if _is_conllu(text.split("\n"), trees=True):
         return parse_conllu(text, _STDIN)
     return parse_trees(text, _STDIN, **_ANY_TREES)
 
 
-def sentences_from(path: str) -> list[Sentence] | list[Tree] | list[DependencyTree]:
+def sentences_from(path: str, tokenize: Tokenize) -> list[Sentence] | list[Tree | DependencyTree]:
     """The sentences of a file, of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
     standard input has tabs in its first line that is no comment; bracketed trees if the text starts
-    with a bracket; and otherwise a sentence a line, whose words are divided by blanks, an empty
-    line being a sentence without words.
+    with a bracket; and otherwise a sentence a line, an empty line being a sentence without words.
+
+    Args:
+        path: The file.
+        tokenize: Divides raw text into words.
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
         DataError: The file cannot be read, or is no text in UTF-8.
     """
     if path != "-":
-        return (
-            read_conllu(path) if path.endswith(_CONLLU) else parse_sentences(read_text(path), path)
-        )
+        if path.endswith(_CONLLU):
+            return read_conllu(path)
+        return parse_sentences(read_text(path), path, tokenize)
     text = _standard_input()
-    content = (line for line in text.split("\n") if line.strip() and not line.startswith("#"))
-    if "\t" in next(content, ""):
+    if _is_conllu(text.split("\n"), trees=False):
         return parse_conllu(text, _STDIN)
-    return parse_sentences(text, _STDIN)
+    return parse_sentences(text, _STDIN, tokenize)
 
 
-def parse_sentences(text: str, source: str) -> list[Sentence] | list[Tree]:
+def parse_sentences(text: str, source: str, tokenize: Tokenize) -> list[Sentence] | list[Tree]:
     """The bracketed trees of a text that starts with a bracket; otherwise a sentence a line."""
     if text.lstrip().startswith("("):
         return parse_trees(text, source, **_ANY_TREES)
     lines = text.split("\n")
     if not lines[-1].strip():
         lines.pop()
-    return [Sentence(line.split()) for line in lines]
+    return [Sentence(tokenize(line)) for line in lines]
+
+
+def _read(
+    records: Iterable[Record], source: str, read: Callable[[list[Record], str], list[list[Any]]]
+) -> list[Given]:
+    """What is in some records; ``read`` gives that of each which is text and not empty."""
+    records = [_with_error_if_empty(record, source) for record in records]
+    found = iter(read([record for record in records if record.error is None], source))
+    return [
+        Given(record.line, content)
+        for record in records
+        for content in ([record.error] if record.error is not None else next(found))
+    ]
+
+
+def _reader_of_lines(
+    tokenize: Tokenize | None,
+) -> Callable[[Sequence[Record], str], list[list[Any]]]:
+    """Reads bracketed trees and, if there is something to divide them with, sentences."""
+
+    def is_tree(record: Record) -> bool:
+        return tokenize is None or record.text.lstrip().startswith("(")
+
+    def read(records: Sequence[Record], source: str) -> list[list[Any]]:
+        brackets = [record for record in records if is_tree(record)]
+        trees = iter(read_brackets(brackets, source))
+        return [
+            next(trees) if is_tree(record) else [Sentence(tokenize(record.text))]
+            for record in records
+        ]
+
+    return read
+
+
+def _with_error_if_empty(record: Record, source: str) -> Record:
+    if record.error is not None or record.text.strip():
+        return record
+    message = "an empty line: expected a sentence"
+    return record._replace(error=EmptySentence(message, source, record.line))
+
+
+def _recognized(pieces: Iterator[list[Line]], *, trees: bool) -> tuple[bool, Iterator[list[Line]]]:
+    """Whether a text is CoNLL-U, as soon as its lines tell; and all of them."""
+    seen: list[list[Line]] = []
+    found = None
+    for piece in pieces:
+        seen.append(piece)
+        found = _is_conllu((line.text for line in piece), trees=trees)
+        if found is not None or sum(map(len, seen)) > _MOST_COMMENTS:
+            break
+    return bool(found), itertools.chain(seen, pieces)
+
+
+def _is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
+    """Whether lines are CoNLL-U; None if they do not tell."""
+    for line in lines:
+        if not line.strip() or (line.startswith("#") and not trees):
+            continue
+        return line.lstrip()[0] in {"#", *"0123456789"} if trees else "\t" in line
+    return None
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Readable]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    open_file = gzip.open if path.endswith(".gz") else open
+    try:
+        stream = open_file(path, "rb")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    with stream:
+        yield stream
 
 
 def _standard_input() -> str:

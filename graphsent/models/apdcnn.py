@@ -237,9 +237,9 @@ class APDCNN(TreeClassifier):
         if self.branches != "both":
             raise ModelError(f"there is no attention: the model has branches={self.branches!r}")
         trees = as_trees(trees)
-        with evaluating(self):
+        with evaluating(self) as model:
             sizes = [len(tree.words) for tree in trees]
-            return map_batches(trees, sizes, batch_size, self._weights)
+            return map_batches(trees, sizes, batch_size, model._weights)
 
     def _weights(self, trees: list[Any]) -> list[list[np.ndarray]]:
         batch = self._batch([self.shape_tree(tree) for tree in trees])

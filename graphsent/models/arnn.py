@@ -24,6 +24,7 @@ from graphsent.layers import SequenceEncoder
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.edge_weights import weights_of_edges
+from graphsent.models.inference import evaluating
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["ARNNClassifier", "ARNNEncoder"]
@@ -226,7 +227,8 @@ class ARNNClassifier(TreeClassifier):
         """
         if not self.encoder.attends:
             raise ModelError("there are no weights: the model was built with attention='none'")
-        return weights_of_edges(self, trees, batch_size, self._attention_weights)
+        with evaluating(self) as model:
+            return weights_of_edges(model, trees, batch_size, model._attention_weights)
 
     def _attention_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:
         words = self.embedding.indexed(graph.ndata[TOKEN])

@@ -42,6 +42,7 @@ class Model(nn.Module, ABC):
         task_defaults: Task -> arguments of the constructor that the paper has for it, where they
             differ from the constructor's defaults; used in training unless told otherwise.
         vocab: The words it knows.
+        tokenizer: How it divides raw text into words; None if it reads nothing but trees.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Model(nn.Module, ABC):
     training_defaults: Mapping[str, Any] = {}
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
     vocab: Vocabulary
+    tokenizer: str | None = None
     _arguments: dict[str, Any]
     _engine: str = "auto"
 
@@ -143,7 +145,8 @@ class Model(nn.Module, ABC):
             ModelError: The directory holds something else, or an argument is no JSON value.
         """
         state = self.state_dict()
-        write_model(directory, SavedModel(self.name, self.config, self.vocab, state))
+        saved = SavedModel(self.name, self.config, self.vocab, state, self.tokenizer)
+        write_model(directory, saved)
 
     @classmethod
     def from_pretrained(cls: type[ModelType], directory: str | os.PathLike[str]) -> ModelType:
@@ -167,6 +170,8 @@ class Model(nn.Module, ABC):
             model = cls(saved.vocab, **saved.arguments)
         except (TypeError, ValueError) as error:
             raise ModelError(f"{directory}: wrong arguments of {cls.__name__}: {error}") from None
+        if model.tokenizer is not None:
+            model.tokenizer = saved.tokenizer or "whitespace"  # as before there was a choice
         _check_tensors(model.state_dict(), saved.tensors, directory)
         for tensor in saved.tensors.values():
             if tensor.is_floating_point():

@@ -17,6 +17,7 @@ from graphsent.graphs import TOKEN, reverse, span_mean
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.edge_weights import weights_of_edges
+from graphsent.models.inference import evaluating
 from graphsent.models.shape import to_binary
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -156,7 +157,8 @@ class BiTreeLSTMClassifier(TreeClassifier):
         """
         if not self.lexicalized:
             raise ModelError("there are no head words to weigh: the model is not lexicalized")
-        return weights_of_edges(self, trees, batch_size, self._head_weights)
+        with evaluating(self) as model:
+            return weights_of_edges(model, trees, batch_size, model._head_weights)
 
     def _states(self, graph: dgl.DGLGraph) -> torch.Tensor:
         """The states of both directions, or of one, side by side."""

@@ -143,8 +143,8 @@ class TreeClassifier(Model):
             ModelError: Something is no tree, or no tree for this model.
         """
         trees = self._read(trees)
-        with evaluating(self):
-            rows = map_batches(trees, _sizes(trees), batch_size, self._probabilities)
+        with evaluating(self) as model:
+            rows = map_batches(trees, _sizes(trees), batch_size, model._probabilities)
         return [
             Prediction(tree, probabilities, self.label_names)
             for tree, probabilities in zip(trees, rows, strict=True)
@@ -156,8 +156,8 @@ class TreeClassifier(Model):
         Arguments, order and errors as in :meth:`predict`.
         """
         trees = self._read(trees)
-        with evaluating(self):
-            rows = map_batches(trees, _sizes(trees), batch_size, self._root_states)
+        with evaluating(self) as model:
+            rows = map_batches(trees, _sizes(trees), batch_size, model._root_states)
         return np.stack(rows) if rows else np.zeros((0, self.output.in_features), np.float32)
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.models.classifier import TreeClassifier
-from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.inference import map_batches
 from graphsent.models.inputs import as_trees
 
 __all__ = ["weights_of_edges"]
@@ -22,10 +22,10 @@ def weights_of_edges(
     batch_size: int,
     compute: Callable[[dgl.DGLGraph], torch.Tensor],
 ) -> list[np.ndarray]:
-    """A number for each edge of each tree, in evaluation mode.
+    """A number for each edge of each tree.
 
     Args:
-        model: Makes the batches.
+        model: Makes the batches; in evaluation mode.
         trees: See :func:`~graphsent.models.inputs.as_trees`.
         batch_size: How many trees are computed at once.
         compute: Gives the numbers of a batched graph, (num_edges,).
@@ -40,5 +40,4 @@ def weights_of_edges(
         ends = np.cumsum(graph.batch_num_edges().cpu().numpy())
         return np.split(compute(graph).float().cpu().numpy(), ends[:-1])
 
-    with evaluating(model):
-        return map_batches(trees, [tree.num_nodes for tree in trees], batch_size, of_batch)
+    return map_batches(trees, [tree.num_nodes for tree in trees], batch_size, of_batch)

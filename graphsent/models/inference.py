@@ -14,21 +14,37 @@ from graphsent.errors import ModelError
 
 __all__ = ["evaluating", "map_batches"]
 
+ModuleType = TypeVar("ModuleType", bound=nn.Module)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; every submodule gets its own mode back afterwards."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, training in modes:
-            module.training = training
+def evaluating(model: ModuleType) -> Iterator[ModuleType]:
+    """Gives the model in evaluation mode, without gradients.
+
+    What is given has the parameters and buffers of the model, but modules of its own: the modes of
+    the model are not touched, so that any number of threads can do this at once.
+    """
+    with torch.no_grad():
+        yield _in_evaluation_mode(model, {})
+
+
+def _in_evaluation_mode(module: ModuleType, made: dict[nn.Module, nn.Module]) -> ModuleType:
+    if module not in made:  # a module may be in several places
+        children = {
+            name: child if child is None else _in_evaluation_mode(child, made)
+            for name, child in module._modules.items()
+        }
+        # As torch makes replicas; faster than copy.copy, which counts for a single sentence.
+        twin = made[module] = object.__new__(type(module))
+        of_its_own = {
+            "training": False,
+            "_modules": children,
+            "_compiled_call_impl": None,  # torch.compile's, which calls the module it was made of
+        }
+        twin.__dict__.update(module.__dict__, **of_its_own)
+    return made[module]  # type: ignore[return-value]
 
 
 def map_batches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from graphsent.errors import DataError, ModelError
@@ -36,13 +36,16 @@ def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
     return trees
 
 
-def as_sentences(inputs: Iterable[Any]) -> list[Sentence | Tree | DependencyTree]:
+def as_sentences(
+    inputs: Iterable[Any], tokenize: Callable[[str], list[str]] = str.split
+) -> list[Sentence | Tree | DependencyTree]:
     """Sentences with or without a tree, in any form that graphsent takes.
 
     Args:
         inputs: Each a ``Sentence``, a list of words, a tree in one of the forms of
-            :func:`as_trees`, or a string of words that are divided by blanks. A string that starts
-            with a bracket is a tree.
+            :func:`as_trees`, or a string of raw text. A string that starts with a bracket is a
+            tree.
+        tokenize: Divides raw text into words. Nothing else is divided.
 
     Raises:
         ModelError: One of them is something else or malformed. Its number, from 1, is named.
@@ -53,17 +56,17 @@ def as_sentences(inputs: Iterable[Any]) -> list[Sentence | Tree | DependencyTree
     sentences = []
     for number, each in enumerate(inputs, start=1):
         try:
-            sentences.append(_sentence(each))
+            sentences.append(_sentence(each, tokenize))
         except (TreeError, DataError, ModelError) as error:
             raise ModelError(f"input {number}: {error}") from None
     return sentences
 
 
-def _sentence(each: Any) -> Sentence | Tree | DependencyTree:
+def _sentence(each: Any, tokenize: Callable[[str], list[str]]) -> Sentence | Tree | DependencyTree:
     if isinstance(each, Sentence | DependencyTree):
         return each
     if isinstance(each, str) and not each.lstrip().startswith("("):
-        return Sentence(each.split())
+        return Sentence(tokenize(each))
     if type(each) in (list, tuple):  # an nltk.Tree is a list
         return Sentence(each)
     return _constituency_tree(each)

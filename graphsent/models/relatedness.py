@@ -150,8 +150,8 @@ class RelatednessModel(Model):
         """
         pairs = as_pairs(pairs)
         sizes = [pair.first.num_nodes + pair.second.num_nodes for pair in pairs]
-        with evaluating(self):
-            scores = map_batches(pairs, sizes, batch_size, self._scores)
+        with evaluating(self) as model:
+            scores = map_batches(pairs, sizes, batch_size, model._scores)
         return np.array(scores, np.float32)
 
     def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
@@ -165,9 +165,9 @@ class RelatednessModel(Model):
             ModelError: Something is no tree.
         """
         trees = as_trees(trees)
-        with evaluating(self):
+        with evaluating(self) as model:
             rows = map_batches(
-                trees, [tree.num_nodes for tree in trees], batch_size, self._sentence_vectors
+                trees, [tree.num_nodes for tree in trees], batch_size, model._sentence_vectors
             )
         return np.stack(rows) if rows else np.zeros((0, self.num_features), np.float32)
 

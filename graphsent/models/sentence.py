@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from graphsent.errors import ModelError
 from graphsent.graphs.symbols import label_indices, token_indices
 from graphsent.models.batch import chosen_units
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.inputs import as_sentences
 from graphsent.sentences import Sentence
-from graphsent.trees import DependencyTree, Tree
+from graphsent.tokenizers import TOKENIZERS
+from graphsent.trees import DependencyTree, Tree, escape
 
 __all__ = ["SentenceClassifier", "SequenceBatch"]
 
@@ -51,10 +53,44 @@ class SentenceClassifier(TreeClassifier):
     """
 
     tree_kind = "words"
+    _tokenizer = "treebank"
 
     def __init__(self, *args: Any, phrases: bool, **options: Any) -> None:
         super().__init__(*args, **options)
         self.phrases = phrases
+
+    @property
+    def tokenizer(self) -> str:
+        """How raw text becomes words, one of :data:`graphsent.tokenizers.TOKENIZERS`.
+
+        It is ``"treebank"`` unless set, and saved with the model; models that were saved before
+        there was a choice have ``"whitespace"``.
+
+        Raises:
+            ModelError: When set, if there is no such tokenizer.
+        """
+        return self._tokenizer
+
+    @tokenizer.setter
+    def tokenizer(self, tokenizer: str) -> None:
+        if tokenizer not in TOKENIZERS:
+            valid = ", ".join(TOKENIZERS)
+            raise ModelError(f"unknown tokenizer {tokenizer!r}: expected one of {valid}")
+        self._tokenizer = tokenizer
+
+    def tokenize(self, text: str) -> list[str]:
+        r"""The words of raw text.
+
+        Those of the tokenizer ``"treebank"`` that the model does not know are escaped as in the
+        Penn Treebank where it knows them so: ``-LRB-`` for a bracket, ``\/`` for a slash.
+        """
+        words = TOKENIZERS[self.tokenizer](text)
+        if self.tokenizer != "treebank":
+            return words
+        return [
+            escape(word) if not self.vocab[word] and self.vocab[escape(word)] else word
+            for word in words
+        ]
 
     def collate(self, trees: Iterable[Any]) -> SequenceBatch:
         """The batch of some sentences, and of their labelled phrases unless ``phrases`` is False.
@@ -73,7 +109,7 @@ class SentenceClassifier(TreeClassifier):
         )
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_sentences(inputs)
+        return as_sentences(inputs, self.tokenize)
 
     def _batch(self, trees: Sequence[Sentence | Tree | DependencyTree]) -> SequenceBatch:
         """A sequence for each node of the trees."""

@@ -39,6 +39,7 @@ class SavedModel(NamedTuple):
     arguments: dict[str, Any]
     vocab: Vocabulary
     tensors: dict[str, torch.Tensor]
+    tokenizer: str | None = None
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
@@ -72,7 +73,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
     for name in (CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE):
         if not (directory / name).is_file():
             raise ModelError(f"{directory} is not a saved model: it has no {name}")
-    name, arguments = _read_config(directory / CONFIG_FILE)
+    name, arguments, tokenizer = _read_config(directory / CONFIG_FILE)
     try:
         vocab = Vocabulary.load(directory / VOCABULARY_FILE)
     except DataError as error:
@@ -82,7 +83,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
     except (SafetensorError, OSError) as error:
         path = directory / TENSORS_FILE
         raise ModelError(f"{path}: truncated or no safetensors file: {error}") from None
-    return SavedModel(name, arguments, vocab, tensors)
+    return SavedModel(name, arguments, vocab, tensors, tokenizer)
 
 
 def _to_json(model: SavedModel) -> str:
@@ -100,10 +101,12 @@ def _to_json(model: SavedModel) -> str:
         "model": model.name,
         "arguments": model.arguments,
     }
+    if model.tokenizer is not None:
+        config["tokenizer"] = model.tokenizer
     return json.dumps(config, indent=2, ensure_ascii=False) + "\n"
 
 
-def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
+def _read_config(path: Path) -> tuple[str, dict[str, Any], str | None]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -119,7 +122,7 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
     name, arguments = config.get("model"), config.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise ModelError(f"{path}: expected a name as 'model' and an object as 'arguments'")
-    return name, arguments
+    return name, arguments, config.get("tokenizer")
 
 
 def _check_replaceable(directory: Path) -> None:

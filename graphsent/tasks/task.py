@@ -52,6 +52,9 @@ class Task(ABC):
             ``"pairs"`` of trees; models say what they learn from, see
             :class:`~graphsent.models.Model`.
         selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
+        tokenizer: Divides raw text into words as the corpora have them, one of
+            :data:`graphsent.tokenizers.TOKENIZERS`; models of words keep it for what users give
+            them.
         split_seed: Chooses the dev split of a corpus that has none, see
             :func:`~graphsent.tasks.held_out.held_out`.
     """
@@ -62,6 +65,7 @@ class Task(ABC):
     corpora: tuple[Corpus, ...]
     examples: str = "trees"
     selection_metric: str
+    tokenizer: str = "treebank"
     split_seed: int = 0
 
     @abstractmethod

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping
 from pathlib import Path
-
-from nltk.tokenize import TweetTokenizer
 
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
@@ -16,8 +13,9 @@ from graphsent.tasks.corpus import SPLITS, WORDS, Corpus
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.sst import sst2
 from graphsent.tasks.task import Task
+from graphsent.tokenizers import tokenize_tweet
 
-__all__ = ["tokenize_tweet", "twitter"]
+__all__ = ["twitter"]
 
 _TEST = "twitter/testdata.manual.2009.06.14.csv"
 _HELD_OUT = 0.1
@@ -32,12 +30,6 @@ _EMBEDDED = Corpus(
     own_kinds=(WORDS,),
 )
 
-_USER, _URL = "username", "url"
-_A_USER = re.compile(r"@\w+")
-_AN_URL = re.compile(r"\b(https?://|www\.)\S+", re.IGNORECASE)
-_REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
-_CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll))$")
-
 
 class TweetTask(SentenceTask):
     """Negative against positive tweets (Go, Bhayani and Huang 2009).
@@ -50,6 +42,7 @@ class TweetTask(SentenceTask):
     """
 
     name = "twitter"
+    tokenizer = "tweet"
     label_names = ("negative", "positive")
 
     def __init__(self, split_seed: int) -> None:
@@ -86,28 +79,6 @@ class TweetTask(SentenceTask):
             if label is not None:
                 sentences.append(Sentence(tokenize_tweet(row[-1]), label))
         return sentences
-
-
-def tokenize_tweet(text: str) -> list[str]:
-    """The words of a tweet in lower case, prepared as by Go et al. 2009.
-
-    A user's name becomes *username* and an address *url*; of a letter that is repeated two are
-    left (*looooong*, *loong*). Beyond the paper, entities of HTML are decoded and contractions are
-    split as in the Penn Treebank, as word vectors have them.
-
-    Example:
-        >>> tokenize_tweet("@anna I don't like Moooondays :( http://a.b/c &amp; you?")
-        ['username', 'i', 'do', "n't", 'like', 'moondays', ':(', 'url', '&', 'you', '?']
-    """
-    words: list[str] = []
-    text = _AN_URL.sub(f" {_URL} ", text)
-    for token in TweetTokenizer(preserve_case=False).tokenize(text):
-        if _A_USER.fullmatch(token):
-            words.append(_USER)
-        else:
-            token = _REPEATED_LETTER.sub(r"\1\1", token)
-            words += filter(None, _CONTRACTION.split(token))
-    return words
 
 
 def twitter(split_seed: int = 0) -> Task:

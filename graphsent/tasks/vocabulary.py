@@ -20,6 +20,7 @@ def build_vocabulary(
     *,
     min_count: int = 1,
     seed: int = 0,
+    lower_fallback: bool = True,
 ) -> tuple[Vocabulary, WordVectors | None]:
     """The vocabulary of a task, and its pre-trained vectors if there are files of them.
 
@@ -33,6 +34,8 @@ def build_vocabulary(
         vector_paths: See :func:`~graphsent.tasks.vectors.load_vectors`; may be empty.
         min_count: Training words that come less often are left out, unless they have a vector.
         seed: Of the random vectors of words without one.
+        lower_fallback: Whether a word that is not known as written is looked up in lower case, see
+            :class:`~graphsent.vocabulary.Vocabulary`.
 
     Returns:
         The vocabulary, and vectors whose rows are in its order (None without files).
@@ -41,7 +44,7 @@ def build_vocabulary(
         DataError: A file of vectors is missing or malformed.
     """
     train, other = list(train), list(other)
-    vocab = Vocabulary.from_trees(train, min_count)
+    vocab = Vocabulary.from_trees(train, min_count, lower_fallback=lower_fallback)
     if not vector_paths:
         return vocab, None
     candidates = vocab.union(count_words([*train, *other]))
@@ -51,7 +54,7 @@ def build_vocabulary(
         for word, found in zip(candidates.words, vectors.found, strict=True)
         if found or word in vocab
     ]
-    vocab = Vocabulary(kept)
+    vocab = vocab.with_words(kept)
     return vocab, vectors.select(vocab)
 
 

@@ -15,6 +15,7 @@ _NAMES = {
     "TrainingInterrupted": "errors",
     "TrainingModule": "module",
     "TrainingOptions": "options",
+    "TreeDataModule": "data",
     "count_parameters": "setting",
     "evaluate": "evaluation",
     "flushed_subnormals": "subnormals",

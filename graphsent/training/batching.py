@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import BatchSampler, Sampler
+from torch.utils.data import DistributedSampler
 
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 
-__all__ = ["BATCHINGS", "EpochSampler", "GroupedBatches", "batch_sampler", "epoch_seed"]
+__all__ = ["BATCHINGS", "EpochBatches", "InOrder", "Share", "batch_sampler", "epoch_seed"]
 
 BATCHINGS = ("shuffled", "size", "depth")
 """How batches are made up: of any examples, or of some of about the same size or depth.
@@ -25,71 +25,103 @@ in common: training goes another way.
 _PRIME = 1_000_003  # keeps (seed, epoch) pairs apart
 
 
-def epoch_seed(seed: int, epoch: int) -> int:
-    """The seed of one epoch of a run: what an epoch draws does not depend on the epochs before."""
-    return (seed * _PRIME + epoch) % 2**63
+def epoch_seed(seed: int, epoch: int, rank: int = 0) -> int:
+    """The seed of one epoch of a run: what an epoch draws does not depend on the epochs before.
+
+    Of several processes that train together each has a rank and a seed of its own.
+    """
+    return ((rank * _PRIME + seed) * _PRIME + epoch) % 2**63
 
 
-class EpochSampler(Sampler[int]):
-    """Every index once, in an order that depends on seed and epoch alone."""
+class Share(list[int]):
+    """The indices of a batch that one process computes.
 
-    def __init__(self, size: int, seed: int) -> None:
-        super().__init__()
-        self._size = size
-        self._seed = seed
-        self._epoch = 0
-
-    @property
-    def seed(self) -> int:
-        """Seed of the epoch."""
-        return epoch_seed(self._seed, self._epoch)
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the order of an epoch; Lightning calls this."""
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[int]:
-        # A generator function: the order is drawn with the first index, when the epoch is known.
-        generator = torch.Generator().manual_seed(self.seed)
-        yield from torch.randperm(self._size, generator=generator).tolist()
-
-
-class GroupedBatches(Sampler[list[int]]):
-    """Every index once an epoch, in batches of about the same key, in random order.
-
-    Which of the indices with equal keys come together is random, too.
-
-    Args:
-        keys: (size,) a number for each index.
-        sampler: The indices, shuffled anew for each epoch.
-        batch_size: Indices a batch.
+    Attributes:
+        weight: What the mean over them counts in the mean over all processes, which is then that
+            over the whole batch. It is 0 where a batch has fewer examples than there are processes:
+            some then compute its first one, for nothing.
     """
 
-    def __init__(self, keys: np.ndarray, sampler: EpochSampler, batch_size: int) -> None:
-        super().__init__()
-        self.sampler = sampler  # Lightning tells it the epoch
+    def __init__(self, batch: Sequence[int], num_processes: int, rank: int) -> None:
+        own = batch[rank::num_processes]
+        super().__init__(own or batch[:1])
+        self.weight = len(own) * num_processes / len(batch)
+
+
+class EpochBatches(DistributedSampler):
+    """Every index once an epoch, in random batches that depend on seed and epoch alone.
+
+    Of several processes each has its share of batches that are as many times as large. Lightning
+    replaces the samplers of loaders for several processes, unless they are of the base class.
+
+    Args:
+        size: How many indices there are.
+        batch_size: Indices a batch and process.
+        seed: Of everything random.
+        keys: (size,) a number for each index: only those of about the same key are in a batch
+            together. Which of those with equal keys come together is random, too.
+        num_processes: How many train together.
+        rank: The number of this one, from 0.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        batch_size: int,
+        seed: int,
+        *,
+        keys: np.ndarray | None = None,
+        num_processes: int = 1,
+        rank: int = 0,
+    ) -> None:
+        super().__init__(range(size), num_processes, rank, seed=seed)
+        self._size = size
+        self._whole_batch = batch_size * num_processes
         self._keys = keys
-        self._batch_size = batch_size
 
     def __len__(self) -> int:
-        return -(-len(self._keys) // self._batch_size)
+        return -(-self._size // self._whole_batch)
 
-    def __iter__(self) -> Iterator[list[int]]:
-        order = np.fromiter(self.sampler, np.int64, len(self.sampler))
-        order = order[np.argsort(self._keys[order], kind="stable")]
-        # After the order itself, which has the same seed.
-        random = np.random.default_rng((self.sampler.seed, 1))
-        for batch in random.permutation(len(self)):
-            first = batch * self._batch_size
-            yield order[first : first + self._batch_size].tolist()
+    def __iter__(self) -> Iterator[Share]:
+        # A generator function: the order is drawn with the first batch, when the epoch is known.
+        seed = epoch_seed(self.seed, self.epoch)
+        order = torch.randperm(self._size, generator=torch.Generator().manual_seed(seed)).numpy()
+        batches = np.arange(len(self))
+        if self._keys is not None:
+            order = order[np.argsort(self._keys[order], kind="stable")]
+            # After the order itself, which has the same seed.
+            batches = np.random.default_rng((seed, 1)).permutation(batches)
+        for batch in batches:
+            first = batch * self._whole_batch
+            whole = order[first : first + self._whole_batch].tolist()
+            yield Share(whole, self.num_replicas, self.rank)
+
+
+class InOrder(DistributedSampler):
+    """Every index once, in order; of several processes each has as many of them, in turn."""
+
+    def __init__(self, size: int, *, num_processes: int = 1, rank: int = 0) -> None:
+        super().__init__(range(size), num_processes, rank, shuffle=False)
+
+    def __len__(self) -> int:
+        return len(self._indices())
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._indices())
+
+    def _indices(self) -> range:
+        return range(self.rank, len(self.dataset), self.num_replicas)
 
 
 def batch_sampler(
-    examples: Sequence[Any], batching: str, batch_size: int, seed: int
-) -> Sampler[list[int]]:
+    examples: Sequence[Any],
+    batching: str,
+    batch_size: int,
+    seed: int,
+    *,
+    num_processes: int = 1,
+    rank: int = 0,
+) -> EpochBatches:
     """The batches of each epoch, as lists of indices.
 
     Args:
@@ -97,15 +129,18 @@ def batch_sampler(
         batching: One of :data:`BATCHINGS`. The size of a tree is its number of nodes, and its depth
             the number of its levels; those of a sentence without a tree are its number of words. A
             pair has the size of both trees together, and the depth of the deeper one.
-        batch_size: Examples a batch.
+        batch_size: Examples a batch and process.
         seed: Of everything random.
+        num_processes: How many train together.
+        rank: The number of this one, from 0.
     """
-    sampler = EpochSampler(len(examples), seed)
-    if batching == "shuffled":
-        return BatchSampler(sampler, batch_size, drop_last=False)
-    key, of_pair = (_size, sum) if batching == "size" else (_depth, max)
-    keys = np.fromiter((_key(example, key, of_pair) for example in examples), np.int64)
-    return GroupedBatches(keys, sampler, batch_size)
+    keys = None
+    if batching != "shuffled":
+        key, of_pair = (_size, sum) if batching == "size" else (_depth, max)
+        keys = np.fromiter((_key(example, key, of_pair) for example in examples), np.int64)
+    return EpochBatches(
+        len(examples), batch_size, seed, keys=keys, num_processes=num_processes, rank=rank
+    )
 
 
 def _key(example: Any, key: Callable[[Any], int], of_pair: Callable[..., int]) -> int:

@@ -35,6 +35,9 @@ class RunConfig:
             made for.
         parses_dir: Directory of trees that the corpus itself lacks, None for the default one.
         vectors: Files of pre-trained word vectors.
+        lower_fallback: Whether a word that is not known as written is looked up in lower case.
+        tokenizer: How the trained model divides raw text into words, one of
+            :data:`graphsent.tokenizers.TOKENIZERS`; None for the task's, or if it reads trees.
         training: How it is trained; by default with the settings of the model's paper.
     """
 
@@ -46,6 +49,8 @@ class RunConfig:
     tree_kind: str | None = None
     parses_dir: str | None = None
     vectors: tuple[str, ...] = ()
+    lower_fallback: bool = True
+    tokenizer: str | None = None
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -125,6 +130,10 @@ class RunConfig:
         vectors = values.setdefault("vectors", [])
         if not isinstance(vectors, list | tuple):
             raise DataError(f"vectors: expected a list of files, got {vectors!r}")
+        if not isinstance(values.get("lower_fallback", True), bool):
+            raise DataError(
+                f"lower_fallback: expected true or false, got {values['lower_fallback']!r}"
+            )
         _check_names(values["training"], TrainingOptions, "training option")
         training = replace(default_training(values["model"]), **values["training"])
         return cls(**{**values, "vectors": tuple(vectors), "training": training})

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from pytorch_lightning import LightningDataModule
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from graphsent.models import Model
-from graphsent.training.batching import batch_sampler
+from graphsent.training.batching import InOrder, Share, batch_sampler
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["TreeDataModule"]
+__all__ = ["TreeDataModule", "WeightedBatch"]
 
 _EVALUATION_BATCH = 256
 
 
+class WeightedBatch(NamedTuple):
+    """A batch of one of several processes, see :class:`~graphsent.training.batching.Share`."""
+
+    batch: Any
+    weight: float
+
+    def to(self, device: torch.device | str) -> WeightedBatch:
+        """The batch on another device."""
+        return self._replace(batch=self.batch.to(device))
+
+
 class TreeDataModule(LightningDataModule):
     """Trees of the two splits that training looks at, in batches that the model makes of them.
+
+    Under a Trainer of several processes every example is still seen once an epoch, in batches that
+    are as many times as large.
 
     Args:
         model: Gives ``collate``.
@@ -35,14 +49,20 @@ class TreeDataModule(LightningDataModule):
         self._collate = model.collate
         self._train = train
         self._dev = dev
-        self._batches = batch_sampler(train, options.batching, options.batch_size, options.seed)
+        self._options = options
 
     def train_dataloader(self) -> DataLoader:
         """The batches of training examples, others in every epoch."""
+        options = self._options
+        sampler = batch_sampler(
+            self._train, options.batching, options.batch_size, options.seed, **self._processes()
+        )
         return DataLoader(
-            self._train,
-            batch_sampler=self._batches,
-            collate_fn=self._collate,
+            _Batches(self._train, self._collate),
+            batch_size=None,  # the sampler gives whole batches
+            sampler=sampler,
+            # The loader would make tensors of what is in a batch.
+            collate_fn=_as_it_is,
             # A loader draws a number from its generator: not from the one that dropout uses.
             generator=torch.Generator(),
         )
@@ -50,7 +70,11 @@ class TreeDataModule(LightningDataModule):
     def val_dataloader(self) -> DataLoader:
         """Dev examples in their order."""
         return DataLoader(
-            self._dev, _EVALUATION_BATCH, collate_fn=self._collate, generator=torch.Generator()
+            self._dev,
+            _EVALUATION_BATCH,
+            sampler=InOrder(len(self._dev), **self._processes()),
+            collate_fn=self._collate,
+            generator=torch.Generator(),
         )
 
     def transfer_batch_to_device(
@@ -58,3 +82,26 @@ class TreeDataModule(LightningDataModule):
     ) -> Any:
         """Moves a batch by its own ``to``."""
         return batch.to(device)
+
+    def _processes(self) -> dict[str, int]:
+        """How many processes train together, and which of them this is."""
+        found = self.trainer and self.trainer.distributed_sampler_kwargs
+        if not found:
+            return {}
+        return {"num_processes": found["num_replicas"], "rank": found["rank"]}
+
+
+class _Batches(Dataset):
+    """The batch of some indices."""
+
+    def __init__(self, examples: Sequence[Any], collate: Callable[[list[Any]], Any]) -> None:
+        self._examples = examples
+        self._collate = collate
+
+    def __getitem__(self, share: Share) -> Any:
+        batch = self._collate([self._examples[index] for index in share])
+        return batch if share.weight == 1 else WeightedBatch(batch, share.weight)
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from graphsent.models import Model
 from graphsent.models.inference import evaluating
 from graphsent.tasks import Task
@@ -27,10 +25,10 @@ def evaluate(
     """
     device = next(model.parameters()).device
     metrics = task.metrics().to(device)
-    with evaluating(model), torch.no_grad():
+    with evaluating(model) as still:
         for begin in range(0, len(examples), batch_size):
             batch = model.collate(examples[begin : begin + batch_size]).to(device)
-            metrics.update(model(batch), batch)
+            metrics.update(still(batch), batch)
     values = {name: float(value) for name, value in metrics.compute().items()}
     # The metric that counts comes first.
     return {name: values[name] for name in dict.fromkeys((task.selection_metric, *values))}

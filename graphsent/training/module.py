@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.batching import epoch_seed
+from graphsent.training.data import WeightedBatch
 from graphsent.training.errors import TrainingError
 from graphsent.training.optimizers import build_optimizers, clip_gradients, take_step
 from graphsent.training.options import TrainingOptions
@@ -20,6 +21,9 @@ __all__ = ["TrainingModule"]
 
 class TrainingModule(LightningModule):
     """Trains a model on a task; logs ``loss`` and the task's metrics on dev.
+
+    It works under any Trainer, with a :class:`~graphsent.training.data.TreeDataModule` also under
+    one of several processes: two processes take the steps of one with batches of twice the size.
 
     Args:
         model: The model, whose parameters are changed.
@@ -43,17 +47,25 @@ class TrainingModule(LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Makes what the epoch draws (dropout) independent of the epochs before."""
-        torch.manual_seed(epoch_seed(self.options.seed, self.current_epoch))
+        seed = epoch_seed(self.options.seed, self.current_epoch, self.global_rank)
+        torch.manual_seed(seed)
         self._total_loss = torch.zeros((), device=self.device)
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
-        """One step of every optimizer."""
+        """One step of every optimizer.
+
+        Args:
+            batch: What the model's ``collate`` gives, or a share of a batch, a ``WeightedBatch``.
+            batch_idx: Makes no difference.
+        """
+        batch, weight = batch if isinstance(batch, WeightedBatch) else (batch, 1.0)
         optimizers = self.optimizers()
         optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
         loss = self.model.loss(self.model(batch), batch, self.options.loss_nodes)
         for optimizer in optimizers:
             optimizer.zero_grad()
-        self.manual_backward(loss)
+        # Gradients are means over the processes.
+        self.manual_backward(loss if weight == 1 else weight * loss)
         if self.options.max_grad_norm:
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         take_step(optimizers)
@@ -65,7 +77,10 @@ class TrainingModule(LightningModule):
             on_step=False,
             on_epoch=True,
             prog_bar=True,
-            batch_size=len(batch.roots),
+            # Lightning sums up the sizes of all processes in their type, and halves the sum: of an
+            # odd integer a half would be lost.
+            batch_size=float(len(batch.roots) if weight else 0),
+            sync_dist=True,
         )
 
     def on_validation_epoch_start(self) -> None:
@@ -75,9 +90,10 @@ class TrainingModule(LightningModule):
             TrainingError: The loss of the epoch is no finite number.
         """
         # Once an epoch: asking after each step would make a GPU wait.
-        if not torch.isfinite(self._total_loss):
+        total = self.trainer.strategy.reduce(self._total_loss, reduce_op="sum")
+        if not torch.isfinite(total):
             raise TrainingError(
-                f"the loss of epoch {self.current_epoch + 1} is {float(self._total_loss)}: try a "
+                f"the loss of epoch {self.current_epoch + 1} is {float(total)}: try a "
                 "lower lr or embedding_lr, or max_grad_norm"
             )
 
@@ -86,7 +102,7 @@ class TrainingModule(LightningModule):
         self.metrics.update(self.model(batch), batch)
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the metrics of the whole split as ``dev_...``."""
+        """Logs the metrics of the whole split, of all processes, as ``dev_...``."""
         values = {f"dev_{name}": value for name, value in self.metrics.compute().items()}
         self.metrics.reset()
-        self.log_dict(values, prog_bar=True)
+        self.log_dict(values, prog_bar=True, sync_dist=True)

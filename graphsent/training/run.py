@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from graphsent.models import load_pretrained
+from graphsent.models import load_pretrained, model_class
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
@@ -100,6 +100,8 @@ def resume(
         raise TrainingError(f"{run.path} has {done} epochs already: expected epochs to be more")
     if before.get("finished") and epochs in (None, done):
         raise TrainingError(f"{run.path}: this run is complete; more epochs would make it go on")
+    if before and "tokenizer" not in before:  # it began when there was no choice
+        config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
     setting = prepare(config, echo)
     for fact in _LASTING:
         if before and before.get(fact) != setting.facts.get(fact):
@@ -151,6 +153,11 @@ def _run(
     results["finished"] = True
     keep(history)
     return results
+
+
+def _tokenizer_before(config: RunConfig) -> str | None:
+    """What a model of a run had that says nothing of it."""
+    return "whitespace" if model_class(config.model).tokenizer is not None else None
 
 
 def _dev_figures(entry: dict[str, Any]) -> dict[str, float]:

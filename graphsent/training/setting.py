@@ -27,6 +27,7 @@ from graphsent.tasks import (
     get_task,
     resolve_data_dir,
 )
+from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
 from graphsent.training.optimizers import takes_rows
@@ -70,6 +71,7 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
             vectors.
     """
     _check_examples(config)
+    _check_tokenizer(config)
     _seed(config.training.seed)
     config = replace(
         config,
@@ -82,7 +84,11 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     echo(f"data: {data.source.summary()}")
     others = [tree for split in ("dev", "test") for tree in data.splits[split]]
     vocab, vectors = build_vocabulary(
-        data.splits["train"], others, config.vectors, seed=config.training.seed
+        data.splits["train"],
+        others,
+        config.vectors,
+        seed=config.training.seed,
+        lower_fallback=config.lower_fallback,
     )
     facts = {"corpus": data.source.describe(), "vocabulary": len(vocab)}
     if vectors is not None:
@@ -90,7 +96,9 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
         echo(vectors.summary(counts))
         facts["word_vectors"] = _describe_vectors(vectors, counts)
     model = _build(config, task, vocab, vectors)
-    config = replace(config, model_options=_chosen(model.config))
+    if model.tokenizer is not None:
+        model.tokenizer = config.tokenizer or task.tokenizer
+    config = replace(config, model_options=_chosen(model.config), tokenizer=model.tokenizer)
     sizes = count_parameters(model)
     echo(
         f"model: {config.model}, {sizes['parameters']:,} parameters, and "
@@ -130,6 +138,17 @@ def _check_examples(config: RunConfig) -> None:
             f"the task {config.task!r} is about {expected}, the model {config.model!r} about "
             f"{model_class(config.model).examples}: expected one of {', '.join(valid)}"
         )
+
+
+def _check_tokenizer(config: RunConfig) -> None:
+    """Raises a TrainingError if the tokenizer is none, or the model reads no raw text."""
+    if config.tokenizer is None:
+        return
+    if config.tokenizer not in TOKENIZERS:
+        valid = ", ".join(TOKENIZERS)
+        raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
+    if model_class(config.model).tokenizer is None:
+        raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, and no raw text")
 
 
 def _chosen(arguments: Any) -> dict[str, Any]:

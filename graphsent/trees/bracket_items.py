@@ -26,14 +26,16 @@ class Items:
         offsets: Byte at which each item starts, int64.
         level: Number of brackets open before each item, int64.
         final_level: The same at the end of the text.
+        first_line: Number of the text's first line in its file.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, first_line: int = 1) -> None:
         kinds = _KIND_OF_BYTE[np.frombuffer(data, np.uint8)]
         is_atom = kinds == ATOM
         inside_atom = np.zeros(len(kinds), bool)
         inside_atom[1:] = is_atom[1:] & is_atom[:-1]
         self.data = data
+        self.first_line = first_line
         self.offsets = np.flatnonzero((kinds != BLANK) & ~inside_atom)
         self.kinds = kinds[self.offsets]
         step = (self.kinds == OPEN).astype(np.int64) - (self.kinds == CLOSE)
@@ -61,12 +63,12 @@ class Items:
         return self.atoms[int(np.count_nonzero(self.kinds[:item] == ATOM))]
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column, both from 1, of a byte; the column counts characters."""
+        """Line and column in the file, both from 1, of a byte; the column counts characters."""
         line_start = self.data.rfind(b"\n", 0, offset) + 1
         before = self.data[line_start:offset].decode("utf-8", "surrogatepass")
-        return self.data.count(b"\n", 0, offset) + 1, len(before) + 1
+        return self.data.count(b"\n", 0, offset) + self.first_line, len(before) + 1
 
 
-def cut(text: str) -> Items:
+def cut(text: str, first_line: int = 1) -> Items:
     """The items of a text."""
-    return Items(text.encode("utf-8", "surrogatepass"))
+    return Items(text.encode("utf-8", "surrogatepass"), first_line)

@@ -44,12 +44,14 @@ class _Nodes(NamedTuple):
         return _Nodes(parent, *(column[keep] for column in self[1:]))
 
 
-def parse(text: str, source: str, empty_nodes: str, require_labels: bool) -> ParsedTrees:
+def parse(
+    text: str, source: str, empty_nodes: str, require_labels: bool, first_line: int = 1
+) -> ParsedTrees:
     """All trees of a text; see ``parse_trees`` in :mod:`graphsent.trees.bracket_files`."""
     if empty_nodes not in EMPTY_NODES:
         valid = ", ".join(map(repr, EMPTY_NODES))
         raise DataError(f"unknown empty_nodes {empty_nodes!r}: expected one of {valid}")
-    items = cut(text)
+    items = cut(text, first_line)
     check_items(items, source, allow_empty=empty_nodes != "error")
 
     nodes = _nodes(items, lone_atom_is_token=empty_nodes == "token")

@@ -69,7 +69,7 @@ def read_conllu(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> lis
     return parse_conllu(read_text(path, encoding), str(path))
 
 
-def parse_conllu(text: str, source: str = "<string>") -> list[DependencyTree]:
+def parse_conllu(text: str, source: str = "<string>", first_line: int = 1) -> list[DependencyTree]:
     """The dependency trees of a text in CoNLL-U.
 
     Kept are words, lemmas, both kinds of tags, heads, relations, labels and comments
@@ -79,18 +79,19 @@ def parse_conllu(text: str, source: str = "<string>") -> list[DependencyTree]:
     Args:
         text: The sentences, each followed by an empty line.
         source: Name of the text in messages.
+        first_line: Number of the text's first line in messages.
 
     Raises:
         TreeError: A line does not have ten columns, ids do not count up from 1, or heads are no
             tree; each way has a subclass in :mod:`graphsent.trees.errors`.
     """
-    return [_parse_sentence(sentence) for sentence in _sentences(text, source)]
+    return [_parse_sentence(sentence) for sentence in _sentences(text, source, first_line)]
 
 
-def _sentences(text: str, source: str) -> Iterator[_Sentence]:
+def _sentences(text: str, source: str, first_line: int) -> Iterator[_Sentence]:
     lines: list[str] = []
     number = 0
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=first_line):
         if line and not line.isspace():
             lines.append(line.removesuffix("\r"))
         elif lines:

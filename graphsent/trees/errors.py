@@ -97,7 +97,7 @@ class BadNumber(TreeError):
 
 
 class EmptySentence(TreeError):
-    """A sentence has comments but no words."""
+    """A line is empty, or a sentence has comments but no words."""
 
 
 class HeadOutOfRange(TreeError):

@@ -79,23 +79,15 @@ def test_standard_input_in_parts_of_any_size(trained, file, capsys, monkeypatch)
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        (b"(S (A a) (B b))\n(S (A a)) (B b))", "2:16: ')' closes nothing"),
-        (b"(S (A a) (B b))\n(S (A a) (B b)", "2:1: the bracket"),
-        (b"(S (A a) (B b))\nfine film", "2:1: "),
-        (b"(S (A a)\n(B \xff))", "2: expected text in UTF-8"),
-    ],
-)
-def test_a_broken_tree_is_named_before_anything_is_predicted(
-    trained, capsys, monkeypatch, text, place
-):
-    give(monkeypatch, text)
-    assert main(["predict", str(trained)]) == 1
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b" \n\n"])
+def test_an_empty_file_says_so(trained, tmp_path, capsys, content):
+    path = tmp_path / "empty.txt"
+    path.write_bytes(content)
+    assert main(["predict", str(trained), str(path)]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(f"graphsent predict: standard input:{place}")
+    message = f"graphsent predict: {path} is empty: there is nothing to predict\n"
+    assert captured.err == message
 
 
 def test_a_reader_that_stops_is_no_error(trained, tmp_path):

@@ -97,11 +97,14 @@ def test_a_model_is_trained_judged_and_asked(task, model, runs, tmp_path, capsys
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert figures["metrics"] == results["test"]
     reads_trees = model in ("apdcnn", "recnn")
-    text = f"{PARSE}\n{PARSE}\n" if reads_trees else f"{SENTENCE}\n\n{SENTENCE} unseen\n"
+    raw = "Where was Anna?"
+    text = f"{PARSE}\n{PARSE}\n" if reads_trees else f"{SENTENCE}\n{raw}\n{SENTENCE} unseen\n"
     capsys.readouterr()
     assert main(["predict", out, file_of(tmp_path, text)]) == 0
     sentences = [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()]
-    expected = [SENTENCE, SENTENCE] if reads_trees else [SENTENCE, "", f"{SENTENCE} unseen"]
+    expected = [SENTENCE] * 2 if reads_trees else [SENTENCE, SENTENCE, f"{SENTENCE} unseen"]
+    if task == "twitter":
+        expected = [sentence.lower() for sentence in expected]
     assert sentences == expected
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -40,19 +43,57 @@ def test_batches_hold_items_of_like_size_and_results_keep_the_order(sizes, batch
     assert all(len(batch) == batch_size for batch in batches[:-1])
 
 
-def test_every_submodule_gets_its_own_mode_back():
+def test_every_submodule_keeps_its_own_mode():
     model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
     model.embedding.eval()
-    with evaluating(model):
-        assert not any(module.training for module in model.modules())
+    with evaluating(model) as still:
+        assert not any(module.training for module in still.modules())
         assert not torch.is_grad_enabled()
+        assert model.training
+        names = [name for name, _ in model.named_modules()]
+        assert [name for name, _ in still.named_modules()] == names
+        for ours, theirs in zip(model.parameters(), still.parameters(), strict=True):
+            assert ours is theirs
     assert model.training
     assert model.cell.training
     assert not model.embedding.training
     assert torch.is_grad_enabled()
 
 
-def test_modes_come_back_after_an_error():
+@pytest.mark.parametrize("training", [True, False])
+def test_threads_that_predict_at_once(training, monkeypatch):
+    model = TreeLSTMClassifier(VOCAB, 2, 8, 8, dropout=0.9, embedding_dropout=0.9).train(training)
+    model.embedding.eval()
+    modes = [module.training for module in model.modules()]
+    expected = [each.probabilities for each in model.predict(TREES)]
+    inside = threading.Barrier(8)
+    shape_tree = type(model).shape_tree
+
+    def meet(self, tree):  # all are in their first batch before any goes on, and leave one by one
+        if not hasattr(here, "met"):
+            here.met = inside.wait(60)
+        time.sleep(0.01 * here.met)
+        return shape_tree(self, tree)
+
+    here = threading.local()
+    monkeypatch.setattr(type(model), "shape_tree", meet)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: model.predict(TREES, batch_size=2), range(8)))
+    for predictions in found:
+        for prediction, probabilities in zip(predictions, expected, strict=True):
+            np.testing.assert_allclose(prediction.probabilities, probabilities, atol=1e-6)
+    assert [module.training for module in model.modules()] == modes
+
+
+def test_a_module_in_two_places_stays_one():
+    model = NBoW(VOCAB, 2, 4)
+    model.again = model.embedding
+    with evaluating(model) as still:
+        assert still.again is still.embedding
+        assert still.again is not model.again
+
+
+def test_modes_stay_after_an_error():
     model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
     with pytest.raises(ModelError, match="input 1"):
         model.predict(["(0 good"])

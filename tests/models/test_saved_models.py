@@ -11,7 +11,7 @@ import torch
 from strategies import random_tree
 
 from graphsent.errors import ModelError
-from graphsent.models import NBoW, TreeLSTMClassifier, load_pretrained, storage
+from graphsent.models import NBoW, Sentence, TreeLSTMClassifier, load_pretrained, storage
 from graphsent.vocabulary import Vocabulary
 
 VOCAB = Vocabulary(["a", "b", "c"])
@@ -44,6 +44,53 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
         "vocabulary.json",
         "model.safetensors",
     }
+
+
+@pytest.mark.parametrize("tokenizer", ["treebank", "whitespace", "tweet"])
+@pytest.mark.parametrize("lower_fallback", [True, False])
+def test_how_text_is_read_is_saved(tokenizer, lower_fallback, tmp_path):
+    vocab = Vocabulary(["film", "good", ".", "-LRB-", "a\\/b"], lower_fallback=lower_fallback)
+    model = NBoW(vocab, 2, 4)
+    assert model.tokenizer == "treebank"
+    model.tokenizer = tokenizer
+    model.save_pretrained(tmp_path / "model")
+    loaded = load_pretrained(tmp_path / "model")
+    assert loaded.tokenizer == tokenizer
+    assert loaded.vocab == vocab
+    expected = {
+        "treebank": ["Film", "-LRB-", "a\\/b", "-LRB-", "2", "."],
+        "whitespace": ["Film", "(", "a/b", "(2."],
+        "tweet": ["film", "(", "a", "/", "b", "(", "2", "."],
+    }
+    assert loaded.predict(["Film ( a/b (2."])[0].tree.words == expected[tokenizer]
+    known = tokenizer == "tweet" or lower_fallback
+    assert (loaded.collate(["Film"]).tokens.item() == vocab["film"]) is known
+
+
+def test_words_and_trees_are_never_divided():
+    given = [["film."], Sentence(["film."]), "(3 (2 film.) (2 good!))"]
+    words = [each.tree.words for each in NBoW(VOCAB, 2, 4).predict(given)]
+    assert words == [["film."], ["film."], ["film.", "good!"]]
+
+
+def test_models_saved_before_read_text_as_they_did(tmp_path):
+    model = NBoW(Vocabulary(["film"]), 2, 4)
+    model.save_pretrained(tmp_path / "model")
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert config.pop("tokenizer") == "treebank"
+    (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    loaded = load_pretrained(tmp_path / "model")
+    assert loaded.predict(["Film. (film)"])[0].tree.words == ["Film.", "(film)"]
+    assert loaded.collate(["Film"]).tokens.tolist() == [0]
+
+
+def test_tokenizers_are_for_models_of_words(tmp_path):
+    with pytest.raises(ModelError, match="unknown tokenizer 'x': expected one of treebank, tweet"):
+        NBoW(VOCAB, 2, 4).tokenizer = "x"
+    model = TreeLSTMClassifier(VOCAB, 2, 4, 5)
+    assert model.tokenizer is None
+    model.save_pretrained(tmp_path / "model")
+    assert "tokenizer" not in json.loads((tmp_path / "model" / "config.json").read_text())
 
 
 def test_saving_replaces_an_older_model_and_nothing_else(tmp_path):

@@ -43,6 +43,16 @@ def test_rare_words_are_known_if_they_have_a_vector(vectors):
     assert set(vocab.words) == {"<unk>", "a", "film", "b", "new"}
 
 
+def test_words_are_looked_up_in_lower_case_unless_told_otherwise(vectors):
+    for paths in ((), vectors):
+        vocab, loaded = build_vocabulary(TRAIN, OTHER, paths)
+        assert vocab["Lovely"] == vocab["lovely"] != 0
+        assert loaded is None or loaded.words == vocab.words
+        exact, _ = build_vocabulary(TRAIN, OTHER, paths, lower_fallback=False)
+        assert exact.words == vocab.words
+        assert exact["Lovely"] == 0
+
+
 def test_words_are_counted():
     assert count_words(TRAIN) == {"a": 2, "lovely": 1, "film": 1, "b": 1}
 

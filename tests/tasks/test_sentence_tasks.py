@@ -12,7 +12,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks import INPUT_KINDS, build_vocabulary, get_task
 from graphsent.tasks.held_out import held_out
-from graphsent.tasks.twitter import tokenize_tweet
+from graphsent.tokenizers import tokenize_tweet
 from graphsent.trees import DependencyTree, Tree
 
 QUESTIONS = [

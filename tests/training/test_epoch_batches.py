@@ -23,7 +23,7 @@ TREES = [LEAF, PAIR, CHAIN, WIDE] * 6
 
 def batches_of(examples, batching, *, batch_size=4, seed=0, epoch=0):
     sampler = batch_sampler(examples, batching, batch_size, seed)
-    sampler.sampler.set_epoch(epoch)
+    sampler.set_epoch(epoch)
     batches = list(sampler)
     assert len(batches) == len(sampler)
     return batches

@@ -219,11 +219,11 @@ def feature_graph(model: Any, sentence: Any) -> FeatureGraph:
     if not isinstance(model, DCNN):
         name = getattr(model, "name", type(model).__name__)
         raise ModelError(f"the model {name!r} has no feature graph: expected 'dcnn'")
-    (read,) = as_sentences([sentence])
+    (read,) = as_sentences([sentence], model.tokenize)
     words = tuple(read.words)
     tokens = torch.from_numpy(token_indices(list(words), model.vocab, len(words)))
-    with evaluating(model):
-        label, nodes, edges = induce(model, tokens.to(model.output.weight.device))
+    with evaluating(model) as still:
+        label, nodes, edges = induce(still, tokens.to(model.output.weight.device))
     graph = FeatureGraph(words, model.label_names[label], *nodes, *edges)
     return graph._with_edges(np.ones(len(graph.source), bool))
 

@@ -87,12 +87,13 @@ def filter_ngrams(
     """
     check_sizes(top=top)
     chosen = _chosen_filters(model, filters)
-    texts = [each.words for each in as_sentences(sentences)]
+    tokenize = getattr(model, "tokenize", str.split)  # models of trees have none
+    texts = [each.words for each in as_sentences(sentences, tokenize)]
     result: dict[int, FilterNgrams] = {}
-    with evaluating(model):
+    with evaluating(model) as still:
         for width in sorted({each.width for each in chosen}):
             of_width = [place for place, each in enumerate(chosen) if each.width == width]
-            found = _best(model, [chosen[place] for place in of_width], _windows(texts, width), top)
+            found = _best(still, [chosen[place] for place in of_width], _windows(texts, width), top)
             result.update(zip(of_width, found, strict=True))
     return [result[place] for place in range(len(chosen))]
 

@@ -1,0 +1,243 @@
+"""Text that comes piece by piece, cut into what can be read or refused by itself.
+
+A *record* is a line of raw text, the lines of a bracketed tree or of a sentence in CoNLL-U. What is
+wrong in one record does not touch the next, and no more is kept than the records of one piece.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.trees.bracket_files import parse
+from graphsent.trees.dependency import DependencyTree
+from graphsent.trees.dependency_files import parse_conllu
+from graphsent.trees.errors import TreeError, UndecodableText
+from graphsent.trees.tree import Tree
+
+__all__ = [
+    "Line",
+    "Readable",
+    "Record",
+    "conllu_records",
+    "line_records",
+    "lines_of",
+    "read_brackets",
+    "read_conllu_records",
+]
+
+_PIECE = 1 << 18  # bytes at most; a pipe gives what it has
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Readable(Protocol):
+    """A binary stream that gives what it has without waiting for more."""
+
+    def read1(self, size: int, /) -> bytes:
+        """At most so many bytes; none at the end."""
+
+
+class Line(NamedTuple):
+    """A line without its end, its number from 1, and what is wrong if it is no text in UTF-8."""
+
+    number: int
+    text: str
+    error: TreeError | None = None
+
+
+class Record(NamedTuple):
+    """Lines that belong together.
+
+    Attributes:
+        line: Number of the first of them.
+        text: They, with line ends between them; no other characters than blanks if it is one empty
+            line.
+        error: Why it is no text, if so.
+    """
+
+    line: int
+    text: str
+    error: TreeError | None
+
+
+def lines_of(stream: Readable, source: str) -> Iterator[list[Line]]:
+    """The lines of a stream as they come: at once all that are there, up to some number of bytes.
+
+    Raises:
+        DataError: The stream cannot be read on.
+    """
+    number = 1
+    pending: list[bytes] = []
+    for data in _pieces(stream, source):
+        end = data.rfind(b"\n") + 1
+        pending.append(data[: end or None])
+        if end:
+            lines = _decoded(b"".join(pending), number, source)
+            number += len(lines)
+            pending = [data[end:]]
+            yield lines
+    if any(pending):
+        yield _decoded(b"".join([*pending, b"\n"]), number, source)
+
+
+def line_records(pieces: Iterable[list[Line]], *, sentences: bool) -> Iterator[list[Record]]:
+    """Bracketed trees, and the lines between them.
+
+    A tree goes on in the lines below it that are indented more than its first one, or that begin
+    with a bracket and close more than they open: one that is never closed does not take the next
+    with it. Empty lines are records, except where trees take several lines.
+
+    Args:
+        pieces: What :func:`lines_of` gives.
+        sentences: Whether lines of raw text are expected: if not, empty lines at the beginning are
+            no records.
+    """
+    opened: list[Line] = []
+    level, divided_by_empty_lines = 0, not sentences
+    for piece in pieces:
+        records = []
+        for line in piece:
+            change = _change(line.text)
+            if opened:
+                if _goes_on(line, change, _indent(opened[0])):
+                    opened.append(line)
+                    level += change
+                    if level <= 0:
+                        records.append(_record(opened))
+                        opened, divided_by_empty_lines = [], True
+                    continue
+                records.append(_record(opened))
+                opened, divided_by_empty_lines = [], len(opened) > 1
+            if not line.text.strip():
+                if not divided_by_empty_lines:
+                    records.append(_record([line]))
+            elif change > 0 and line.text.lstrip().startswith("("):
+                opened, level = [line], change
+            else:
+                records.append(_record([line]))
+                divided_by_empty_lines = False
+        yield records
+    if opened:
+        yield [_record(opened)]
+
+
+def conllu_records(pieces: Iterable[list[Line]]) -> Iterator[list[Record]]:
+    """Lines between empty lines."""
+    lines: list[Line] = []
+    for piece in pieces:
+        records = []
+        for line in piece:
+            if line.text.strip():
+                lines.append(line)
+            elif lines:
+                records.append(_record(lines))
+                lines = []
+        yield records
+    if lines:
+        yield [_record(lines)]
+
+
+def read_brackets(records: Sequence[Record], source: str) -> list[list[Tree | TreeError]]:
+    """The trees of each record, labelled or not, or the one error of a record that is broken.
+
+    Args:
+        records: Of :func:`line_records`, without errors of their own.
+        source: Name of the text in messages.
+    """
+    balanced = [record for record in records if _change(record.text) == 0]
+    found = iter(_read_together(balanced, source))
+    return [
+        next(found) if _change(record.text) == 0 else _read_together([record], source)[0]
+        for record in records
+    ]
+
+
+def read_conllu_records(
+    records: Sequence[Record], source: str
+) -> list[list[DependencyTree | TreeError]]:
+    """The tree of each record of :func:`conllu_records`, or the error of one that is broken."""
+    found: list[list[DependencyTree | TreeError]] = []
+    for record in records:
+        try:
+            found.append([*parse_conllu(record.text, source, record.line)])
+        except TreeError as error:
+            found.append([error])
+    return found
+
+
+def _read_together(records: Sequence[Record], source: str) -> list[list[Tree | TreeError]]:
+    """As :func:`read_brackets`; together is many times as fast as one by one."""
+    if not records:
+        return []
+    text = "\n".join(record.text for record in records)
+    try:
+        parsed = parse(text, source, "token", False, records[0].line)
+    except TreeError as error:
+        if len(records) == 1:
+            return [[error]]
+        half = len(records) // 2
+        parts = (records[:half], records[half:])
+        return [each for part in parts for each in _read_together(part, source)]
+    sizes = [len(record.text.encode("utf-8", "surrogatepass")) + 1 for record in records]
+    ends = np.searchsorted(parsed.first, np.cumsum(sizes)).tolist()
+    return [parsed.trees[begin:end] for begin, end in zip((0, *ends[:-1]), ends, strict=True)]
+
+
+def _pieces(stream: Readable, source: str) -> Iterator[bytes]:
+    first = True
+    while True:
+        try:
+            data = stream.read1(_PIECE)
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DataError(f"cannot read {source}: {reason}") from error
+        if not data:
+            return
+        yield data.removeprefix(_BYTE_ORDER_MARK) if first else data
+        first = False
+
+
+def _decoded(data: bytes, number: int, source: str) -> list[Line]:
+    """Whole lines, the first of them of this number."""
+    try:
+        texts = data.decode().split("\n")[:-1]
+        return [Line(line, text) for line, text in enumerate(texts, start=number)]
+    except UnicodeDecodeError:
+        lines = data.split(b"\n")[:-1]
+        return [_decoded_line(each, line, source) for line, each in enumerate(lines, start=number)]
+
+
+def _decoded_line(data: bytes, number: int, source: str) -> Line:
+    text = data.decode(errors="replace")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
+        message = f"{found} is no text in UTF-8 ({error.reason}): expected UTF-8"
+        column = len(data[: error.start].decode()) + 1
+        return Line(number, text, UndecodableText(message, source, number, column))
+    return Line(number, text)
+
+
+def _record(lines: Sequence[Line]) -> Record:
+    error = next((line.error for line in lines if line.error is not None), None)
+    return Record(lines[0].number, "\n".join(line.text for line in lines), error)
+
+
+def _change(text: str) -> int:
+    """How many brackets it opens and does not close."""
+    return text.count("(") - text.count(")")
+
+
+def _goes_on(line: Line, change: int, indent: int) -> bool:
+    """Whether a line belongs to the tree that is open above it."""
+    closes = change < 0 and line.text.startswith(("(", ")"))
+    return bool(line.text.strip()) and (closes or _indent(line) > indent)
+
+
+def _indent(line: Line) -> int:
+    return len(line.text) - len(line.text.lstrip())

@@ -1,0 +1,227 @@
+"""`graphsent predict` piece by piece: bad inputs stand alone, results keep step with inputs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from graphsent.cli import main
+from graphsent.models import ARNNClassifier, ARNNRelatedness, BiTreeLSTMClassifier, NBoW
+from graphsent.trees import parse_conllu
+from graphsent.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["the", "film", "good", "is", "."], lower_fallback=True)
+
+
+@pytest.fixture
+def words(tmp_path) -> str:
+    """A saved model of words."""
+    torch.manual_seed(0)
+    NBoW(VOCABULARY, 3, 4).save_pretrained(tmp_path / "words")
+    return str(tmp_path / "words")
+
+
+def give(monkeypatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def texts(output: str) -> list[str]:
+    """The sentence of each line, "" for an empty one."""
+    return [line.split("\t")[-1] for line in output.split("\n")[:-1]]
+
+
+@pytest.mark.parametrize("to", ["file", "stdin"])
+def test_bad_lines_are_named_and_the_rest_is_predicted(words, tmp_path, capsys, monkeypatch, to):
+    text = b"The film is good.\n\nis (S\n(S (A good)\n(S (A the) (B film))\nbad \xff\n  \nthe end"
+    path = tmp_path / "text.txt"
+    path.write_bytes(text)
+    give(monkeypatch, text)
+    assert main(["predict", words, str(path) if to == "file" else "-"]) == 1
+    captured = capsys.readouterr()
+    source = str(path) if to == "file" else "standard input"
+    expected = ["The film is good .", "", "is ( S", "", "the film", "", "", "the end"]
+    assert texts(captured.out) == expected
+    *errors, unknown, count = captured.err.splitlines()
+    prefix = f"graphsent predict: {source}:"
+    assert [error.removeprefix(prefix).partition(": ")[0] for error in errors] == [
+        "2",
+        "4:1",
+        "6:5",
+        "7",
+    ]
+    assert errors[0] == f"{prefix}2: an empty line: expected a sentence"
+    assert unknown == (
+        "graphsent predict: 3 of 12 words are unknown to the model (--unknown lists them)"
+    )
+    assert count == "graphsent predict: 4 of 8 inputs are bad and have no result"
+
+
+def test_objects_stand_for_bad_lines(words, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_text("good\n\nfilm\n")
+    assert main(["predict", words, str(path), "--format=jsonl"]) == 1
+    first, second, third = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["text"], third["text"]) == ("good", "film")
+    assert second == {"line": 2, "error": f"{path}:2: an empty line: expected a sentence"}
+
+
+def test_the_first_bad_line_is_the_end_if_strict(words, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_text("good\n\nfilm\n\n")
+    assert main(["predict", words, str(path), "--strict"]) == 1
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["good"]
+    message = f"graphsent predict: {path}:2: an empty line: expected a sentence\n"
+    assert captured.err == message
+    path.write_text("good\nfilm\n")
+    assert main(["predict", words, str(path), "--strict"]) == 0
+
+
+def test_unknown_words_are_counted_and_listed(words, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_text("The GOOD film\nnew film, new End\n")
+    assert main(["predict", words, str(path), "--unknown"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "graphsent predict: 4 of 8 words are unknown to the model",
+        "2\tnew",
+        "1\t,",
+        "1\tEnd",
+    ]
+    path.write_text("the good film\n")
+    assert main(["predict", words, str(path), "--unknown"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_trees_that_a_model_cannot_read_stand_alone(tmp_path, capsys):
+    NBoW(VOCABULARY, 3, 4).save_pretrained(tmp_path / "model")
+    BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
+    path = tmp_path / "trees.txt"
+    path.write_text("(S (A the) (B film))\nthe film\n(S (A good)))\n(S (A good) (B film))\n")
+    assert main(["predict", str(tmp_path / "trees"), str(path), "--format=trees"]) == 1
+    captured = capsys.readouterr()
+    lines = captured.out.split("\n")
+    assert [bool(line) for line in lines] == [True, False, False, True, False]
+    assert f"{path}:2:1: 'the' stands outside of a tree" in captured.err
+    assert f"{path}:3:13: ')' closes nothing" in captured.err
+    assert "2 of 4 inputs are bad" in captured.err
+
+
+def test_what_only_the_model_refuses(tmp_path, capsys, monkeypatch):
+    """A model that was made for binary trees, say, refuses some that are sound in themselves."""
+    from graphsent.errors import ModelError
+
+    def shape_tree(self, tree):
+        if "bad" in tree.words:
+            raise ModelError("this tree is not for me")
+        return tree
+
+    monkeypatch.setattr(BiTreeLSTMClassifier, "shape_tree", shape_tree)
+    BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
+    path = tmp_path / "trees.txt"
+    lines = [
+        f"(S (A {word}) (B film))" for word in ["the", "bad", "good", "is", "bad", "film", "the"]
+    ]
+    path.write_text("\n".join(lines))
+    assert main(["predict", str(tmp_path / "trees"), str(path)]) == 1
+    captured = capsys.readouterr()
+    assert [bool(line) for line in captured.out.splitlines()] == [1, 0, 1, 1, 0, 1, 1]
+    assert captured.err.splitlines()[:2] == [
+        f"graphsent predict: {path}:{line}: this tree is not for me" for line in (2, 5)
+    ]
+
+
+CONLLU = """\
+# sent_id = 1
+1\tthe\t_\t_\t_\t_\t2\tdet\t_\t_
+2\tfilm\t_\t_\t_\t_\t0\troot\t_\t_
+
+1\tgood\t_\t_\t_\t_\t5\troot\t_\t_
+
+1\tgood\t_\t_\t_\t_\t0\troot\t_\t_
+"""
+
+
+def test_sentences_of_conllu_stand_alone(tmp_path, capsys, monkeypatch):
+    ARNNClassifier(VOCABULARY, 3, 4, 5).save_pretrained(tmp_path / "model")
+    path = tmp_path / "trees.conllu"
+    path.write_text(CONLLU)
+    for file in (str(path), "-"):
+        give(monkeypatch, CONLLU.encode())
+        assert main(["predict", str(tmp_path / "model"), file]) == 1
+        captured = capsys.readouterr()
+        assert texts(captured.out) == ["the film", "", "good"]
+        assert ":5:" in captured.err
+        assert "1 of 3 inputs are bad" in captured.err
+    assert main(["predict", str(tmp_path / "model"), str(path), "--format=trees"]) == 1
+    predicted = parse_conllu(capsys.readouterr().out)
+    assert [tree.metadata for tree in predicted] == [{"sent_id": "1"}, {}]
+
+
+def test_pairs_stay_in_step(tmp_path, capsys):
+    ARNNRelatedness(VOCABULARY, 5, 4, 5, 6).save_pretrained(tmp_path / "model")
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_text("(A the)\n(A good\n(A film)\n(A is)\n")
+    second.write_text("(B film)\n(B is)\n(B good))\n(B the)\n")
+    files = [str(tmp_path / "model"), str(first), str(second)]
+    assert main(["predict", *files]) == 1
+    captured = capsys.readouterr()
+    assert [line.split("\t")[1:] for line in captured.out.splitlines()] == [
+        ["the", "film"],
+        [],
+        [],
+        ["is", "the"],
+    ]
+    assert f"{first}:2:1: the bracket" in captured.err
+    assert f"{second}:3:9: ')' closes nothing" in captured.err
+    assert captured.err.endswith("2 of 4 inputs are bad and have no result\n")
+    second.write_text("(B film)\n(B is))\n")
+    assert main(["predict", *files, "--format=jsonl"]) == 1
+    captured = capsys.readouterr()
+    first_pair, bad = map(json.loads, captured.out.splitlines())
+    assert first_pair["first"] == "the"
+    assert bad["error"].count("; ") == 1  # of both
+    assert captured.err.splitlines()[-1] == (
+        "graphsent predict: 1 of 2 inputs are bad and have no result; "
+        f"{first} has 4 trees and {second} 2: expected as many in both"
+    )
+
+
+def test_results_come_while_input_does(words):
+    command = [sys.executable, "-m", "graphsent.cli", "predict", words]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for sentence in ("good film", "the film"):
+            process.stdin.write(f"{sentence}\n")
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(f"\t{sentence}\n")
+        process.stdout.close()
+        process.stdin.write("\nfilm\n")
+        process.stdin.close()
+        assert process.stderr.read().count("\n") == 1  # of the empty line, none of the pipe
+        assert process.wait() == 141
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no module resource")
+def test_memory_does_not_grow_with_the_input(words, tmp_path):
+    script = """
+import resource, sys
+from graphsent.cli import main
+for path in sys.argv[2:]:
+    assert main(["predict", sys.argv[1], path]) == 0
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+    paths = [tmp_path / "few.txt", tmp_path / "many.txt"]
+    for path, count in zip(paths, (2_000, 12_000), strict=True):
+        path.write_text("the film is good .\n" * count)
+    command = [sys.executable, "-c", script, words, *map(str, paths)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.count("\n") == 14_000
+    first, second = map(int, result.stderr.split())  # kilobytes
+    assert second - first < 30_000  # 10,000 more sentences at once take 90,000

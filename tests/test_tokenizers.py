@@ -1,0 +1,56 @@
+"""Raw text becomes words, and words stay words."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from graphsent import tokenizers
+from graphsent.tokenizers import TOKENIZERS, tokenize_treebank
+from graphsent.trees import read_trees
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("They support it.", "They support it ."),
+        ("Wow!!! (Really?)", "Wow ! ! ! ( Really ? )"),
+        ('"It\'s dull," he said; "isn\'t it?"', "`` It 's dull , '' he said ; `` is n't it ? ''"),
+        ("“It’s fine…” — I can’t say", "`` It 's fine ... '' -- I ca n't say"),
+        ("a 'quoted film' of the '70s", "a ` quoted film ' of the '70s"),
+        ("The actors' film", "The actors ' film"),
+        ("Mr. Smith, of the U.S. army", "Mr. Smith , of the U.S. army"),
+        (" \t ", ""),
+    ],
+)
+def test_punctuation_is_split_off(text, words):
+    assert tokenize_treebank(text) == words.split()
+    assert TOKENIZERS["treebank"] is tokenize_treebank
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "`` It 's dull , '' he said ; `` is n't it ? ''",
+        "-LRB- not -RRB- an actor\\/director -- of the '60s ... , '' no",
+        "He ca n't . ''",
+    ],
+)
+def test_what_is_divided_already_stays(words):
+    assert tokenize_treebank(words) == words.split()
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(tokenizers) == (0, 2)
+
+
+def test_white_space_alone():
+    assert TOKENIZERS["whitespace"](" good,  film.\t(yes)\n") == ["good,", "film.", "(yes)"]
+
+
+def test_real_sentences_stay_as_they_are(data_dir):
+    trees = read_trees(data_dir / "sst" / "dev.txt") + read_trees(data_dir / "sst" / "test.txt")
+    sentences = [list(tree.words) for tree in trees]
+    same = sum(tokenize_treebank(" ".join(words)) == words for words in sentences)
+    assert same > 0.995 * len(sentences)

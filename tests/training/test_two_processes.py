@@ -1,0 +1,64 @@
+"""Two processes that train together are one with batches of twice the size."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import torch
+import two_processes
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows cannot fork")
+
+SCRIPT = Path(two_processes.__file__)
+TRAIN, BATCH = two_processes.TRAIN, two_processes.BATCH
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> dict[str, list[dict]]:
+    """What one process found, and what two did, by case."""
+    out = tmp_path_factory.mktemp("processes")
+    folders = [SCRIPT.parents[2], SCRIPT.parents[1], os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    command = [sys.executable, str(SCRIPT), str(out)]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+    assert result.returncode == 0, result.stderr
+    return {
+        name: [torch.load(out / f"{name}-{count}.pt", weights_only=True) for count in (1, 2)]
+        for name in two_processes.CASES
+    }
+
+
+@pytest.mark.parametrize("name", ["shuffled", "size", "pairs"])
+def test_two_processes_equal_one_with_the_doubled_batch(name, results):
+    one, two = results[name]
+    assert one["steps"] == two["steps"] == 2 * -(-TRAIN // BATCH)
+    for ours, theirs in zip(one["weights"].items(), two["weights"].items(), strict=True):
+        assert ours[0] == theirs[0]
+        torch.testing.assert_close(ours[1], theirs[1], rtol=1e-4, atol=1e-5)
+    for ours, theirs in zip(one["figures"], two["figures"], strict=True):
+        assert {"loss", *ours} == theirs.keys()
+        assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["shuffled", "size", "pairs"])
+def test_every_example_once_an_epoch_in_the_same_batches(name, results):
+    (one,), (first, second) = (result["ranks"] for result in results[name])
+    for whole, *shares in zip(one["seen"], first["seen"], second["seen"], strict=True):
+        assert sorted(chain(*whole)) == list(range(TRAIN))
+        for batch, *parts in zip(whole, *shares, strict=True):
+            # A batch of one: the second process computes it too, but it does not count.
+            parts = parts[: len(batch)]
+            assert sorted(batch) == sorted(chain(*parts))
+            assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert one["seen"][0] != one["seen"][1]
+
+
+def test_processes_draw_different_numbers(results):
+    (one,), (first, second) = (result["ranks"] for result in results["shuffled"])
+    assert one["first_draws"] == first["first_draws"]  # as without others
+    assert len({*first["first_draws"], *second["first_draws"]}) == 4
