@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphsent._files import atomic_path
 from graphsent.errors import DataError
-from graphsent.trees.errors import UndecodableText
+from graphsent.trees.errors import UndecodableText, UnwritableTree
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -50,13 +50,23 @@ def write_text(
     """Writes a file from pieces of text, atomically.
 
     The same text gives the same bytes: gzipped files carry neither a time nor a name.
+
+    Raises:
+        UnwritableTree: The encoding lacks a character.
+        DataError: There is no such encoding.
     """
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        if temporary.suffix == ".gz":
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
-                _write_pieces(zipped, pieces, encoding)
-        else:
-            _write_pieces(file, pieces, encoding)
+    try:
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            if temporary.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
+                    _write_pieces(zipped, pieces, encoding)
+            else:
+                _write_pieces(file, pieces, encoding)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise UnwritableTree(f"{path}: {encoding} cannot write {character!r}") from None
+    except LookupError:
+        raise DataError(f"unknown encoding {encoding!r} for {path}") from None
 
 
 def _write_pieces(file: io.BufferedIOBase, pieces: Iterable[str], encoding: str) -> None:
