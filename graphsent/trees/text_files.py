@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from graphsent._files import atomic_path
+from graphsent._unpacking import open_gzip
 from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText, UnwritableTree
 
@@ -20,14 +21,17 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
     """The text of a file, line ends as they are, without a byte-order mark.
 
     Raises:
-        DataError: The file cannot be read.
+        DataError: The file cannot be read, or unpacks past the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
         UndecodableText: It is not text in that encoding.
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
         if path.suffix == ".gz":
-            data = gzip.decompress(data)
+            with open_gzip(path) as stream:
+                data = stream.read()
+        else:
+            data = path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"cannot read {path}: {reason}") from error
