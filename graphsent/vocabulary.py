@@ -133,7 +133,7 @@ class Vocabulary:
         """
         try:
             content = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"expected a vocabulary in JSON: {error}") from None
         return cls(_checked_words(content))
 

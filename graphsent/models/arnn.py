@@ -20,6 +20,7 @@ from graphsent.cells import (
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.edge_weights import weights_of_edges
@@ -182,6 +183,7 @@ class ARNNClassifier(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

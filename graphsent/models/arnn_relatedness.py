@@ -9,6 +9,7 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
+from graphsent.models.arguments import check_sizes
 from graphsent.models.arnn import ARNNEncoder
 from graphsent.models.relatedness import RelatednessModel
 from graphsent.vocabulary import Vocabulary
@@ -68,6 +69,7 @@ class ARNNRelatedness(RelatednessModel):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

@@ -14,6 +14,7 @@ from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, To
 from graphsent.cells.initialization import glorot_
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, reverse, span_mean
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.edge_weights import weights_of_edges
@@ -93,6 +94,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden, readout=readout)
         super().__init__(
             vocab,
             num_classes,
