@@ -55,7 +55,7 @@ def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:
         directory: A directory, which need not exist.
         name: Of a file or directory in it.
     """
-    if not directory.is_dir():
+    if not os.path.isdir(directory):  # False, too, for names that no directory can have
         return
     for entry in sorted(os.listdir(directory)):
         for pattern in _LEFTOVERS:

@@ -1,16 +1,20 @@
 """Errors that a user can cause, each with one message that says how to go on.
 
-The command line prints a :class:`GraphsentError` as one line and exits with a non-zero status.
-Any other exception is a bug and keeps its traceback.
+The command line prints a :class:`GraphsentError` as one line and exits with a status that
+:mod:`graphsent.cli.statuses` lists. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
-__all__ = ["DataError", "GraphsentError", "ModelError"]
+__all__ = ["DataError", "FailedError", "GraphsentError", "ModelError"]
 
 
 class GraphsentError(Exception):
     """Base of all errors that come from a user's input rather than from a bug."""
+
+
+class FailedError(GraphsentError):
+    """Work that had begun with sound input could not be brought to a good end."""
 
 
 class DataError(GraphsentError, ValueError):

@@ -97,8 +97,9 @@ class RunConfig:
             values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}: expected a configuration in YAML: {error}") from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
         if not isinstance(values, dict):
             raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
         try:

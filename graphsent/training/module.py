@@ -11,11 +11,13 @@ from torch.optim import Optimizer
 from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.batching import epoch_seed
-from graphsent.training.errors import TrainingError
+from graphsent.training.errors import TrainingFailed
 from graphsent.training.optimizers import build_optimizers, clip_gradients, take_step
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["TrainingModule"]
+
+_ADVICE = "try a lower lr or embedding_lr, or max_grad_norm"
 
 
 class TrainingModule(LightningModule):
@@ -72,14 +74,18 @@ class TrainingModule(LightningModule):
         """Stops a run that has gone astray before anything of it is kept.
 
         Raises:
-            TrainingError: The loss of the epoch is no finite number.
+            TrainingFailed: The loss of the epoch, or a weight after it, is no finite number.
         """
+        epoch = self.current_epoch + 1
         # Once an epoch: asking after each step would make a GPU wait.
         if not torch.isfinite(self._total_loss):
-            raise TrainingError(
-                f"the loss of epoch {self.current_epoch + 1} is {float(self._total_loss)}: try a "
-                "lower lr or embedding_lr, or max_grad_norm"
-            )
+            loss = float(self._total_loss)
+            raise TrainingFailed(f"the loss of epoch {epoch} is {loss}: {_ADVICE}")
+        for name, parameter in self.model.named_parameters():
+            if not torch.isfinite(parameter).all():
+                raise TrainingFailed(
+                    f"after epoch {epoch} the weights {name!r} hold NaN or infinity: {_ADVICE}"
+                )
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Adds a batch to the metrics."""

@@ -28,6 +28,7 @@ from graphsent.tasks import (
     resolve_data_dir,
 )
 from graphsent.training.config import RunConfig
+from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.optimizers import takes_rows
 
@@ -66,9 +67,10 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     Raises:
         DataError: Task, corpus or vectors are not usable.
         ModelError: The model does not take a value.
-        TrainingError: The model is not for this task, has no such option, or no room for the
-            vectors.
+        TrainingError: There is no such device; or the model is not for this task, has no such
+            option, or no room for the vectors.
     """
+    trainer_device(config.training.device)
     _check_examples(config)
     _seed(config.training.seed)
     config = replace(
