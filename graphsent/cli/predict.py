@@ -58,6 +58,8 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any) -> None:
     """Writes a line for each tree or pair."""
+    if arguments.batch_size < 1:
+        raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
     model = load_model(arguments.run)
     model.engine = arguments.engine
     lines = _scores if isinstance(model, RelatednessModel) else _classes

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
+from graphsent._names import nearest, unknown
 from graphsent.cells import (
     AttentiveTreeGRU,
     AttentiveTreeLSTM,
@@ -73,12 +74,11 @@ class ARNNEncoder(nn.Module):
     ) -> None:
         super().__init__()
         if attention not in _ATTENTION:
-            raise ModelError(
-                f"unknown attention {attention!r}: expected one of {', '.join(_ATTENTION)}"
-            )
+            raise ModelError(unknown("attention", attention, _ATTENTION))
         attends = attention != "none"
         if (cell, attends) not in _CELLS:
-            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'")
+            hint = nearest(cell, ("lstm", "gru"))
+            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
         cls = _CELLS[cell, attends]
         options = _options_of(cls, memory=memory, gate_output=gate_output, reset=reset)
         if attends:

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
+from graphsent._names import nearest
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
 from graphsent.cells.initialization import glorot_
 from graphsent.errors import ModelError
@@ -184,7 +185,10 @@ def _check_options(
     directions: str, leaf_peephole: bool, td_share_input: bool, td_root: str
 ) -> None:
     if directions not in ("both", "up", "down"):
-        raise ModelError(f"unknown directions {directions!r}: expected 'both', 'up' or 'down'")
+        hint = nearest(directions, ("both", "up", "down"))
+        raise ModelError(
+            f"unknown directions {directions!r}: expected 'both', 'up' or 'down'{hint}"
+        )
     unused = {
         "leaf_peephole": leaf_peephole and directions == "down",
         "td_share_input": not td_share_input and directions == "up",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from graphsent._names import nearest
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
@@ -89,7 +90,8 @@ def _make_cell(name: str, leaf: str, in_feats: int, hidden: int) -> nn.Module:
     if name == "nary":
         return NaryTreeLSTM(in_feats, hidden, leaf=leaf)
     if name != "childsum":
-        raise ModelError(f"unknown cell {name!r}: expected 'nary' or 'childsum'")
+        hint = nearest(name, ("nary", "childsum"))
+        raise ModelError(f"unknown cell {name!r}: expected 'nary' or 'childsum'{hint}")
     if leaf != "gated":
         raise ModelError(f"leaf={leaf!r} is a choice of the cell 'nary' only")
     return ChildSumTreeLSTM(in_feats, hidden)

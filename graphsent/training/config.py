@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from graphsent._files import atomic_path
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import SPLITS, Task, TaskData, get_task
@@ -140,4 +141,4 @@ def _check_names(values: Mapping[str, Any], cls: type, what: str) -> None:
     valid = [item.name for item in fields(cls)]
     for name in values:
         if name not in valid:
-            raise DataError(f"unknown {what} {name!r}: expected one of {', '.join(valid)}")
+            raise DataError(unknown(what, str(name), valid))

@@ -15,7 +15,7 @@ from graphsent._files import atomic_path, leftovers, recover
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
 from graphsent.training.config import RunConfig
-from graphsent.training.errors import TrainingError
+from graphsent.training.errors import TrainingError, TrainingFailed
 from graphsent.training.lock import locked
 
 __all__ = ["RunDirectory", "load_model"]
@@ -46,13 +46,14 @@ class RunDirectory:
 
         Raises:
             TrainingError: Something is there already: a run, unless ``overwrite``, or other files.
+            TrainingFailed: It cannot be written.
         """
         self.check_free(overwrite=overwrite)
         self.clear()
         try:
             config.save(self.config)
         except OSError as error:
-            raise TrainingError(f"{self.path}: cannot create the run: {error.strerror}") from None
+            raise TrainingFailed(f"{self.path}: cannot create the run: {error.strerror}") from None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -73,6 +74,13 @@ class RunDirectory:
             if is_new:
                 with suppress(OSError):
                     self.path.rmdir()
+
+    def files(self) -> list[Path]:
+        """The files of the run that are there."""
+        if not self.path.is_dir():
+            return []
+        below = (path for own in (self.model, self.logs) for path in own.rglob("*"))
+        return [path for path in (*self._own, *below) if path.is_file()]
 
     @property
     def is_begun(self) -> bool:

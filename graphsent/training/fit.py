@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -121,6 +122,11 @@ def _matmul(precision: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
+def _in_thread(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Leaves out what TensorBoard's writer says: it raises the same where the next figures come."""
+    return lambda raised: None if isinstance(raised.exc_value, OSError) else hook(raised)
+
+
 @contextmanager
 def _quiet_lightning() -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch")]
@@ -130,8 +136,10 @@ def _quiet_lightning() -> Iterator[None]:
             warnings.filterwarnings("ignore", message)
         for logger in loggers:
             logger.setLevel(logging.ERROR)
+        in_threads, threading.excepthook = threading.excepthook, _in_thread(threading.excepthook)
         try:
             yield
         finally:
+            threading.excepthook = in_threads
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)

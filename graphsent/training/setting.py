@@ -16,6 +16,7 @@ import torch
 
 import graphsent
 from graphsent._dgl import dgl
+from graphsent._names import nearest
 from graphsent.models import MODELS, Model, model_class
 from graphsent.tasks import (
     Task,
@@ -147,7 +148,10 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
     for name in options:
         if name not in valid:
             choice = ", ".join(valid)
-            raise TrainingError(f"{config.model} has no option {name!r}: expected one of {choice}")
+            hint = nearest(name, valid)
+            raise TrainingError(
+                f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
+            )
     if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
         vectors.dimension
     ):
