@@ -1,12 +1,12 @@
 """Errors and warnings that a user can cause, each with one message that says how to go on.
 
-The command line prints a :class:`GraphsentError` as one line and exits with a non-zero status.
-Any other exception is a bug and keeps its traceback.
+The command line prints a :class:`GraphsentError` as one line and exits with a status that
+:mod:`graphsent.cli.statuses` lists. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
-__all__ = ["DataError", "GraphsentError", "GraphsentWarning", "ModelError"]
+__all__ = ["DataError", "FailedError", "GraphsentError", "GraphsentWarning", "ModelError"]
 
 
 class GraphsentError(Exception):
@@ -15,6 +15,10 @@ class GraphsentError(Exception):
 
 class GraphsentWarning(UserWarning):
     """Something that a user may not have meant; results are those that the documentation says."""
+
+
+class FailedError(GraphsentError):
+    """Work that had begun with sound input could not be brought to a good end."""
 
 
 class DataError(GraphsentError, ValueError):

@@ -175,7 +175,7 @@ class Vocabulary:
         """
         try:
             content = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"expected a vocabulary in JSON: {error}") from None
         words = _checked_words(content)
         return cls(words, lower_fallback=content.get("lower_fallback", False))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import signal
+import re
 import sys
+import traceback
 from collections.abc import Sequence
 
 import graphsent
-from graphsent.errors import GraphsentError
+from graphsent._names import nearest
+from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, outcome
 
 __all__ = ["COMMANDS", "main"]
 
@@ -23,6 +25,7 @@ COMMANDS = {
     "demo": "train, judge, predict and draw on the embedded data",
 }
 
+_DEBUG = "--debug"
 _EXAMPLES = """\
 Examples:
   graphsent train --task sst5 --model treelstm --out runs/a
@@ -30,18 +33,6 @@ Examples:
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ good))))' | graphsent predict runs/a
   graphsent COMMAND --help
 """
-
-# Modules of the extras, by the extra that brings them.
-_EXTRAS = {
-    "jsonargparse": "train",
-    "pytorch_lightning": "train",
-    "torchmetrics": "train",
-    "yaml": "train",
-    "matplotlib": "draw",
-}
-_USAGE = 2
-_SIGNALLED = 128  # and the signal's number: what shells report for a program that it ended
-_BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, which Windows does not have
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,35 +42,48 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments; by default those of the process.
 
     Returns:
-        The exit status: 0; 1 if input, data or a model is not usable; 130 after Ctrl-C; 141 if
-        what reads the output stopped reading.
+        The exit status, see :mod:`graphsent.cli.statuses`.
 
     Raises:
         SystemExit: With status 2, if the arguments are wrong; with 0 after ``--help``.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    command = _parser().parse_args(arguments[:1]).command
+    command = ""
+    debug = False
     try:
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        debug = _DEBUG in arguments
+        if arguments[:1] == [_DEBUG]:
+            arguments = [*arguments[1:2], _DEBUG, *arguments[2:]]
+        command = _parser().parse_args(arguments[:1]).command
         _run(command, arguments[1:])
         sys.stdout.flush()
-    except GraphsentError as error:
-        return _fail(command, str(error))
-    except KeyboardInterrupt as interrupt:
-        print(f"\ngraphsent {command}: {interrupt or 'interrupted'}", file=sys.stderr)
-        return _SIGNALLED + getattr(interrupt, "signal_number", signal.SIGINT)
     except BrokenPipeError:
         # Whoever reads has enough (`| head`). Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
-    except OSError as error:
-        return _fail(command, f"{error.filename or 'input or output'}: {error.strerror or error}")
-    except ImportError as error:
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None and error.name != "dgl":
+        return BROKEN_PIPE
+    except (Exception, KeyboardInterrupt) as error:
+        found = outcome(error)
+        if found is None:
             raise
-        hint = f": pip install 'graphsent[{extra}]'" if extra else ""
-        return _fail(command, f"{error}{hint}")
+        if debug:
+            traceback.print_exc()
+        status, message = found
+        if status > USAGE and sys.stderr.isatty():  # which shows ^C in the same line
+            print(file=sys.stderr)
+        print(f"graphsent {command}".rstrip() + f": {_in_one_line(message)}", file=sys.stderr)
+        if argv is None and isinstance(error, KeyboardInterrupt):
+            # Python would end by a signal instead if a library had met the interrupt first.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+        return status
     return 0
+
+
+def _in_one_line(message: str) -> str:
+    """The message without line ends, and without characters that no terminal shows."""
+    line = " ".join(message.split())
+    return line.encode(errors="backslashreplace").decode()
 
 
 def _run(command: str, arguments: Sequence[str]) -> None:
@@ -91,6 +95,8 @@ def _run(command: str, arguments: Sequence[str]) -> None:
     try:
         module.run(parser.parse())
     except UsageError as error:
+        if _DEBUG in arguments:
+            traceback.print_exc()
         parser.error(str(error))
 
 
@@ -101,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="graphsent",
         usage="graphsent COMMAND ...",
         description=f"Sentence models that read parse trees.\n\ncommands:\n{commands}",
-        epilog=_EXAMPLES,
+        epilog=f"{_EXAMPLES}\n{EXPLANATION}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"graphsent {graphsent.__version__}")
@@ -113,11 +119,8 @@ def _parser() -> argparse.ArgumentParser:
 def _usage_error(message: str) -> None:
     if "required: COMMAND" in message:
         message = "no command"
+    name = re.search(r"invalid choice: '(.*?)' ", message)
     message = message.replace("argument COMMAND: invalid choice", "unknown command")
+    message += nearest(name[1], COMMANDS) if name else ""
     print(f"graphsent: {message} (see graphsent --help)", file=sys.stderr)
-    raise SystemExit(_USAGE)
-
-
-def _fail(command: str, message: str) -> int:
-    print(f"graphsent {command}: {message}", file=sys.stderr)
-    return 1
+    raise SystemExit(USAGE)

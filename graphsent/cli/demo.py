@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphsent.cli.usage import UsageError
+
 __all__ = ["add_arguments", "run"]
 
 _SHOWN = 5  # sentences predicted for show
@@ -28,11 +30,14 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any) -> None:
     """Runs the demonstration."""
-    from graphsent.training import train
+    from graphsent.training import RunDirectory, train
 
     out = Path(arguments.out)
     results = {}
-    for name, config in _configs(arguments.seed).items():
+    configs = _configs(arguments.seed)
+    for config in configs.values():
+        _check_own(RunDirectory(out / config.model), config)
+    for name, config in configs.items():
         print(f"\n{name}")
         results[name] = train(
             config, out / config.model, overwrite=True, progress=sys.stderr.isatty()
@@ -43,6 +48,16 @@ def run(arguments: Any) -> None:
         seconds = result["training_seconds"]
         print(f"{name:16}{root:>12.1%}{phrase:>12.1%}{seconds:>10.0f} s")
     _show(out)
+
+
+def _check_own(run: Any, config: Any) -> None:
+    """Checks that what is replaced, if there is a run, is an older demonstration."""
+    run.check_free(overwrite=True)
+    if run.is_begun:
+        found = run.open()
+        names = ("task", "model", "data_dir")
+        if any(getattr(found, name) != getattr(config, name) for name in names):
+            raise UsageError(f"--out: {run.path} holds a run that is no demonstration")
 
 
 def _configs(seed: int) -> dict[str, Any]:

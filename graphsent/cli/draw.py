@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.trees_in import trees_from
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import DataError
 from graphsent.graphs import draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
@@ -48,6 +48,7 @@ def run(arguments: Any) -> None:
     """Writes the picture."""
     if arguments.weights and arguments.model is None:
         raise UsageError("--weights needs --model: a tree by itself has no weights of edges")
+    check_target(arguments.out, "--out", (arguments.file,))
     tree, classes, weights = _chosen_tree(arguments), None, None
     if arguments.model is not None:
         tree, classes, weights = _judged(tree, arguments.model, arguments.weights)

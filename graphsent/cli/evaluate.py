@@ -13,6 +13,7 @@ from typing import Any
 
 from graphsent._files import atomic_path
 from graphsent.cli.formatting import figures
+from graphsent.cli.usage import check_target
 from graphsent.propagation import ENGINES
 from graphsent.tasks import SPLITS
 from graphsent.training import RunDirectory, evaluate, load_model
@@ -35,7 +36,9 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any) -> None:
     """Prints the figures."""
-    config = RunDirectory(arguments.run).open()
+    run = RunDirectory(arguments.run)
+    check_target(arguments.json, "--json", run.files())
+    config = run.open()
     model = load_model(arguments.run)
     model.engine = arguments.engine
     task, data = config.load_data(arguments.data_dir, splits=(arguments.split,))

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from graphsent._files import atomic_path
 from graphsent.cli.trees_in import parse_sentences, sentences_from
-from graphsent.cli.usage import UsageError, flag
+from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError
 from graphsent.models import (
     FeatureGraph,
@@ -94,6 +94,7 @@ def run(arguments: Any) -> None:
         endings = ", ".join((*_TABLES, *_PICTURES))
         raise UsageError(f"--out {arguments.out}: expected a name in {endings}")
     _check_options(arguments, suffix)
+    check_target(arguments.out, "--out", (arguments.file, *RunDirectory(arguments.run).files()))
     model = load_model(arguments.run)
     find = {"filters": _filters, "graph": _graph, "attention": _attention}[arguments.what]
     finding = find(model, arguments, suffix in _PICTURES)

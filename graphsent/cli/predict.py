@@ -140,9 +140,10 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any) -> None:
     """Writes a line for each tree, sentence or pair."""
+    if arguments.batch_size < 1:
+        raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
     model = load_model(arguments.run)
     model.engine = arguments.engine
-    model.predict([], arguments.batch_size)  # a wrong size is no fault of the inputs
     of_pairs = isinstance(model, RelatednessModel)
     _check_arguments(model, arguments, of_pairs)
     tally = _Tally(model, strict=arguments.strict, listed=arguments.unknown)

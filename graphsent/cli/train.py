@@ -40,8 +40,8 @@ from graphsent.training.setting import model_options, task_defaults
 __all__ = ["add_arguments", "run"]
 
 _MODEL = "treelstm"
-_SWITCHES = ("overwrite", "no_test")
-_WITH_RESUME = ("resume", "epochs", "no_test")
+_SWITCHES = ("overwrite", "no_test", "debug")
+_WITH_RESUME = ("resume", "epochs", "no_test", "debug")
 
 
 def add_arguments(parser: Any) -> None:

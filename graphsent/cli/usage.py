@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import inspect
 import itertools
+import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from jsonargparse import ArgumentParser
 
-__all__ = ["CommandParser", "UsageError", "descriptions", "flag"]
+from graphsent._names import nearest
+from graphsent.cli.statuses import USAGE
+
+__all__ = ["CommandParser", "UsageError", "check_target", "descriptions", "flag"]
 
 
 class UsageError(Exception):
@@ -33,8 +38,11 @@ class CommandParser(ArgumentParser):
             prog=f"graphsent {command}",
             description=description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         self.arguments = list(arguments)
+        text = "Show where an error comes from."
+        self.add_argument("--debug", action="store_true", help=text)
 
     def parse(self) -> Any:
         """The namespace of the arguments, which may stand in any order.
@@ -62,8 +70,12 @@ class CommandParser(ArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints the message and exits with status 2."""
         line = " ".join(message.split())
+        for pattern, reword in _REWORDED:
+            match = pattern.search(line)
+            if match:
+                line = reword(match, self._option_string_actions)
         print(f"{self.prog}: {line} (see {self.prog} --help)", file=sys.stderr)
-        raise SystemExit(2)
+        raise SystemExit(USAGE)
 
 
 def flag(name: str) -> str:
@@ -79,6 +91,54 @@ def descriptions(function: Callable[..., Any]) -> Mapping[str, str]:
         r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", section.group(1) if section else "", re.MULTILINE
     )
     return {name: _plain(" ".join(entry.split())) for name, entry in entries}
+
+
+def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] = ()) -> None:
+    """Checks that a file can be written to without a loss, before any work is done.
+
+    Args:
+        path: The file; nothing is checked without one.
+        name: The flag that gave it.
+        keep: Files that must not be replaced, such as those that are read.
+
+    Raises:
+        UsageError: It is a directory, or one of the files to keep.
+    """
+    if path is None:
+        return
+    if os.path.isdir(path):
+        raise UsageError(f"{name} {path}: expected a file, found a directory")
+    for other in keep if os.path.exists(path) else ():
+        if other is not None and os.path.exists(other) and os.path.samefile(path, other):
+            raise UsageError(f"{name} {path} would replace what is read or part of the run")
+
+
+def _unrecognized(match: re.Match[str], flags: Mapping[str, Any]) -> str:
+    name = match[1].partition("=")[0]
+    hint = nearest(name, flags) if name.startswith("-") else ""
+    return f"unrecognized arguments: {match[1]}{hint}"
+
+
+def _wrong_choice(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
+    choices = [choice.strip(" '\"") for choice in match[2].split(",")]
+    return match.string + nearest(match[1], choices)
+
+
+def _wrong_type(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
+    kinds = {"int": "an integer", "float": "a finite number", "bool": "true or false"}
+    name, kind, value = match.groups()
+    return f"{flag(name)}: expected {kinds.get(kind, kind)}, got {value!r}"
+
+
+# Messages of argparse and jsonargparse, and what they become.
+_REWORDED: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
+    (re.compile(r"^unrecognized arguments: (.*)$"), _unrecognized),
+    (re.compile(r"^argument .*: invalid choice: '(.*)' \(choose from (.*)\)$"), _wrong_choice),
+    (
+        re.compile(r'Parser key "(\w+)".*: Expected a <class \'(\w+)\'>. Got value: (.*)$'),
+        _wrong_type,
+    ),
+)
 
 
 def _plain(text: str) -> str:

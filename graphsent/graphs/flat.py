@@ -148,10 +148,10 @@ def _word_numbers(trees: Trees, vocab: SymbolIndex) -> Sequence[np.ndarray]:
     words = [tree.words for tree in missing]
     ends = np.cumsum([len(each) for each in words], dtype=np.int64)
     found = token_indices(chain.from_iterable(words), vocab, int(ends[-1]) if missing else 0)
-    parts = np.split(found, ends[:-1])
+    parts = np.split(found, ends[:-1]) if missing else []
     if not isinstance(vocab, Vocabulary):
         return parts
-    for tree, part in zip(missing, parts, strict=False):
+    for tree, part in zip(missing, parts, strict=True):
         tree.derived[name] = (vocab, part.copy())
     return [tree.derived[name][1] for tree in trees]
 

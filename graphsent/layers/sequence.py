@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from graphsent._names import nearest
 from graphsent.errors import ModelError
 from graphsent.layers.errors import LayerError
 from graphsent.layers.recurrent import GRU, LSTM
@@ -61,7 +62,8 @@ class SequenceEncoder(nn.Module):
     ) -> None:
         super().__init__()
         if cell not in _CELLS:
-            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'")
+            hint = nearest(cell, ("lstm", "gru"))
+            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
         self.out_feats = 2 * hidden_feats if bidirectional else hidden_feats
         self.cell = _CELLS[cell](in_feats, hidden_feats, bidirectional=bidirectional)
 

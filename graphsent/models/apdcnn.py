@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from graphsent._names import unknown
 from graphsent.cells import NaryTreeLSTM
 from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
@@ -282,7 +283,7 @@ class APDCNN(TreeClassifier):
 def _check_choices(branches: str, fusion: str, keep_tree: float) -> None:
     for name, value, valid in (("branches", branches, _BRANCHES), ("fusion", fusion, _FUSIONS)):
         if value not in valid:
-            raise ModelError(f"unknown {name} {value!r}: expected one of {', '.join(valid)}")
+            raise ModelError(unknown(name, value, valid))
     check_rates(keep_tree=keep_tree)
     if branches != "both" and (fusion != "joint" or keep_tree != 1):
         raise ModelError(f"fusion and keep_tree are choices of branches='both', not {branches!r}")

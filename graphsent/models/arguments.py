@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, get_type_hints
 
 from graphsent.errors import ModelError
 
-__all__ = ["check_rates", "check_sizes", "class_names"]
+__all__ = ["check_rates", "check_sizes", "check_types", "class_names"]
+
+_LARGEST = 10**6  # a longer vector would only fill the memory
+_KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    int: ("an integer", lambda value: isinstance(value, Integral) and type(value) is not bool),
+    float: ("a number", lambda value: isinstance(value, Real) and type(value) is not bool),
+    str: ("a string", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: type(value) is bool),
+}
+
+
+def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Raises a ModelError if an argument annotated as a plain value is something else."""
+    hints = _hints(function)
+    for name, value in arguments.items():
+        expected, holds = _KINDS.get(hints.get(name), ("", None))
+        if holds is not None and not holds(value):
+            raise ModelError(f"{name}: expected {expected}, got {value!r}")
+
+
+@functools.cache
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function)
+    except NameError:  # of a model of one's own, whose annotations are for readers
+        return {}
 
 
 def check_sizes(**sizes: int) -> None:
-    """Raises a ModelError unless every size is at least 1."""
+    """Raises a ModelError unless every size is an integer from 1 to a million."""
     for name, size in sizes.items():
+        if not isinstance(size, Integral):
+            raise ModelError(f"{name}: expected an integer, got {size!r}")
         if size < 1:
             raise ModelError(f"{name}: expected at least 1, got {size}")
+        if size > _LARGEST:
+            raise ModelError(f"{name}: expected at most {_LARGEST}, got {size}")
 
 
 def check_rates(**rates: float) -> None:
@@ -27,10 +60,19 @@ def class_names(num_classes: int, names: Sequence[str] | None) -> tuple[str, ...
     """The names of classes 0, 1, ..., by default these numbers.
 
     Raises:
-        ModelError: There are no classes, or there is not one name for each.
+        ModelError: There are no classes, or there is not one name for each, a string of its own.
     """
     check_sizes(num_classes=num_classes)
+    if names is not None and (
+        isinstance(names, str)
+        or not isinstance(names, Sequence)
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ModelError(f"label_names: expected a list of strings, got {names!r}")
     checked = tuple(map(str, range(num_classes)) if names is None else names)
     if len(checked) != num_classes:
         raise ModelError(f"label_names: expected {num_classes} for as many classes, got {checked}")
+    if len(set(checked)) < num_classes:
+        twice = next(name for name, count in Counter(checked).items() if count > 1)
+        raise ModelError(f"label_names: {twice!r} is there twice, expected different names")
     return checked

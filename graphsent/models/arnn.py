@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
+from graphsent._names import nearest, unknown
 from graphsent.cells import (
     AttentiveTreeGRU,
     AttentiveTreeLSTM,
@@ -21,6 +22,7 @@ from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.edge_weights import weights_of_edges
@@ -74,12 +76,11 @@ class ARNNEncoder(nn.Module):
     ) -> None:
         super().__init__()
         if attention not in _ATTENTION:
-            raise ModelError(
-                f"unknown attention {attention!r}: expected one of {', '.join(_ATTENTION)}"
-            )
+            raise ModelError(unknown("attention", attention, _ATTENTION))
         attends = attention != "none"
         if (cell, attends) not in _CELLS:
-            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'")
+            hint = nearest(cell, ("lstm", "gru"))
+            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
         cls = _CELLS[cell, attends]
         options = _options_of(cls, memory=memory, gate_output=gate_output, reset=reset)
         if attends:
@@ -187,6 +188,7 @@ class ARNNClassifier(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

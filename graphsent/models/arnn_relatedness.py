@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import torch
 
 from graphsent._dgl import dgl
+from graphsent._names import nearest
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
+from graphsent.models.arguments import check_sizes
 from graphsent.models.arnn import ARNNEncoder
 from graphsent.models.relatedness import RelatednessModel
 from graphsent.vocabulary import Vocabulary
@@ -68,6 +70,7 @@ class ARNNRelatedness(RelatednessModel):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,
@@ -80,7 +83,8 @@ class ARNNRelatedness(RelatednessModel):
             label_names=label_names,
         )
         if attend_by not in ("own", "other"):
-            raise ModelError(f"unknown attend_by {attend_by!r}: expected 'own' or 'other'")
+            hint = nearest(attend_by, ("own", "other"))
+            raise ModelError(f"unknown attend_by {attend_by!r}: expected 'own' or 'other'{hint}")
         if attend_by == "other" and attention != "dynamic":
             raise ModelError("attend_by='other' needs attention='dynamic'")
         self.attend_by = attend_by

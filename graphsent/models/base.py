@@ -6,6 +6,7 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import nn
 
 from graphsent.cells import TreeCell
 from graphsent.errors import ModelError
+from graphsent.models.arguments import check_types
 from graphsent.models.losses import classification_loss
 from graphsent.models.storage import SavedModel, read_model, write_model
 from graphsent.propagation import resolve_engine
@@ -56,12 +58,13 @@ class Model(nn.Module, ABC):
     _engine: str = "auto"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
-        """Keeps the arguments of the call for :attr:`config`."""
+        """Checks the arguments of the call, and keeps them for :attr:`config`."""
         model = super().__new__(cls)
         # Copying and unpickling call this without arguments and set the state afterwards.
         call = inspect.signature(cls.__init__).bind_partial(model, *args, **kwargs)
         call.apply_defaults()
         _, *arguments = call.arguments.items()
+        check_types(cls.__init__, dict(arguments))
         object.__setattr__(model, "_arguments", dict(arguments))
         return model
 
@@ -166,10 +169,21 @@ class Model(nn.Module, ABC):
             raise ModelError(
                 f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
             )
-        try:
-            model = cls(saved.vocab, **saved.arguments)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"{directory}: wrong arguments of {cls.__name__}: {error}") from None
+
+        def build() -> ModelType:
+            try:
+                return cls(saved.vocab, **saved.arguments)
+            except NotImplementedError:  # a model that cannot be built without memory
+                raise
+            except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
+                reason = str(error).partition("\n")[0]
+                name = cls.__name__
+                raise ModelError(f"{directory}: wrong arguments of {name}: {reason}") from None
+
+        # Shapes first, without memory for them: sizes in a damaged config may be anything.
+        with suppress(NotImplementedError), torch.device("meta"):
+            _check_tensors(build().state_dict(), saved.tensors, directory)
+        model = build()
         if model.tokenizer is not None:
             model.tokenizer = saved.tokenizer or "whitespace"  # as before there was a choice
         _check_tensors(model.state_dict(), saved.tensors, directory)
@@ -197,4 +211,10 @@ def _check_tensors(
             raise ModelError(
                 f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but "
                 f"its config and vocabulary ask for {tuple(tensor.shape)}"
+            )
+        is_other = found[name].is_floating_point() != tensor.is_floating_point()
+        if is_other or (found[name].dtype != tensor.dtype and not tensor.is_floating_point()):
+            raise ModelError(
+                f"{directory}: the parameter {name!r} is of type {found[name].dtype}, expected "
+                f"{tensor.dtype}"
             )

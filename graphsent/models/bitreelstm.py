@@ -10,10 +10,12 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
+from graphsent._names import nearest
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
 from graphsent.cells.initialization import glorot_
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, reverse, span_mean
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.edge_weights import weights_of_edges
@@ -94,6 +96,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden, readout=readout)
         super().__init__(
             vocab,
             num_classes,
@@ -184,7 +187,10 @@ def _check_options(
     directions: str, leaf_peephole: bool, td_share_input: bool, td_root: str
 ) -> None:
     if directions not in ("both", "up", "down"):
-        raise ModelError(f"unknown directions {directions!r}: expected 'both', 'up' or 'down'")
+        hint = nearest(directions, ("both", "up", "down"))
+        raise ModelError(
+            f"unknown directions {directions!r}: expected 'both', 'up' or 'down'{hint}"
+        )
     unused = {
         "leaf_peephole": leaf_peephole and directions == "down",
         "td_share_input": not td_share_input and directions == "up",

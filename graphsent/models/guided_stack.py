@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.graphs.spans import sum_of_rows
 from graphsent.layers import (
@@ -143,7 +144,7 @@ class GuidedStack(nn.Module):
             ("readout", readout, _READOUTS),
         ):
             if value not in valid:
-                raise ModelError(f"unknown {name} {value!r}: expected one of {', '.join(valid)}")
+                raise ModelError(unknown(name, value, valid))
         check_sizes(hidden=hidden, k_top=k_top)
         if not temperature > 0:
             raise ModelError(f"temperature: expected a positive number, got {temperature}")

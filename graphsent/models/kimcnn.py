@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
 from graphsent.models.arguments import check_sizes
@@ -105,7 +106,7 @@ class KimCNN(ConvolutionClassifier):
         )
         check_sizes(maps=maps, **{f"heights[{i}]": height for i, height in enumerate(heights)})
         if variant not in _VARIANTS:
-            raise ModelError(f"unknown variant {variant!r}: expected one of {', '.join(_VARIANTS)}")
+            raise ModelError(unknown("variant", variant, _VARIANTS))
         self.max_norm = max_norm
         self.convolutions = nn.ModuleList(
             WideConv1d(embedding_dim, maps, height) for height in heights

@@ -8,6 +8,7 @@ import torch
 
 from graphsent.cells import RecursiveCell
 from graphsent.graphs import TOKEN
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.shape import to_binary
@@ -53,6 +54,7 @@ class RecNN(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

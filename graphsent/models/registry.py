@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.models.base import Model
 from graphsent.models.storage import read_model
@@ -36,7 +37,7 @@ def model_class(name: str) -> type[Model]:
         ModelError: There is no such model; the valid names are listed.
     """
     if name not in MODELS:
-        raise ModelError(f"unknown model {name!r}: expected one of {', '.join(sorted(MODELS))}")
+        raise ModelError(unknown("model", name, sorted(MODELS)))
     module, _, attribute = MODELS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from graphsent.layers import SequenceEncoder
+from graphsent.models.arguments import check_sizes
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.vocabulary import Vocabulary
 
@@ -60,6 +61,7 @@ class SequenceClassifier(SentenceClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

@@ -9,6 +9,7 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.graphs import TOKEN, word_ranges
 from graphsent.layers import SequenceEncoder
+from graphsent.models.arguments import check_sizes
 from graphsent.models.relatedness import RelatednessModel
 from graphsent.vocabulary import Vocabulary
 
@@ -52,6 +53,7 @@ class SequenceRelatedness(RelatednessModel):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

@@ -1,24 +1,26 @@
 """A saved model as a directory: written whole or not at all, read without pickle.
 
-``config.json`` holds the model's name and constructor arguments, ``vocabulary.json`` its words,
-``model.safetensors`` its parameters.
+``config.json`` holds the model's name, its constructor arguments, and the SHA-256 of the two other
+files: ``vocabulary.json`` with its words, ``model.safetensors`` with its parameters.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 import graphsent
+from graphsent._files import named, recover, sha256
 from graphsent.errors import DataError, ModelError
 from graphsent.vocabulary import Vocabulary
 
@@ -28,6 +30,9 @@ CONFIG_FILE = "config.json"
 VOCABULARY_FILE = "vocabulary.json"
 TENSORS_FILE = "model.safetensors"
 _FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE}
+_SUMMED = (VOCABULARY_FILE, TENSORS_FILE)
+_SUMS = "sha256"
+_FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _FORMAT = "graphsent model"
 _FORMAT_VERSION = 1
 
@@ -46,34 +51,45 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
     """Writes a model directory; an older model there is replaced once the new one is complete.
 
     Raises:
-        ModelError: The arguments are no JSON values, or ``directory`` holds something other than a
-            model, which is then left as it is.
+        ModelError: The arguments are no JSON values; the tensors hold NaN or infinity, or are of
+            several floating types; or ``directory`` holds something other than a model, which is
+            then left as it is.
+        OSError: It cannot be written; ``filename`` is ``directory``.
     """
     directory = Path(directory)
     _check_replaceable(directory)
-    config = _to_json(model)
+    config = _config_of(model)
+    _check_tensors(model.tensors, f"cannot save {model.name}")
     with _replaced_directory(directory) as temporary:
-        (temporary / CONFIG_FILE).write_text(config, encoding="utf-8", newline="\n")
         model.vocab.save(temporary / VOCABULARY_FILE)
         # Copies: tied parameters share memory, which the format does not allow.
         tensors = {name: value.detach().cpu().clone() for name, value in model.tensors.items()}
-        save_file(tensors, temporary / TENSORS_FILE, metadata={"format": "pt"})
+        _save_tensors(tensors, temporary / TENSORS_FILE)
+        config[_SUMS] = {name: sha256(temporary / name) for name in _SUMMED}
+        text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+        (temporary / CONFIG_FILE).write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_model(directory: str | os.PathLike[str]) -> SavedModel:
     """Reads what :func:`write_model` wrote.
 
     Raises:
-        ModelError: The directory or one of its files is missing, truncated, not of this format, or
-            of a newer version of it.
+        ModelError: The directory or one of its files is missing, truncated, not of this format, of
+            a newer version of it, or not what was saved; or a tensor holds NaN or infinity. Models
+            saved before sums were have none in ``config.json``: theirs are not compared.
     """
     directory = Path(directory)
+    if not directory.exists():
+        with suppress(OSError):
+            recover(directory.absolute())
     if not directory.is_dir():
         raise ModelError(f"no saved model: {directory} is not a directory")
     for name in (CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE):
         if not (directory / name).is_file():
             raise ModelError(f"{directory} is not a saved model: it has no {name}")
-    name, arguments, tokenizer = _read_config(directory / CONFIG_FILE)
+    name, arguments, tokenizer, sums = _read_config(directory / CONFIG_FILE)
+    for file, expected in sums.items():
+        _check_sum(directory / file, expected)
     try:
         vocab = Vocabulary.load(directory / VOCABULARY_FILE)
     except DataError as error:
@@ -83,10 +99,47 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
     except (SafetensorError, OSError) as error:
         path = directory / TENSORS_FILE
         raise ModelError(f"{path}: truncated or no safetensors file: {error}") from None
+    _check_tensors(tensors, str(directory / TENSORS_FILE))
     return SavedModel(name, arguments, vocab, tensors, tokenizer)
 
 
-def _to_json(model: SavedModel) -> str:
+def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
+    try:
+        save_file(tensors, path, metadata={"format": "pt"})
+    except SafetensorError as error:
+        # It knows errors of the system as text alone: "I/O error: ... (os error 28)".
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
+
+
+def _check_sum(path: Path, expected: str) -> None:
+    found = sha256(path)
+    if found != expected:
+        raise ModelError(
+            f"{path}: damaged or changed since it was saved: its SHA-256 is {found[:8]}..., "
+            f"{CONFIG_FILE} says {expected[:8]}... (without {_SUMS!r} there, it is not checked)"
+        )
+
+
+def _check_tensors(tensors: Mapping[str, torch.Tensor], what: str) -> None:
+    """Raises a ModelError unless all numbers are finite, and of one type that torch computes in."""
+    first: tuple[str, torch.dtype] | None = None
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
+            continue
+        first = first or (name, tensor.dtype)
+        if tensor.dtype not in _FLOATS or tensor.dtype != first[1]:
+            raise ModelError(
+                f"{what}: the parameter {name!r} is of type {tensor.dtype}, {first[0]!r} of "
+                f"{first[1]}: expected one of {', '.join(map(str, _FLOATS))} for all"
+            )
+        if not torch.isfinite(tensor).all():
+            raise ModelError(f"{what}: the parameter {name!r} holds NaN or infinity")
+
+
+def _config_of(model: SavedModel) -> dict[str, Any]:
     for name, value in model.arguments.items():
         try:
             json.dumps(value, allow_nan=False)
@@ -101,20 +154,21 @@ def _to_json(model: SavedModel) -> str:
         "model": model.name,
         "arguments": model.arguments,
     }
-    if model.tokenizer is not None:
-        config["tokenizer"] = model.tokenizer
-    return json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+    return config if model.tokenizer is None else {**config, "tokenizer": model.tokenizer}
 
 
-def _read_config(path: Path) -> tuple[str, dict[str, Any], str | None]:
+def _read_config(path: Path) -> tuple[str, dict[str, Any], str | None, dict[str, str]]:
+    """Name, arguments, tokenizer, and sums of the other files by name, none in older models."""
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        config = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: damaged or truncated: {error}") from None
     if not isinstance(config, dict) or config.get("format") != _FORMAT:
         raise ModelError(f"{path}: not written by graphsent: no 'format' of {_FORMAT!r}")
     version = config.get("format_version")
-    if not isinstance(version, int) or version > _FORMAT_VERSION:
+    if type(version) is not int or version < 1:
+        raise ModelError(f"{path}: expected a format version from 1, got {version!r}")
+    if version > _FORMAT_VERSION:
         raise ModelError(
             f"{path}: format version {version}, but graphsent {graphsent.__version__} reads up to "
             f"{_FORMAT_VERSION}: use version {config.get('graphsent_version')}, which saved it"
@@ -122,7 +176,17 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any], str | None]:
     name, arguments = config.get("model"), config.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise ModelError(f"{path}: expected a name as 'model' and an object as 'arguments'")
-    return name, arguments, config.get("tokenizer")
+    tokenizer, sums = config.get("tokenizer"), config.get(_SUMS, {})
+    if not isinstance(tokenizer, str | None):
+        raise ModelError(f"{path}: expected a name as 'tokenizer', got {tokenizer!r}")
+    known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
+    if not known or (_SUMS in config and set(sums) != set(_SUMMED)):
+        raise ModelError(f"{path}: expected in {_SUMS!r} the sums of {' and '.join(_SUMMED)}")
+    return name, arguments, tokenizer, sums
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _check_replaceable(directory: Path) -> None:
@@ -151,17 +215,17 @@ def _check_replaceable(directory: Path) -> None:
 def _replaced_directory(directory: Path) -> Iterator[Path]:
     """Gives an empty sibling to fill; it takes the place of ``directory`` if the block succeeds."""
     directory = directory.resolve()
-    directory.parent.mkdir(parents=True, exist_ok=True)
     temporary = directory.with_name(f".{directory.name}.{os.getpid()}.new")
     old = directory.with_name(f".{directory.name}.{os.getpid()}.old")
-    for leftover in (temporary, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    temporary.mkdir()
-    try:
-        yield temporary
-        _swap(directory, temporary, old)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with named(directory, temporary):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        recover(directory)
+        temporary.mkdir()
+        try:
+            yield temporary
+            _swap(directory, temporary, old)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _swap(directory: Path, new: Path, old: Path) -> None:

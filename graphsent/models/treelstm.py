@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from graphsent._names import nearest
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.shape import to_binary
@@ -61,6 +63,7 @@ class TreeLSTMClassifier(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,
@@ -87,7 +90,8 @@ def _make_cell(name: str, leaf: str, in_feats: int, hidden: int) -> nn.Module:
     if name == "nary":
         return NaryTreeLSTM(in_feats, hidden, leaf=leaf)
     if name != "childsum":
-        raise ModelError(f"unknown cell {name!r}: expected 'nary' or 'childsum'")
+        hint = nearest(name, ("nary", "childsum"))
+        raise ModelError(f"unknown cell {name!r}: expected 'nary' or 'childsum'{hint}")
     if leaf != "gated":
         raise ModelError(f"leaf={leaf!r} is a choice of the cell 'nary' only")
     return ChildSumTreeLSTM(in_feats, hidden)

@@ -11,6 +11,7 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.cells import TreeNet
 from graphsent.graphs import LABEL, SIBLING, TOKEN, root_nodes
+from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import tree_graph
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.shape import without_chains
@@ -81,6 +82,7 @@ class TreeNetClassifier(TreeClassifier):
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
 
 __all__ = ["is_file", "read_bytes", "read_lines"]
@@ -22,15 +23,18 @@ def read_bytes(path: Path) -> bytes:
     """The content of a file, perhaps inside an archive.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: It cannot be read, or unpacks past the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
     """
     archive = None if path.is_file() else _archive_of(path)
     try:
         if archive is None:
             return path.read_bytes()
+        name = path.relative_to(archive).as_posix()
         with zipfile.ZipFile(archive) as opened:
-            return opened.read(path.relative_to(archive).as_posix())
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+            check_unpacked(opened, archive, [name])
+            return opened.read(name)
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"cannot read {path}: {reason}") from error
 
@@ -61,5 +65,5 @@ def _names(archive: Path) -> list[str]:
     try:
         with zipfile.ZipFile(archive) as opened:
             return opened.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise DataError(f"cannot read {archive}: {error}") from error

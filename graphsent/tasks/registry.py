@@ -6,6 +6,7 @@ import importlib
 import inspect
 from typing import Any
 
+from graphsent._names import nearest, unknown
 from graphsent.errors import DataError
 from graphsent.tasks.task import Task
 
@@ -32,12 +33,13 @@ def get_task(name: str, **options: Any) -> Task:
         DataError: There is no such task, or it has no such option or value.
     """
     if name not in TASKS:
-        raise DataError(f"unknown task {name!r}: expected one of {', '.join(sorted(TASKS))}")
+        raise DataError(unknown("task", name, sorted(TASKS)))
     module, _, function = TASKS[name].partition(":")
     make = getattr(importlib.import_module(module), function)
     valid = inspect.signature(make).parameters
     for option in options:
         if option not in valid:
             choice = f"expected one of {', '.join(valid)}" if valid else "it has none"
+            choice += nearest(option, valid)
             raise DataError(f"unknown option {option!r} of the task {name}: {choice}")
     return make(**options)

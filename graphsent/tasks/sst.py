@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
 from graphsent.tasks.parses import align, label_by_span
@@ -118,7 +119,8 @@ def sst2(neutral: str = "mask") -> Task:
     elif neutral == "class":
         names, classes, judged = ("negative", "neutral", "positive"), _THREE_CLASSES, (0, 2)
     else:
-        raise DataError(f"unknown treatment neutral={neutral!r}: expected 'mask' or 'class'")
+        hint = nearest(neutral, ("mask", "class"))
+        raise DataError(f"unknown treatment neutral={neutral!r}: expected 'mask' or 'class'{hint}")
     return SentimentTask(
         "sst2", names, _TWO_COUNTS, classes=classes, judged=judged, options={"neutral": neutral}
     )

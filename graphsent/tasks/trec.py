@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import read_lines
@@ -94,7 +95,8 @@ def trec(classes: str = "coarse", split_seed: int = 0) -> Task:
     """
     names = {"coarse": _COARSE_NAMES, "fine": _FINE_NAMES}
     if classes not in names:
-        raise DataError(f"unknown classes={classes!r}: expected 'coarse' or 'fine'")
+        hint = nearest(classes, ("coarse", "fine"))
+        raise DataError(f"unknown classes={classes!r}: expected 'coarse' or 'fine'{hint}")
     return QuestionTask(names[classes], split_seed, {"classes": classes, "split_seed": split_seed})
 
 

@@ -45,6 +45,7 @@ class EpochKeeper(Callback):
         self._echo = echo
         self._on_epoch = on_epoch
         self._started = 0.0
+        self.started = False  # whether a checkpoint, if there is one, has been taken over
         self.history: list[dict[str, Any]] = []
 
     @property
@@ -76,6 +77,9 @@ class EpochKeeper(Callback):
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Lets a run rest that was stuck when it was interrupted."""
+        if len(self.history) != trainer.current_epoch:
+            raise ValueError(f"{trainer.current_epoch} epochs, but figures of {len(self.history)}")
+        self.started = True
         trainer.should_stop = self._is_stuck
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from graphsent._files import atomic_path
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import SPLITS, Task, TaskData, get_task
@@ -102,8 +103,9 @@ class RunConfig:
             values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}: expected a configuration in YAML: {error}") from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
         if not isinstance(values, dict):
             raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
         try:
@@ -148,4 +150,4 @@ def _check_names(values: Mapping[str, Any], cls: type, what: str) -> None:
     valid = [item.name for item in fields(cls)]
     for name in values:
         if name not in valid:
-            raise DataError(f"unknown {what} {name!r}: expected one of {', '.join(valid)}")
+            raise DataError(unknown(what, str(name), valid))

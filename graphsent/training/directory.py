@@ -6,17 +6,21 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path
+from graphsent._files import atomic_path, leftovers, recover
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
 from graphsent.training.config import RunConfig
-from graphsent.training.errors import TrainingError
+from graphsent.training.errors import TrainingError, TrainingFailed
+from graphsent.training.lock import locked
 
 __all__ = ["RunDirectory", "load_model"]
+
+_FIGURES = "metrics.csv"
 
 
 class RunDirectory:
@@ -35,28 +39,79 @@ class RunDirectory:
         self.checkpoint = self.path / "last.ckpt"
         self.results = self.path / "results.json"
         self.logs = self.path / "logs"
+        self._own = (self.config, self.model, self.checkpoint, self.results)
 
     def create(self, config: RunConfig, *, overwrite: bool = False) -> None:
         """Makes the directory for a new run.
 
         Raises:
             TrainingError: Something is there already: a run, unless ``overwrite``, or other files.
+            TrainingFailed: It cannot be written.
         """
         self.check_free(overwrite=overwrite)
-        for file in (self.results, self.checkpoint):
-            file.unlink(missing_ok=True)
-        for directory in (self.model, self.logs):
-            shutil.rmtree(directory, ignore_errors=True)
+        self.clear()
         try:
             config.save(self.config)
         except OSError as error:
+            raise TrainingFailed(f"{self.path}: cannot create the run: {error.strerror}") from None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps other runs out; makes the directory, and removes it if it is empty at the end.
+
+        Raises:
+            TrainingError: Another run is in it, or it cannot be made.
+        """
+        is_new = not os.path.exists(self.path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
             raise TrainingError(f"{self.path}: cannot create the run: {error.strerror}") from None
+        try:
+            with locked(self.path):
+                yield
+        finally:
+            if is_new:
+                with suppress(OSError):
+                    self.path.rmdir()
+
+    def files(self) -> list[Path]:
+        """The files of the run that are there."""
+        if not self.path.is_dir():
+            return []
+        below = (path for own in (self.model, self.logs) for path in own.rglob("*"))
+        return [path for path in (*self._own, *below) if path.is_file()]
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is something to lose: an epoch is complete."""
+        return self.checkpoint.exists() or self.results.exists() or self.model.exists()
+
+    def clear(self) -> None:
+        """Removes the files of a run, and what a killed one left; all others stay."""
+        self.recover()
+        for file in (self.results, self.checkpoint, self.config):
+            file.unlink(missing_ok=True)
+        for directory in (self.model, self.logs):
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def recover(self) -> None:
+        """Removes what a killed run left of a file, and puts back a model that it had moved.
+
+        The directory must be held: nobody else is writing.
+        """
+        for path in (*self._own, self.logs / _FIGURES):
+            recover(path, alone=True)
 
     def check_free(self, *, overwrite: bool = False) -> None:
-        """Raises what :meth:`create` would raise about the directory, and changes nothing."""
-        if self.path.is_file():
+        """Raises what :meth:`create` would raise about the directory, and changes nothing.
+
+        A run of which no epoch is complete is free to be replaced, as is what a killed one left.
+        """
+        if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise TrainingError(f"{self.path}: expected a directory for the run, found a file")
-        if not self.path.is_dir() or not any(self.path.iterdir()):
+        left = {entry for own in self._own for entry, _ in leftovers(self.path, own.name)}
+        if not os.path.isdir(self.path) or not set(self.path.iterdir()) - left:
             return
         try:
             self.open()
@@ -64,7 +119,7 @@ class RunDirectory:
             raise TrainingError(
                 f"{self.path} holds files that are no run: choose another directory"
             ) from None
-        if not overwrite:
+        if self.is_begun and not overwrite:
             raise TrainingError(
                 f"{self.path} holds a run: go on with it (--resume {self.path}), replace it "
                 "(--overwrite), or choose another directory"
@@ -82,15 +137,25 @@ class RunDirectory:
         return RunConfig.load(self.config)
 
     def read_results(self) -> dict[str, Any]:
-        """What :meth:`write_results` wrote; empty before the first epoch is complete."""
+        """What :meth:`write_results` wrote; empty before the first epoch is complete.
+
+        Raises:
+            TrainingError: The file is damaged.
+        """
         if not self.results.is_file():
             return {}
-        return json.loads(self.results.read_text(encoding="utf-8"))
+        try:
+            results = json.loads(self.results.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise TrainingError(f"{self.results}: damaged or truncated: {error}") from None
+        if not isinstance(results, dict) or not isinstance(results.get("history", []), list):
+            raise TrainingError(f"{self.results}: damaged: expected an object with a 'history'")
+        return results
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Writes the figures of all epochs to ``logs/metrics.csv``, whole or not at all."""
         with (
-            atomic_path(self.logs / "metrics.csv") as temporary,
+            atomic_path(self.logs / _FIGURES) as temporary,
             temporary.open("w", encoding="utf-8", newline="") as file,
         ):
             writer = csv.DictWriter(file, list(history[0]))
@@ -112,6 +177,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         TrainingError: It is a run of which no epoch is complete.
     """
     run = RunDirectory(path)
+    with suppress(OSError):
+        recover(run.model)
     if run.config.is_file() and not run.model.is_dir():
         raise TrainingError(
             f"{run.path} has no model yet: no epoch is complete; go on with --resume {run.path}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from graphsent.errors import GraphsentError
+from graphsent.errors import FailedError, GraphsentError
 
-__all__ = ["TrainingError", "TrainingInterrupted"]
+__all__ = ["TrainingError", "TrainingFailed", "TrainingInterrupted"]
 
 
 class TrainingError(GraphsentError, ValueError):
     """A run cannot be started, resumed or brought to a good end."""
+
+
+class TrainingFailed(TrainingError, FailedError):
+    """A run that had begun went astray."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):

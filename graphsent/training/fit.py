@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,11 +13,15 @@ import torch
 from pytorch_lightning import Trainer
 from pytorch_lightning.loggers import Logger, TensorBoardLogger
 
+from graphsent._files import named
+from graphsent.errors import GraphsentError
 from graphsent.models import Model
 from graphsent.propagation.memory import release
 from graphsent.tasks import Task, TaskData
 from graphsent.training.callbacks import EpochKeeper
+from graphsent.training.checkpoints import CheckedCheckpoints
 from graphsent.training.data import TreeDataModule
+from graphsent.training.devices import trainer_device
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.interruption import Interruption
@@ -53,7 +58,9 @@ def fit(
 
     Raises:
         TrainingInterrupted: A signal stopped it. The last complete epoch is kept.
-        TrainingError: There is no such device, or the loss is not finite.
+        TrainingError: There is no such device, or the checkpoint is not one of this run.
+        TrainingFailed: The loss is not finite.
+        OSError: Something cannot be written; ``filename`` says what.
     """
     module = TrainingModule(model, task, options)
     train = data.splits["train"]
@@ -72,11 +79,19 @@ def fit(
             enable_model_summary=False,
             enable_progress_bar=False,
             num_sanity_val_steps=0,
+            plugins=[CheckedCheckpoints()],
             precision="bf16-mixed" if options.precision == "bfloat16" else "32-true",
-            **_device(options.device),
+            **trainer_device(options.device),
         )
         checkpoint = str(run.checkpoint) if run.checkpoint.is_file() else None
-        trainer.fit(module, datamodule=batches, ckpt_path=checkpoint)
+        try:
+            with named(run.logs, run.logs):  # Lightning's loggers name nothing
+                trainer.fit(module, datamodule=batches, ckpt_path=checkpoint)
+        except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+            if checkpoint is None or keeper.started or isinstance(error, GraphsentError):
+                raise
+            reason = " ".join(str(error).split())
+            raise TrainingError(f"{checkpoint}: does not fit this run: {reason}") from error
         if trainer.interrupted:  # versions of Lightning that return
             raise KeyboardInterrupt
     return keeper.history
@@ -86,19 +101,6 @@ def _loggers(run: RunDirectory) -> list[Logger]:
     with suppress(ModuleNotFoundError):  # tensorboard is optional
         return [TensorBoardLogger(run.path, name=run.logs.name, version="tensorboard")]
     return []
-
-
-def _device(name: str) -> dict[str, Any]:
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise TrainingError(f"device: expected cpu, cuda or cuda:N, got {name!r}") from None
-    if device.type == "cpu":
-        return {"accelerator": "cpu", "devices": 1}
-    if device.type != "cuda" or (device.index or 0) >= torch.cuda.device_count():
-        count = torch.cuda.device_count()
-        raise TrainingError(f"device: {name} is not here; torch sees {count} GPUs")
-    return {"accelerator": "gpu", "devices": [device.index or 0]}
 
 
 @contextmanager
@@ -120,6 +122,11 @@ def _matmul(precision: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
+def _in_thread(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Leaves out what TensorBoard's writer says: it raises the same where the next figures come."""
+    return lambda raised: None if isinstance(raised.exc_value, OSError) else hook(raised)
+
+
 @contextmanager
 def _quiet_lightning() -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch")]
@@ -129,8 +136,10 @@ def _quiet_lightning() -> Iterator[None]:
             warnings.filterwarnings("ignore", message)
         for logger in loggers:
             logger.setLevel(logging.ERROR)
+        in_threads, threading.excepthook = threading.excepthook, _in_thread(threading.excepthook)
         try:
             yield
         finally:
+            threading.excepthook = in_threads
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)

@@ -12,11 +12,13 @@ from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.batching import epoch_seed
 from graphsent.training.data import WeightedBatch
-from graphsent.training.errors import TrainingError
+from graphsent.training.errors import TrainingFailed
 from graphsent.training.optimizers import build_optimizers, clip_gradients, take_step
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["TrainingModule"]
+
+_ADVICE = "try a lower lr or embedding_lr, or max_grad_norm"
 
 
 class TrainingModule(LightningModule):
@@ -87,15 +89,18 @@ class TrainingModule(LightningModule):
         """Stops a run that has gone astray before anything of it is kept.
 
         Raises:
-            TrainingError: The loss of the epoch is no finite number.
+            TrainingFailed: The loss of the epoch, or a weight after it, is no finite number.
         """
+        epoch = self.current_epoch + 1
         # Once an epoch: asking after each step would make a GPU wait.
         total = self.trainer.strategy.reduce(self._total_loss, reduce_op="sum")
         if not torch.isfinite(total):
-            raise TrainingError(
-                f"the loss of epoch {self.current_epoch + 1} is {float(total)}: try a "
-                "lower lr or embedding_lr, or max_grad_norm"
-            )
+            raise TrainingFailed(f"the loss of epoch {epoch} is {float(total)}: {_ADVICE}")
+        for name, parameter in self.model.named_parameters():
+            if not torch.isfinite(parameter).all():
+                raise TrainingFailed(
+                    f"after epoch {epoch} the weights {name!r} hold NaN or infinity: {_ADVICE}"
+                )
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Adds a batch to the metrics."""

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from typing import Any
 
+from graphsent._names import nearest
 from graphsent.propagation import ENGINES
 from graphsent.training.batching import BATCHINGS
 from graphsent.training.errors import TrainingError
 
 __all__ = ["TrainingOptions"]
+
+# More would be a slip; torch takes no more.
+_MOST = {
+    "epochs": 10**9,
+    "batch_size": 10**9,
+    "patience": 10**9,
+    "seed": 2**63 - 1,
+    "num_threads": 1024,
+}
 
 
 def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> Any:
@@ -83,6 +94,12 @@ class TrainingOptions:
                 self._require(option.name, False, name[expected.__name__])
         for name in ("epochs", "batch_size"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
+        for name, most in _MOST.items():
+            self._require(name, getattr(self, name) <= most, f"at most {most}")
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if isinstance(value, float):
+                self._require(option.name, isfinite(value), "a finite number")
         self._require("lr", self.lr > 0, "a positive number")
         for name in (
             "embedding_lr",
@@ -97,11 +114,13 @@ class TrainingOptions:
             choices = option.metadata["choices"]
             if choices is not None:
                 valid = "one of " + ", ".join(choices)
-                self._require(option.name, getattr(self, option.name) in choices, valid)
+                value = getattr(self, option.name)
+                hint = nearest(value, choices)
+                self._require(option.name, value in choices, valid, hint)
 
-    def _require(self, name: str, holds: bool, expected: str) -> None:
+    def _require(self, name: str, holds: bool, expected: str, hint: str = "") -> None:
         if not holds:
-            raise TrainingError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+            raise TrainingError(f"{name}: expected {expected}, got {getattr(self, name)!r}{hint}")
 
     def to_dict(self) -> dict[str, Any]:
         """All settings by name."""

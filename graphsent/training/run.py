@@ -56,16 +56,24 @@ def train(
         The content of ``results.json``.
 
     Raises:
-        TrainingError: ``out`` is taken, the model has no such option, or the loss is not finite.
+        TrainingError: ``out`` is taken, or the model has no such option.
+        TrainingFailed: The loss is not finite.
         DataError: Corpus or vectors are not usable.
         ModelError: The model does not take a value, or these trees.
+        OSError: Something cannot be written; ``filename`` says what.
         TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` goes on.
     """
     run = RunDirectory(out)
     run.check_free(overwrite=overwrite)  # before anything that takes long
     setting = prepare(config, echo)
-    run.create(setting.config, overwrite=overwrite)
-    return _run(run, setting, test=test, progress=progress, echo=echo)
+    with run.held():
+        run.create(setting.config, overwrite=overwrite)
+        try:
+            return _run(run, setting, test=test, progress=progress, echo=echo)
+        except Exception:
+            if not run.is_begun:
+                run.clear()
+            raise
 
 
 @flushed_subnormals()
@@ -87,10 +95,20 @@ def resume(
         echo: See there.
 
     Raises:
-        TrainingError: There is no run; it is complete, or has more than ``epochs``; or its data or
-            word vectors are no longer those it began with. And the errors of :func:`train`.
+        TrainingError: There is no run, or another process is in it; it is complete, or has more
+            than ``epochs``; its data or word vectors are no longer those it began with; or its
+            checkpoint or results are damaged. And the errors of :func:`train`.
     """
     run = RunDirectory(out)
+    run.open()  # before it is held: there may be no directory
+    with run.held():
+        return _resume(run, epochs, test=test, progress=progress, echo=echo)
+
+
+def _resume(
+    run: RunDirectory, epochs: int | None, *, test: bool, progress: bool, echo: Echo
+) -> dict[str, Any]:
+    run.recover()
     config = run.open()
     if epochs is not None:
         config = replace(config, training=replace(config.training, epochs=epochs))

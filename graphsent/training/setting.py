@@ -16,6 +16,7 @@ import torch
 
 import graphsent
 from graphsent._dgl import dgl
+from graphsent._names import nearest
 from graphsent.models import MODELS, Model, model_class
 from graphsent.tasks import (
     Task,
@@ -29,6 +30,7 @@ from graphsent.tasks import (
 )
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
+from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.optimizers import takes_rows
 
@@ -67,9 +69,10 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     Raises:
         DataError: Task, corpus or vectors are not usable.
         ModelError: The model does not take a value.
-        TrainingError: The model is not for this task, has no such option, or no room for the
-            vectors.
+        TrainingError: There is no such device; or the model is not for this task, has no such
+            option, or no room for the vectors.
     """
+    trainer_device(config.training.device)
     _check_examples(config)
     _check_tokenizer(config)
     _seed(config.training.seed)
@@ -164,7 +167,10 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
     for name in options:
         if name not in valid:
             choice = ", ".join(valid)
-            raise TrainingError(f"{config.model} has no option {name!r}: expected one of {choice}")
+            hint = nearest(name, valid)
+            raise TrainingError(
+                f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
+            )
     if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
         vectors.dimension
     ):

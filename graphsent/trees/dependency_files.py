@@ -27,7 +27,8 @@ from graphsent.trees.text_files import read_text, write_text
 
 _NUM_COLUMNS = 10
 _HEAD = 6  # index of the column
-_WORD_LINE = re.compile(rf"\S[^\t]*(?:\t[^\t]+){{{_NUM_COLUMNS - 1}}}")
+# The library strips lines: neither the first nor the last column may be blank.
+_WORD_LINE = re.compile(rf"\S[^\t]*(?:\t[^\t]+){{{_NUM_COLUMNS - 2}}}\t[^\t]*[^\t\s][^\t]*")
 _DIVIDER = "  "  # the library divides columns here too, the format does not
 _RANGE_OR_EMPTY_NODE = re.compile(r"[0-9]+[-.][0-9]+")
 _MAX_DIGITS = 9
@@ -217,7 +218,7 @@ def write_conllu(
 
     Raises:
         UnwritableTree: A word, another column or a comment has tabs, line ends or two blanks in a
-            row, or a comment's name ``=``.
+            row, or a comment's name ``=``, or something has characters that the encoding lacks.
     """
     write_text(path, (to_conllu(tree) + "\n" for tree in trees), encoding)
 
@@ -241,7 +242,11 @@ def to_conllu(tree: DependencyTree) -> str:
         strict=True,
     )
     for number, (word, lemma, upos, xpos, head, relation, label) in enumerate(rows, start=1):
-        misc = _LABEL + quote(label, safe=_SAFE_IN_LABELS) if label else ""
+        try:
+            misc = _LABEL + quote(label, safe=_SAFE_IN_LABELS) if label else ""
+        except UnicodeEncodeError:  # half of a pair of surrogates
+            message = f"word {number} has label {label!r}: expected one that UTF-8 can write"
+            raise UnwritableTree(message) from None
         texts = (word, lemma, upos, xpos, relation)
         for text in texts:
             if _UNWRITABLE.search(text):

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from graphsent._files import atomic_path
+from graphsent._unpacking import open_gzip
 from graphsent.errors import DataError
-from graphsent.trees.errors import UndecodableText
+from graphsent.trees.errors import UndecodableText, UnwritableTree
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -20,14 +21,17 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
     """The text of a file, line ends as they are, without a byte-order mark.
 
     Raises:
-        DataError: The file cannot be read.
+        DataError: The file cannot be read, or unpacks past the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
         UndecodableText: It is not text in that encoding.
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
         if path.suffix == ".gz":
-            data = gzip.decompress(data)
+            with open_gzip(path) as stream:
+                data = stream.read()
+        else:
+            data = path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"cannot read {path}: {reason}") from error
@@ -50,13 +54,23 @@ def write_text(
     """Writes a file from pieces of text, atomically.
 
     The same text gives the same bytes: gzipped files carry neither a time nor a name.
+
+    Raises:
+        UnwritableTree: The encoding lacks a character.
+        DataError: There is no such encoding.
     """
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        if temporary.suffix == ".gz":
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
-                _write_pieces(zipped, pieces, encoding)
-        else:
-            _write_pieces(file, pieces, encoding)
+    try:
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            if temporary.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
+                    _write_pieces(zipped, pieces, encoding)
+            else:
+                _write_pieces(file, pieces, encoding)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise UnwritableTree(f"{path}: {encoding} cannot write {character!r}") from None
+    except LookupError:
+        raise DataError(f"unknown encoding {encoding!r} for {path}") from None
 
 
 def _write_pieces(file: io.BufferedIOBase, pieces: Iterable[str], encoding: str) -> None:

@@ -92,10 +92,10 @@ def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
         (["draw", "--tree=(A a)", "--number=2", "--out=x.png"], "no tree 2: there are 1"),
     ],
 )
-def test_mistakes_are_one_line_and_status_1(capsys, monkeypatch, tmp_path, arguments, message):
+def test_mistakes_are_one_line_and_status_2(capsys, monkeypatch, tmp_path, arguments, message):
     monkeypatch.chdir(tmp_path)
     code, out, err = outcome(capsys, *arguments)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

@@ -50,7 +50,7 @@ def test_a_configuration_and_flags_over_it(trained, tmp_path, capsys):
 
 def test_a_run_is_not_replaced_unless_asked(trained, toy_data, tmp_path, capsys):
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=1", *TINY]
-    assert main([*arguments, f"--out={trained}"]) == 1
+    assert main([*arguments, f"--out={trained}"]) == 2
     assert "holds a run: go on with it (--resume" in capsys.readouterr().err
     for _ in range(2):
         assert main([*arguments, f"--out={tmp_path}/run", "--overwrite"]) == 0
@@ -59,7 +59,7 @@ def test_a_run_is_not_replaced_unless_asked(trained, toy_data, tmp_path, capsys)
 def test_a_complete_run_goes_on_only_to_more_epochs(toy_data, tmp_path, capsys):
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=1", *TINY]
     assert main([*arguments, f"--out={tmp_path}/run"]) == 0
-    assert main(["train", f"--resume={tmp_path}/run"]) == 1
+    assert main(["train", f"--resume={tmp_path}/run"]) == 2
     assert "this run is complete" in capsys.readouterr().err
     assert main(["train", f"--resume={tmp_path}/run", "--epochs=2"]) == 0
     assert "epoch 2/2: " in capsys.readouterr().out

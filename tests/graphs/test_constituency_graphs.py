@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 from strategies import WORDS, chain_tree, odd_trees, trees
 
 from graphsent.errors import DataError
-from graphsent.graphs import batch, constituency_batch, constituency_graph, fields
+from graphsent.graphs import (
+    batch,
+    constituency_batch,
+    constituency_graph,
+    dependency_batch,
+    fields,
+)
 from graphsent.trees import Tree, TreeError
 from graphsent.vocabulary import Vocabulary
 
@@ -92,6 +98,14 @@ def test_no_trees_give_a_graph_without_nodes(direction):
     assert graph.ndata["span"].shape == (0, 2)
     assert "child_index" in graph.edata
     assert ("kind" in graph.edata) == (direction == "sibling")
+
+
+@pytest.mark.parametrize("index", [{}, {"a": 1}, Vocabulary(["a"])], ids=["none", "dict", "words"])
+@pytest.mark.parametrize("make", [constituency_batch, dependency_batch])
+def test_no_trees_need_no_numbers(make, index):
+    graph = make([], vocab=index, label_index=index)
+    assert (graph.batch_size, graph.num_nodes()) == (0, 0)
+    assert set(graph.ndata) == set(make([]).ndata)
 
 
 def test_every_kind_of_tree_goes_in():

@@ -13,6 +13,7 @@ from graphsent.trees.errors import (
     HeadOutOfRange,
     NoRoot,
     SeveralRoots,
+    TreeError,
     UnwritableTree,
     WrongColumns,
 )
@@ -125,6 +126,14 @@ BROKEN = [
 ]
 
 
+# White space to str.strip(), and so to the library that parses lines.
+BLANKS = [" ", "\u00a0", "\x85", "\x0b", "\x0c", "\x1c", "\u2028", "\u3000", "\r\x0b"]
+BROKEN += [
+    (word_line(1, 0)[:-2] + blank + "\n", WrongColumns, 1, 1, "an empty column or one with two")
+    for blank in BLANKS
+]
+
+
 @pytest.mark.parametrize(("text", "error", "line", "column", "message"), BROKEN)
 def test_broken_sentences(text, error, line, column, message):
     before = word_line(1, 0) + "\n"
@@ -135,6 +144,44 @@ def test_broken_sentences(text, error, line, column, message):
     assert type(caught.value) is error
     found = (caught.value.source, caught.value.line, caught.value.column)
     assert found == ("some.conllu", line + 2, column)
+
+
+ODD_COLUMNS = st.one_of(
+    st.text("_#=|%0123-. \t\n\r\0\ufeff²" + "".join(BLANKS), max_size=4), st.just("Label=%FF")
+)
+
+
+def fault(text):
+    """The place of the error in a text, or None if there is none."""
+    try:
+        assert parse_conllu(text, "some.conllu")
+    except TreeError as error:
+        return error.source, error.line
+    return None
+
+
+@given(st.lists(st.lists(ODD_COLUMNS | st.just("1"), min_size=8, max_size=11), max_size=4))
+def test_anything_is_trees_or_an_error_with_its_place(rows):
+    text = SENTENCE + "".join("\t".join(row) + "\n" for row in rows)
+    assert fault(text) is None or None not in fault(text)
+
+
+@given(st.integers(1, SENTENCE.count("\n")), st.integers(0, 9), ODD_COLUMNS)
+def test_any_column_may_be_odd(line, column, value):
+    lines = [each.split("\t") for each in SENTENCE.split("\n")]
+    if column < len(lines[line - 1]):
+        lines[line - 1][column] = value
+    text = "\n".join(map("\t".join, lines))
+    assert fault(text) is None or None not in fault(text)
+
+
+def test_half_a_character_is_not_written(tmp_path):
+    for half in (DependencyTree(["\ud800"], [-1]), DependencyTree(["a"], [-1], labels=["\ud800"])):
+        with pytest.raises(UnwritableTree, match=r"'\\ud800'"):
+            write_conllu(tmp_path / "trees.conllu", [half])
+    with pytest.raises(UnwritableTree, match="latin-1 cannot write '字'"):
+        write_conllu(tmp_path / "trees.conllu", [DependencyTree(["字"], [-1])], encoding="latin-1")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from graphsent.errors import DataError
 from graphsent.tasks.vectors.files import FileVectors, open_binary, parse_header
 
 _CHUNK_BYTES = 1 << 20
+_LONGEST_WORD = 1 << 20
 
 
 def read_binary(path: Path, wanted: Collection[str]) -> FileVectors:
@@ -56,6 +57,8 @@ def _records(
             end = blank + 1 + num_bytes
             if blank >= 0 and end <= len(buffer):
                 break
+            if blank < 0 and len(buffer) - begin > _LONGEST_WORD:
+                raise DataError(f"{path}: word {number} of {count} is longer than a MiB")
             chunk = stream.read(_CHUNK_BYTES)
             if not chunk:
                 raise DataError(f"{path}: truncated: the file ends in word {number} of {count}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from graphsent._unpacking import open_gzip
 from graphsent.errors import DataError
 
-_BUFFER_BYTES = 1 << 20
+_HEADER = re.compile(rb"\s*([0-9]{1,12})\s+([0-9]{1,6})\s*")  # no vector has more dimensions
 
 
 class FileVectors(NamedTuple):
@@ -30,16 +31,13 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
     """Opens a plain or (by its name, ``.gz``) compressed file for reading bytes.
 
     Raises:
-        DataError: The file cannot be opened, or its compressed data are damaged or cut off. Both
-            may show only while the file is read, so this also holds for the block.
+        DataError: The file cannot be opened, or its compressed data are damaged, cut off or past
+            the limit of :func:`~graphsent._unpacking.open_gzip`. All this may show only while the
+            file is read, so it also holds for the block.
     """
     try:
-        with path.open("rb") as raw:
-            if path.suffix == ".gz":
-                with io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER_BYTES) as stream:
-                    yield stream
-            else:
-                yield raw
+        with open_gzip(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: damaged or truncated gzip file: {error}") from None
     except OSError as error:
@@ -50,10 +48,8 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
 
 def parse_header(line: bytes) -> tuple[int, int] | None:
     """The number of words and the dimension, if ``line`` is a word2vec header: two integers."""
-    fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
-        return int(fields[0]), int(fields[1])
-    return None
+    match = _HEADER.fullmatch(line)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def format_suffix(path: str | os.PathLike[str]) -> str:

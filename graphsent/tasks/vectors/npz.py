@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 
+from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
 from graphsent.tasks.vectors.files import FileVectors, open_binary
 
@@ -27,8 +27,9 @@ def read_npz(path: Path, wanted: Collection[str]) -> FileVectors:
         wanted: The words to keep.
 
     Raises:
-        DataError: This is no such archive, an array is missing or has another type or shape, or
-            an index points outside.
+        DataError: This is no such archive, an array is missing or has another type or shape, an
+            index points outside, or the archive unpacks past the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
     """
     wanted = set(wanted)
     words, vectors, index = _load_arrays(path)
@@ -45,10 +46,15 @@ def _load_arrays(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if content.getvalue()[:4] != b"PK\x03\x04":
         raise DataError(f"{path}: expected a NumPy archive (.npz)")
     try:
+        with zipfile.ZipFile(content) as opened:
+            check_unpacked(opened, path, [f"{name}.npy" for name in _ARRAYS])
         with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in _ARRAYS if name in archive}
-    except (EOFError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"{path}: damaged or truncated NumPy archive: {error}") from None
+    except DataError:
+        raise
+    except (ValueError, MemoryError, *UNREADABLE) as error:
+        reason = str(error) or "cut off"
+        raise DataError(f"{path}: damaged or truncated NumPy archive: {reason}") from None
     for name, kinds in _ARRAYS.items():
         if name not in arrays:
             raise DataError(f"{path}: expected the arrays words, vectors and index; no {name!r}")
