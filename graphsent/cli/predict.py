@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 from graphsent.cli.trees_in import Given, given_in, name_of
 from graphsent.cli.usage import UsageError
-from graphsent.errors import DataError, GraphsentError
+from graphsent.errors import FailedError, GraphsentError
 from graphsent.models import Model, RelatednessModel, Sentence
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
@@ -77,10 +77,10 @@ class _Tally:
         """Reports an input that is not predicted.
 
         Raises:
-            DataError: None is to be left out.
+            FailedError: None is to be left out.
         """
         if self._strict:
-            raise DataError(errors[0])
+            raise FailedError(errors[0])
         self.inputs += 1
         self._bad += 1
         for error in errors:
@@ -99,7 +99,7 @@ class _Tally:
         """Says what was counted.
 
         Raises:
-            DataError: There were bad inputs, or not as many in two files.
+            FailedError: There were bad inputs, or not as many in two files.
         """
         if self._unknown:
             hint = "" if self._listed is not None else " (--unknown lists them)"
@@ -109,7 +109,7 @@ class _Tally:
         count = f"{self._bad:,} of {self.inputs:,} inputs are bad and have no result"
         problems = [count] * bool(self._bad) + [self.uneven] * bool(self.uneven)
         if problems:
-            raise DataError("; ".join(problems))
+            raise FailedError("; ".join(problems))
 
 
 def add_arguments(parser: Any) -> None:

@@ -16,8 +16,9 @@ BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, which Windows does not have
 EXPLANATION = f"""\
 exit status:
   0    all is done
-  {FAILED}    the work failed: a loss that is not finite, a file that cannot be written, too
-       little memory, an extra that is not installed
+  {FAILED}    the work failed, or some of it: a loss that is not finite, inputs of predict that
+       are bad, a file that cannot be written, too little memory, an extra that is not
+       installed
   {USAGE}    what was given cannot be used: options, names, files, data, models
   130  interrupted (Ctrl-C); 143 after SIGTERM
   {BROKEN_PIPE}  what reads the output stopped reading
