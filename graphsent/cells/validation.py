@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 LEAF, SLOT = "leaf", "slot"
 """Node data of all cells, and a message of some; no part of a state is called so."""
 
-_FIRST_NAMES = {"state_names": ("h",), "input_names": ("x",)}
-
 
 def check_size(name: str, size: int) -> None:
     """Raises a CellError unless a size is a whole number of at least 1."""
@@ -42,25 +41,31 @@ def check_graph(graph: Any) -> None:
 
 def check_names(cell: Recursion) -> None:
     """Raises a CellError unless a cell's names of node and edge data can be told apart."""
-    for attribute in ("state_names", "input_names", "edge_names"):
-        names, first = getattr(cell, attribute), _FIRST_NAMES.get(attribute, ())
+    names = cell.state_names, cell.input_names, cell.edge_names
+    problem = _problem_of_names(
+        *(tuple(part) if isinstance(part, (tuple, list)) else str(part) for part in names)
+    )
+    if problem:
+        raise CellError(f"expected {type(cell).__name__}.{problem}")
+
+
+@functools.cache
+def _problem_of_names(*names: Any) -> str:
+    """What is wrong with the names of states, inputs and edge data; empty if nothing is."""
+    attributes = {"state_names": ("h",), "input_names": ("x",), "edge_names": ()}
+    for (attribute, first), found in zip(attributes.items(), names, strict=True):
         if (
-            not isinstance(names, tuple | list)
-            or not all(isinstance(name, str) for name in names)
-            or tuple(names[: len(first)]) != first
-            or len(set(names)) < len(names)
+            not isinstance(found, tuple)
+            or not all(isinstance(name, str) for name in found)
+            or found[: len(first)] != first
+            or len(set(found)) < len(found)
         ):
             begin = f", {first[0]!r} first" if first else ""
-            raise CellError(
-                f"expected {type(cell).__name__}.{attribute} to be a tuple of different "
-                f"names{begin}, got {names!r}"
-            )
-    both = {*cell.input_names, LEAF, SLOT}.intersection(cell.state_names)
-    if both:
-        raise CellError(
-            f"expected {type(cell).__name__}.state_names to be others than those of its inputs, "
-            f"got {both.pop()!r}"
-        )
+            return f"{attribute} to be a tuple of different names{begin}, got {found!r}"
+    for name in names[0]:
+        if name in (*names[1], LEAF, SLOT):
+            return f"state_names to be others than those of its inputs, got {name!r}"
+    return ""
 
 
 def check_state(cell: Recursion, method: str, state: Any, like: Tensor) -> State:
@@ -96,7 +101,7 @@ def check_state(cell: Recursion, method: str, state: Any, like: Tensor) -> State
 
 def check_projected(cell: Recursion, x: Any, feat: Tensor) -> Tensor:
     """What a cell's ``project`` has returned; a CellError unless it has a row for each of feat."""
-    if isinstance(x, Tensor) and x.dim() > 0 and len(x) == len(feat) and x.device == feat.device:
+    if isinstance(x, Tensor) and x.shape[:1] == feat.shape[:1] and x.device == feat.device:
         return x
     raise CellError(
         f"expected {type(cell).__name__}.project to return a tensor with a row for each of the "

@@ -148,7 +148,9 @@ def test_missing_methods(name, engine):
 
 
 @each_engine
-@pytest.mark.parametrize("names", ["h", (), ("state",), ("c", "h"), ("h", "h"), ("h", 1), None])
+@pytest.mark.parametrize(
+    "names", ["h", (), ("state",), ("c", "h"), ("h", "h"), ("h", 1), None, {"h"}]
+)
 def test_names_of_states(names, engine):
     with raises("expected Mine.state_names to be a tuple of different names, 'h' first, got "):
         changed(state_names=names)(GRAPH, FEAT, engine=engine)
