@@ -82,6 +82,7 @@ lint: venv  ## check style and formatting
 bench: venv  ## measure propagation, write the tables of docs/performance.md (20 minutes)
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md $(BENCH)
+	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -137,16 +137,15 @@ class _Recurrent(nn.RNNBase):
         if data.dim() not in (2, 3) or not data.numel() or (packed and not _fits(input)):
             return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
-        if not self.runs_over(data, *given):
-            return False
-        if self.engine == "levels":
-            return True
-        if needs_gradients(data, *given, *self._flat_weights):
-            fewest = self._fewest.gradients
-        else:
-            fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
-        longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
-        return longest >= fewest
+        if self.engine != "levels":  # first of all: what follows takes its time, too
+            longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
+            if needs_gradients(data, *given, *self._flat_weights):
+                fewest = self._fewest.gradients
+            else:
+                fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
+            if longest < fewest:
+                return False
+        return self.runs_over(data, *given)
 
     def _size_and_time(self, input: Tensor) -> tuple[int, int]:
         """Sequences of a padded batch, and its steps."""
@@ -173,9 +172,10 @@ class _Recurrent(nn.RNNBase):
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
         lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
         check_lengths("lengths", lengths, size, longest)
-        if not lengths.all():
+        shortest = int(lengths.min()) if size else longest
+        if not shortest:
             raise LayerError("expected lengths of at least 1, got 0")
-        return None if bool((lengths == longest).all()) else lengths
+        return None if shortest == longest else lengths
 
     def _run(
         self, input: Tensor | PackedSequence, hx: Any, batch: _Batch
