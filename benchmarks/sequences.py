@@ -6,10 +6,11 @@ The contenders take turns within a round, and ratios are medians over the rounds
 on a machine that others use, too. For the same reason the clock is the processor's by default.
 
 * Layers, of 300 inputs and a state of 168, float32: ``graphsent.layers.LSTM`` and ``GRU`` over a
-  padded batch with its lengths (without them where it is one sentence); torch's over the packed batch, packing and unpacking included; and
-  torch's over the padded batch, whose outputs beyond the lengths are set to zero (its last states,
-  and those of the reverse direction, are then not those of the sentences). Forward, and forward and
-  backward with gradients of inputs and weights. The ratio is that to the better of torch's two.
+  padded batch with its lengths (without them where it is one sentence); torch's over the packed
+  batch, packing and unpacking included; and torch's over the padded batch, whose outputs beyond the
+  lengths are set to zero (its last states, and those of the reverse direction, are then not those
+  of the sentences). Forward, and forward and backward with gradients of inputs and weights. The
+  ratio is that to the better of torch's two.
 * Model: training steps of ``sequence``, with the loss, the gradients and the AdaGrad of
   ``graphsent train``, on batches of 25 sentences of ``sst/train.txt`` (or the embedded treebank),
   with phrases and without, from new weights and after 100 steps. ``torch`` is the model as it was
