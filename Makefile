@@ -79,7 +79,7 @@ lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff format --check .
 
 # What cannot be installed is reported by the benchmark, which measures the rest.
-bench: venv  ## measure propagation, write the tables of docs/performance.md (20 minutes)
+bench: venv  ## measure propagation, write the tables of docs/performance.md (40 minutes)
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md $(BENCH)
 	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
