@@ -80,9 +80,10 @@ lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff format --check .
 
 # What cannot be installed is reported by the benchmark, which measures the rest.
-bench: venv  ## measure training and cells, write the tables of docs and README (25 minutes)
+bench: venv  ## measure training, sequences and cells, write the tables of docs and README (45 minutes)
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md README.md $(BENCH)
+	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -6,10 +6,11 @@ The contenders take turns within a round, and ratios are medians over the rounds
 on a machine that others use, too. For the same reason the clock is the processor's by default.
 
 * Layers, of 300 inputs and a state of 168, float32: ``graphsent.layers.LSTM`` and ``GRU`` over a
-  padded batch with its lengths; torch's over the packed batch, packing and unpacking included; and
-  torch's over the padded batch, whose outputs beyond the lengths are set to zero (its last states,
-  and those of the reverse direction, are then not those of the sentences). Forward, and forward and
-  backward with gradients of inputs and weights. The ratio is that to the better of torch's two.
+  padded batch with its lengths (without them where it is one sentence); torch's over the packed
+  batch, packing and unpacking included; and torch's over the padded batch, whose outputs beyond the
+  lengths are set to zero (its last states, and those of the reverse direction, are then not those
+  of the sentences). Forward, and forward and backward with gradients of inputs and weights. The
+  ratio is that to the better of torch's two.
 * Model: training steps of ``sequence``, with the loss, the gradients and the AdaGrad of
   ``graphsent train``, on batches of 25 sentences of ``sst/train.txt`` (or the embedded treebank),
   with phrases and without, from new weights and after 100 steps. ``torch`` is the model as it was
@@ -22,9 +23,10 @@ import argparse
 import copy
 import json
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,8 +46,9 @@ from graphsent.training import TrainingOptions
 from graphsent.training.optimizers import build_optimizers, take_step
 
 SIZES = (300, 168)
-BATCHES = (1, 25, 256)
-LENGTHS = ((3, 40), (100, 400))
+# Sentences, and words of the shortest and the longest. Torch takes half a minute for a packed batch
+# of 256 long ones.
+BATCHES = ((1, 3, 40), (25, 3, 40), (256, 3, 40), (1, 100, 400), (25, 100, 400))
 CELLS = {"LSTM": (LSTM, nn.LSTM), "GRU": (GRU, nn.GRU)}
 STEPS = 100
 BATCH_SIZE = 25
@@ -86,7 +89,7 @@ def layer_calls(
     layers = [make(*SIZES, batch_first=True, bidirectional=bidirectional) for make in CELLS[cell]]
     ours, theirs = layers
     ours.load_state_dict(theirs.state_dict())
-    longest = int(lengths.max())
+    longest, known = int(lengths.max()), lengths if len(lengths) > 1 else None
     x = torch.randn(len(lengths), longest, SIZES[0], requires_grad=train)
     own = time_mask(lengths, longest)[:, :, None]
 
@@ -104,18 +107,18 @@ def layer_calls(
                 torch.autograd.grad(y.sum(), [x, *layer.parameters()])
 
     calls = {
-        "graphsent": partial(run, ours, lambda: ours(x, lengths=lengths)[0]),
+        "graphsent": partial(run, ours, lambda: ours(x, lengths=known)[0]),
         "packed": partial(run, theirs, packed),
         "padded": partial(run, theirs, padded),
     }
     with torch.no_grad():
-        difference = float((ours(x, lengths=lengths)[0] - packed()).abs().max())
+        difference = float((ours(x, lengths=known)[0] - packed()).abs().max())
     return calls, difference
 
 
 def layer_rows(options: argparse.Namespace, clock: Callable[[], float]) -> Iterator[Row]:
     """One row for each cell, direction, size of the batch, range of lengths and pass."""
-    for (low, high), size in product(LENGTHS, options.batches):
+    for size, low, high in options.batches:
         generator = torch.Generator().manual_seed(size)
         lengths = torch.randint(low, high + 1, (size,), generator=generator)
         for cell, both, train in product(CELLS, (False, True), (False, True)):
@@ -124,7 +127,7 @@ def layer_rows(options: argparse.Namespace, clock: Callable[[], float]) -> Itera
             if not difference < 1e-4:
                 raise SystemExit(f"error: outputs differ by {difference:.1e}")
             words = int(lengths.sum())
-            rounds = max(2, options.rounds * min(8, max(1, 4000 // words)) // (1 + words // 20000))
+            rounds = max(1, options.rounds * min(8, max(1, 4000 // words)) // (1 + words // 20000))
             setting = (
                 f"{cell}, {'both directions, ' if both else ''}{size} x {low} to {high} words, "
                 f"{'with gradients' if train else 'forward'}"
@@ -228,15 +231,15 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
-    parser.add_argument("--batches", type=int, nargs="*", default=BATCHES, help="of the layers")
+    parser.add_argument("--only", choices=("layer", "model"), help="one of the two tables")
     parser.add_argument("--steps", type=int, default=STEPS, help="of training before the last row")
-    parser.add_argument("--quick", action="store_true", help="one batch, one model, two rounds")
+    parser.add_argument("--quick", action="store_true", help="one batch, one model, one round")
     parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--markdown", type=Path, help="file for the tables")
     options = parser.parse_args(arguments)
-    options.models = list(product(("lstm", "gru"), (False, True)))
+    options.models, options.batches = list(product(("lstm", "gru"), (False, True))), BATCHES
     if options.quick:
-        options.rounds, options.steps = 2, 4
+        options.rounds, options.steps = 1, 4
         options.batches, options.models = options.batches[:1], options.models[:1]
     return options
 
@@ -250,8 +253,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         corpus = Corpus(options.data_dir, 0)
     except GraphsentError as error:
         raise SystemExit(f"error: {error}") from error
-    rows = []
-    for row in (*model_rows(corpus, options, clock), *layer_rows(options, clock)):
+    rows, found = [], {"model": model_rows(corpus, options, clock)}
+    found["layer"] = layer_rows(options, clock)
+    for row in chain(*(rows for name, rows in found.items() if options.only in (None, name))):
+        print(f"{row.table}: {row.setting}: {row.ratio():.2f}", file=sys.stderr, flush=True)
         rows.append(row)
     about = machine()
     text = (

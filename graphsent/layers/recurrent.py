@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -14,6 +13,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_lengths
+from graphsent.layers.steps import Batch, fits, packed_batch
 from graphsent.propagation.chains import Chains, gru_states, lstm_states, make_chains
 from graphsent.propagation.compiled import kernels_for, needs_gradients
 
@@ -38,27 +38,6 @@ class _Fewest(NamedTuple):
     gradients: float
 
 
-class _Batch(NamedTuple):
-    """Inputs as a packed sequence.
-
-    Attributes:
-        data: (num_steps, in_feats).
-        sizes: (longest,) how many sequences have each step.
-        order: (batch,) which sequence each chain is; None: as they are.
-        inverse: (batch,) the chain of each sequence; None: as they are.
-        places: (num_steps,) the rows of ``data`` in the padded batch, its first two dimensions as
-            one; None: as they are.
-        shape: of these dimensions; None if the batch came packed.
-    """
-
-    data: Tensor
-    sizes: np.ndarray
-    order: Tensor | None = None
-    inverse: Tensor | None = None
-    places: Tensor | None = None
-    shape: tuple[int, int] | None = None
-
-
 class _Recurrent(nn.RNNBase):
     """What :class:`LSTM` and :class:`GRU` share: all but the states along chains."""
 
@@ -81,9 +60,9 @@ class _Recurrent(nn.RNNBase):
             return self._by_torch(input, hx, lengths)
         if isinstance(input, PackedSequence):
             data, batch_sizes, *orders = input
-            batch = _Batch(data, batch_sizes.numpy(), *orders)
+            batch = Batch(data, batch_sizes.numpy(), *orders)
         else:
-            batch = _packed(input, lengths, self.batch_first, *self._size_and_time(input))
+            batch = packed_batch(input, lengths, self.batch_first, *self._size_and_time(input))
         return self._run(input, hx, batch)
 
     def chain_states(
@@ -134,19 +113,18 @@ class _Recurrent(nn.RNNBase):
         """Whether the engine runs; not over what is none of a layer's inputs, for torch says so."""
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
-        if data.dim() not in (2, 3) or not data.numel() or (packed and not _fits(input)):
+        if data.dim() not in (2, 3) or not data.numel() or (packed and not fits(input)):
             return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
-        if not self.runs_over(data, *given):
-            return False
-        if self.engine == "levels":
-            return True
-        if needs_gradients(data, *given, *self._flat_weights):
-            fewest = self._fewest.gradients
-        else:
-            fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
-        longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
-        return longest >= fewest
+        if self.engine != "levels":  # first of all: what follows takes its time, too
+            longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
+            if needs_gradients(data, *given, *self._flat_weights):
+                fewest = self._fewest.gradients
+            else:
+                fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
+            if longest < fewest:
+                return False
+        return self.runs_over(data, *given)
 
     def _size_and_time(self, input: Tensor) -> tuple[int, int]:
         """Sequences of a padded batch, and its steps."""
@@ -173,12 +151,13 @@ class _Recurrent(nn.RNNBase):
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
         lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
         check_lengths("lengths", lengths, size, longest)
-        if not lengths.all():
+        shortest = int(lengths.min()) if size else longest
+        if not shortest:
             raise LayerError("expected lengths of at least 1, got 0")
-        return None if bool((lengths == longest).all()) else lengths
+        return None if shortest == longest else lengths
 
     def _run(
-        self, input: Tensor | PackedSequence, hx: Any, batch: _Batch
+        self, input: Tensor | PackedSequence, hx: Any, batch: Batch
     ) -> tuple[Tensor | PackedSequence, Any]:
         """What torch's own ``forward`` gives."""
         alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
@@ -201,7 +180,7 @@ class _Recurrent(nn.RNNBase):
             output = output.transpose(0, 1)
         return output, state
 
-    def _before(self, hx: Any, batch: _Batch, alone: bool) -> list[Tensor] | None:
+    def _before(self, hx: Any, batch: Batch, alone: bool) -> list[Tensor] | None:
         """Parts of the states before all layers and directions, in the order of the chains."""
         batch_sizes = torch.from_numpy(batch.sizes)
         parts = [] if hx is None else [hx] if isinstance(hx, Tensor) else list(hx)
@@ -217,7 +196,7 @@ class _Recurrent(nn.RNNBase):
             return parts
         return [part.index_select(1, batch.order) for part in parts]
 
-    def _layers(self, batch: _Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
+    def _layers(self, batch: Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
         """The outputs of the last layer, and the last states of all layers and directions."""
         chains = make_chains(batch.sizes)
         first, data = chains.num_chains, batch.data
@@ -333,31 +312,6 @@ class GRU(_Recurrent, nn.GRU):
         return gru_states(
             chains, inputs, weights[1], weights[3] if self.bias else None, rows, start
         )
-
-
-def _packed(
-    input: Tensor, lengths: Tensor | None, batch_first: bool, size: int, longest: int
-) -> _Batch:
-    """A padded batch as a packed one."""
-    if lengths is None:
-        steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
-        sizes = np.full(longest, size)
-        return _Batch(steps.reshape(longest * size, -1), sizes, shape=(longest, size))
-    lengths, order = torch.sort(lengths, descending=True)
-    sizes = size - np.cumsum(np.bincount(lengths.numpy(), minlength=longest + 1))[:-1]
-    sizes = sizes[sizes > 0]
-    step = np.repeat(np.arange(len(sizes)), sizes)
-    chain = order.numpy()[np.arange(len(step)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
-    places = torch.from_numpy(chain * longest + step if batch_first else step * size + chain)
-    shape = (size, longest) if batch_first else (longest, size)
-    data, inverse = input.flatten(0, 1).index_select(0, places), torch.argsort(order)
-    return _Batch(data, sizes, order, inverse, places, shape)
-
-
-def _fits(packed: PackedSequence) -> bool:
-    """Whether the data are as many as the sizes say, as they are unless somebody made them."""
-    sizes = packed.batch_sizes.numpy()
-    return sizes[-1] > 0 and not (np.diff(sizes) > 0).any() and sizes.sum() == len(packed.data)
 
 
 def _autocast_on_cpu() -> bool:
