@@ -7,8 +7,8 @@
 What comes out is a table on standard output, or a file by the name of --out: a table (.txt, .csv,
 .json; the whole graph in .json) or a picture (.png, .svg).
 
-Sentences are one a line with blanks between words, bracketed trees, or CoNLL-U if named .conllu;
-attention needs trees. Without a file filters look at dev and test of the run's task.
+Sentences are raw text, one a line, bracketed trees, or CoNLL-U if named .conllu; attention needs
+trees. Without a file filters look at dev and test of the run's task.
 
 Examples:
   graphsent inspect runs/dcnn filters --top 5 --out filters.csv

@@ -12,11 +12,11 @@ A model of relatedness takes two files, whose first trees are a pair, as are the
 on. One result a pair: score and both sentences, as text or jsonl.
 
 Input is read and answered piece by piece, in its order. What cannot be read, such as an empty line
-or a tree whose brackets do not match, is named by line on standard error and goes on with the next;
-in its place the output has an empty line, or in jsonl an object with "line" and "error", so that
-results and inputs stay in step. Empty lines between trees of several lines are no inputs. At the
-end standard error says how many inputs were bad, and how many words the model does not know; the
-exit status is 1 if an input was bad.
+or a tree whose brackets do not match, is reported by line on standard error, and the rest goes on.
+In its place the output has an empty line, or in jsonl an object with "line" and "error", so that
+results and inputs stay in step. Empty lines that divide trees of several lines are no inputs. At
+the end standard error says how many inputs were bad, and how many words the model does not know;
+the exit status is 1 if an input was bad.
 
 Examples:
   graphsent predict runs/a trees.txt

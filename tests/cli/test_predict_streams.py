@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from graphsent.cli import main
+from graphsent.errors import ModelError
 from graphsent.models import ARNNClassifier, ARNNRelatedness, BiTreeLSTMClassifier, NBoW
 from graphsent.trees import parse_conllu
 from graphsent.vocabulary import Vocabulary
@@ -98,8 +99,7 @@ def test_unknown_words_are_counted_and_listed(words, tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_trees_that_a_model_cannot_read_stand_alone(tmp_path, capsys):
-    NBoW(VOCABULARY, 3, 4).save_pretrained(tmp_path / "model")
+def test_broken_trees_stand_alone(tmp_path, capsys):
     BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
     path = tmp_path / "trees.txt"
     path.write_text("(S (A the) (B film))\nthe film\n(S (A good)))\n(S (A good) (B film))\n")
@@ -114,7 +114,6 @@ def test_trees_that_a_model_cannot_read_stand_alone(tmp_path, capsys):
 
 def test_what_only_the_model_refuses(tmp_path, capsys, monkeypatch):
     """A model that was made for binary trees, say, refuses some that are sound in themselves."""
-    from graphsent.errors import ModelError
 
     def shape_tree(self, tree):
         if "bad" in tree.words:
