@@ -92,7 +92,7 @@ def test_a_broken_tree_is_named_before_anything_is_predicted(
     trained, capsys, monkeypatch, text, place
 ):
     give(monkeypatch, text)
-    assert main(["predict", str(trained)]) == 1
+    assert main(["predict", str(trained)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(f"graphsent predict: standard input:{place}")
