@@ -48,6 +48,12 @@ def outcome(error: BaseException) -> tuple[int, str] | None:
             return _SIGNALLED + number, str(error) or "interrupted"
         case OSError():
             return FAILED, f"{error.filename or 'input or output'}: {error.strerror or error}"
+        case UnicodeEncodeError():
+            character = error.object[error.start]
+            return (
+                FAILED,
+                f"{error.encoding} cannot write {character!r}: try PYTHONIOENCODING=utf-8",
+            )
         case MemoryError():
             return FAILED, "there is too little memory for this"
         case ImportError():

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from graphsent.errors import ModelError
 
@@ -25,9 +25,18 @@ def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
     """Raises a ModelError if an argument annotated as a plain value is something else."""
     hints = _hints(function)
     for name, value in arguments.items():
-        expected, holds = _KINDS.get(hints.get(name), ("", None))
-        if holds is not None and not holds(value):
-            raise ModelError(f"{name}: expected {expected}, got {value!r}")
+        _check_type(name, hints.get(name), value)
+
+
+def _check_type(name: str, hint: Any, value: Any) -> None:
+    if get_origin(hint) is tuple:  # of any length, all of one type; a list in JSON
+        if not isinstance(value, list | tuple):
+            raise ModelError(f"{name}: expected a list, got {value!r}")
+        for place, each in enumerate(value):
+            _check_type(f"{name}[{place}]", get_args(hint)[0], each)
+    expected, holds = _KINDS.get(hint, ("", None))
+    if holds is not None and not holds(value):
+        raise ModelError(f"{name}: expected {expected}, got {value!r}")
 
 
 @functools.cache

@@ -79,10 +79,10 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
             saved before sums were have none in ``config.json``: theirs are not compared.
     """
     directory = Path(directory)
-    if not directory.exists():
+    if not os.path.exists(directory):
         with suppress(OSError):
             recover(directory.absolute())
-    if not directory.is_dir():
+    if not os.path.isdir(directory):
         raise ModelError(f"no saved model: {directory} is not a directory")
     for name in (CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE):
         if not (directory / name).is_file():

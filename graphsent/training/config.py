@@ -129,8 +129,11 @@ class RunConfig:
         for name in ("training", "task_options", "model_options"):
             if not isinstance(values.setdefault(name, {}), dict):
                 raise DataError(f"{name}: expected names with values, got {values[name]!r}")
+        for name in ("data_dir", "tree_kind", "parses_dir"):
+            if not isinstance(values.get(name), str | None):
+                raise DataError(f"{name}: expected a string, got {values[name]!r}")
         vectors = values.setdefault("vectors", [])
-        if not isinstance(vectors, list | tuple):
+        if not isinstance(vectors, list | tuple) or not all(isinstance(v, str) for v in vectors):
             raise DataError(f"vectors: expected a list of files, got {vectors!r}")
         if not isinstance(values.get("lower_fallback", True), bool):
             raise DataError(

@@ -77,7 +77,7 @@ class RunDirectory:
 
     def files(self) -> list[Path]:
         """The files of the run that are there."""
-        if not self.path.is_dir():
+        if not os.path.isdir(self.path):
             return []
         below = (path for own in (self.model, self.logs) for path in own.rglob("*"))
         return [path for path in (*self._own, *below) if path.is_file()]
@@ -108,6 +108,11 @@ class RunDirectory:
 
         A run of which no epoch is complete is free to be replaced, as is what a killed one left.
         """
+        try:
+            str(self.path).encode()
+        except UnicodeEncodeError:  # TensorBoard, among others, writes names in UTF-8
+            message = f"{str(self.path)!r}: expected a name in UTF-8 for the run"
+            raise TrainingError(message) from None
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise TrainingError(f"{self.path}: expected a directory for the run, found a file")
         left = {entry for own in self._own for entry, _ in leftovers(self.path, own.name)}
@@ -132,7 +137,7 @@ class RunDirectory:
             TrainingError: There is none.
             DataError: It is damaged.
         """
-        if not self.config.is_file():
+        if not os.path.isfile(self.config):
             raise TrainingError(f"{self.path} is no run: it has no {self.config.name}")
         return RunConfig.load(self.config)
 
@@ -179,8 +184,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     run = RunDirectory(path)
     with suppress(OSError):
         recover(run.model)
-    if run.config.is_file() and not run.model.is_dir():
+    if os.path.isfile(run.config) and not run.model.is_dir():
         raise TrainingError(
             f"{run.path} has no model yet: no epoch is complete; go on with --resume {run.path}"
         )
-    return load_pretrained(run.model if run.model.is_dir() else path)
+    return load_pretrained(run.model if os.path.isdir(run.model) else path)

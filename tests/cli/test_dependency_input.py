@@ -84,7 +84,7 @@ def test_scores_of_pairs(relatedness, files, capsys):
 
 def test_as_many_first_as_second_sentences(relatedness, files, tmp_path, capsys):
     write_conllu(tmp_path / "one.conllu", parse_conllu(CONLLU)[:1])
-    assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 1
+    assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 2
     assert "2 trees" in (message := capsys.readouterr().err)
     assert message.count("\n") == 1
 
@@ -129,6 +129,6 @@ def test_drawing_what_there_is_not(classifier, relatedness, files, tmp_path, cap
             main(["draw", files[0], out, *arguments])
     assert "--weights needs --model" in capsys.readouterr().err
     plain = saved(tmp_path / "none", ARNNClassifier, 4, 5, attention="none")
-    assert main(["draw", files[0], out, f"--model={plain}", "--weights"]) == 1
+    assert main(["draw", files[0], out, f"--model={plain}", "--weights"]) == 2
     assert "attention='none'" in capsys.readouterr().err
     assert not (tmp_path / "tree.svg").exists()

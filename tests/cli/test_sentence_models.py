@@ -180,7 +180,7 @@ def test_attention(runs, tmp_path, capsys):
 def test_what_cannot_be_looked_at_is_one_line(model, arguments, message, runs, capsys):
     out = runs("trec", model)
     capsys.readouterr()
-    assert main(["inspect", out, *arguments]) == 1
+    assert main(["inspect", out, *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -241,7 +241,7 @@ def test_what_does_not_go_together_is_one_line(
     arguments = [each for each in arguments if each != "+data"]
     code = main(["train", *arguments, f"--data-dir={corpus}", f"--out={tmp_path / 'run'}"])
     error = capsys.readouterr().err
-    assert code == 1
+    assert code == 2
     assert message in error
     assert error.count("\n") == 1
 

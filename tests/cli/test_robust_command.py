@@ -1,0 +1,221 @@
+"""The command in the hands of people who mistype, hurry, or mean harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from toy_treebank import TINY
+
+from graphsent.cli import main, statuses
+from graphsent.cli.train import TrainingOptions
+from graphsent.errors import DataError
+from graphsent.training.errors import TrainingFailed
+
+COMMAND = [sys.executable, "-m", "graphsent.cli"]
+posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of resources")
+
+
+def outcome(capsys, *arguments: str) -> tuple[int, str]:
+    """Exit status and standard error."""
+    try:
+        status = main(arguments)
+    except SystemExit as exit_:
+        status = exit_.code
+    return status, capsys.readouterr().err
+
+
+def test_help_says_what_the_statuses_mean(capsys):
+    assert outcome(capsys)[0] == statuses.USAGE
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert statuses.EXPLANATION in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (DataError("no data"), 2, "no data"),
+        (TrainingFailed("the loss is nan"), 1, "the loss is nan"),
+        (OSError(28, "No space left on device", "runs/a"), 1, "runs/a: No space left on device"),
+        (OSError(28, "No space left on device"), 1, "input or output: No space left on device"),
+        (MemoryError(), 1, "there is too little memory for this"),
+        (RuntimeError("[enforce fail] can't allocate memory: 9\nx"), 1, "there is too little"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (UnicodeEncodeError("ascii", "é", 0, 1, "no"), 1, "ascii cannot write 'é'"),
+    ],
+)
+def test_every_error_has_its_status(capsys, monkeypatch, error, status, line):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("graphsent.cli._run", fail)
+    found, err = outcome(capsys, "train")
+    assert found == status
+    assert err.startswith(f"graphsent train: {line}")
+    assert err.count("\n") == 1
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr("graphsent.cli._run", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["train"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predct"], "did you mean 'predict'?"),
+        (["train", "--task=sst5", "--out=a", "--epoch=1"], "did you mean '--epochs'?"),
+        (["train", "--task=sst5", "--out=a", "--hiden", "3"], "did you mean '--hidden'?"),
+        (["train", "--task=sst6", "--out=a"], "did you mean 'sst5'?"),
+        (["train", "--task=sst5", "--model=treelsm", "--out=a"], "did you mean 'treelstm'?"),
+        (["train", "--task=sst5", "--out=a", "--batching=shufled"], "did you mean 'shuffled'?"),
+        (["train", "--task=sst5", "--out=a", "--cell=nry"], "did you mean 'nary'?"),
+        (
+            ["train", "--task=sst5", "--out=a", "--epochs=x"],
+            "--epochs: expected an integer, got 'x'",
+        ),
+        (["train", "--task=sst5", "--out=a", "--lr=nan"], "--lr: expected a finite number"),
+        (["train", "--task=sst5", "--out=a", "--hidden=0"], "hidden: expected at least 1, got 0"),
+        (["train", "--task=sst5", "--out=a", "--hidden=1000000000000"], "hidden: expected at most"),
+        (["train", "--task=sst5", "--out=a", "--device=cuda:77"], "device: cuda:77 is not here"),
+        (["train", "--task=sst5", "--out=a", "--epochs=-1"], "epochs: expected at least 1, got -1"),
+        (["train", "--task=sst5", "--out=a", "--num-threads=99999999999"], "at most 1024"),
+        (["train", "--task=sst5", "--out=a\udcff"], "expected a name in UTF-8"),
+        (["train", "--task=sst5", "--out=" + "a" * 300], "File name too long"),
+        (["evaluate", "none" * 100], "is no run"),
+        (["predict", "none" * 100], "is not a directory"),
+        (["draw", "--tree=(A a)", "--out=."], "--out .: expected a file, found a directory"),
+    ],
+)
+def test_mistakes_name_what_was_meant(capsys, monkeypatch, toy_data, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAPHSENT_DATA", str(toy_data))
+    status, err = outcome(capsys, *arguments)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data_dir: 3",
+        "parses_dir: [1]",
+        "vectors: [3]",
+        "tree_kind: 3",
+        "training: {lr: .nan}",
+        "training: {lr: .inf}",
+        "training: {epochs: 1.5}",
+        "training: {optimizr: adam}",
+        "model_options: {embedding_dim: x}",
+        "model_options: {embedding_dim: 1000000000000}",
+        "model_options: {dropout: .nan}",
+        "model: dcnn\nmodel_options: {widths: 3}",
+        "model: dcnn\nmodel_options: {widths: [a, 3]}",
+        "1: 2",
+    ],
+)
+def test_configurations_with_wrong_values(capsys, toy_data, tmp_path, monkeypatch, text):
+    monkeypatch.setenv("GRAPHSENT_DATA", str(toy_data))
+    config = tmp_path / "config.yaml"
+    lines = {"task": "task: sst5", "model": "model: nbow"}
+    config.write_text("\n".join([*(v for k, v in lines.items() if f"{k}:" not in text), text]))
+    status, err = outcome(capsys, "train", f"--config={config}", f"--out={tmp_path}/run")
+    assert (status, err.count("\n")) == (2, 1)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_debug_shows_where_an_error_comes_from(capsys, trained, place):
+    arguments = ["predict", str(trained), "none.txt"]
+    status, err = outcome(capsys, *arguments[:place], "--debug", *arguments[place:])
+    assert status == 2
+    assert err.startswith("Traceback")
+    assert err.splitlines()[-1].startswith("graphsent predict: cannot read none.txt")
+
+
+def test_debug_alone_changes_nothing(capsys, trained):
+    assert outcome(capsys, "predict", str(trained), os.devnull, "--debug") == (0, "")
+    status, err = outcome(capsys, "train", f"--resume={trained}", "--debug")
+    assert (status, "this run is complete" in err) == (2, True)
+
+
+def test_results_replace_no_file_of_a_run_and_no_input(capsys, trained, tmp_path):
+    before = (trained / "results.json").read_bytes()
+    for name in ("results.json", "config.yaml", "model/config.json"):
+        status, err = outcome(capsys, "evaluate", str(trained), f"--json={trained / name}")
+        assert (status, "would replace" in err) == (2, True)
+    assert (trained / "results.json").read_bytes() == before
+    trees = tmp_path / "trees.svg"
+    trees.write_text("(A a)")
+    status, err = outcome(
+        capsys, "draw", str(trees), f"--out={tmp_path}/../{tmp_path.name}/trees.svg"
+    )
+    assert (status, "would replace" in err) == (2, True)
+    assert trees.read_text() == "(A a)"
+
+
+def test_a_demonstration_replaces_no_other_run(capsys, trained, tmp_path):
+    other = tmp_path / "treelstm"
+    other.mkdir()
+    for name in ("config.yaml", "results.json"):
+        (other / name).write_bytes((trained / name).read_bytes())
+    status, err = outcome(capsys, "demo", f"--out={tmp_path}")
+    assert (status, "holds a run that is no demonstration" in err) == (2, True)
+    assert json.loads((other / "results.json").read_text())["finished"]
+
+
+@posix
+@pytest.mark.parametrize("seconds", [1.0, 3.0])
+def test_an_early_ctrl_c_is_one_line(toy_data, tmp_path, seconds):
+    arguments = ["train", "--task=sst5", *TINY, f"--data-dir={toy_data}", "--epochs=100000"]
+    with subprocess.Popen(
+        [*COMMAND, *arguments, f"--out={tmp_path}/run"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.count("\n") == 1
+    assert err.startswith("graphsent train: interrupted")
+
+
+@posix
+@pytest.mark.parametrize("size", [100, 2000])
+def test_files_that_may_not_grow(toy_data, tmp_path, size):
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    arguments = ["train", "--task=sst5", *TINY, f"--data-dir={toy_data}", "--epochs=3"]
+    done = subprocess.run(
+        [*COMMAND, *arguments, f"--out={tmp_path}/run"],
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"graphsent train: {tmp_path}/run")
+    assert done.stderr.endswith(": File too large\n")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_know_no_number_that_is_none():
+    for name in ("lr", "embedding_lr", "weight_decay", "max_grad_norm"):
+        for value in (float("nan"), float("inf"), "nan"):
+            with pytest.raises(ValueError, match=f"{name}: expected a finite number"):
+                TrainingOptions(**{name: value})
