@@ -116,6 +116,10 @@ class AttentiveCell(TreeCell):
             x = x.expand(len(query), -1)
         return torch.cat((x, query.expand(*x.shape[:-1], -1)), -1)
 
+    def split_inputs_of_rule(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs of the cell, and the query."""
+        return inputs.tensor_split((-self.hidden_feats,), -1)
+
     def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
         """As without attention, see :meth:`start`."""
         return super().project_leaves(feat)

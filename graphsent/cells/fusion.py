@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphsent.cells.autocast import autocast_enabled
+from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
 from graphsent.propagation.linear import FirstOutputs

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import Fused, is_own, is_plain, rule_of
@@ -18,6 +17,7 @@ from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation import resolve_engine
+from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.starts import LSTMStart, Start

@@ -116,6 +116,10 @@ class Recursion(nn.Module):
         """The inputs of the rule, (num_nodes, ...), from those of :meth:`combine`."""
         return inputs[0]
 
+    def split_inputs_of_rule(self, inputs: Tensor) -> tuple[Tensor, ...]:
+        """The inputs of :meth:`combine`, (num_nodes, ...), from those of the rule."""
+        return (inputs,)
+
     def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
         """The node data of ``input_names`` beside x, on a device."""
         return {}

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
+from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.schedule import Schedule
 
 
