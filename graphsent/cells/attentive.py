@@ -22,6 +22,7 @@ from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import Start
+from graphsent.propagation.untraced import untraced
 
 _QUERY = "query"
 
@@ -67,6 +68,7 @@ class AttentiveCell(TreeCell):
             raise CellError('query needs attention="dynamic": static attention has its own vector')
         return {}
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

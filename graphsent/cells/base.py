@@ -23,6 +23,7 @@ from graphsent.cells.validation import (
 )
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
+from graphsent.propagation.untraced import untraced
 
 __all__ = ["State", "TreeCell"]
 
@@ -139,6 +140,7 @@ class TreeCell(Recursion):
         pairs = zip(started, reduced, strict=True)
         return self._named(tuple(torch.where(leaf.unsqueeze(1), a, b) for a, b in pairs))
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,
@@ -174,6 +176,7 @@ class TreeCell(Recursion):
         state = self.run(graph, feat, initial_state, engine=engine, memory=return_cell)
         return state if return_cell else state[0]
 
+    @untraced
     def run(
         self,
         graph: Graph,

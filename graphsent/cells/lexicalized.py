@@ -21,6 +21,7 @@ from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.starts import LSTMStart, Start
+from graphsent.propagation.untraced import untraced
 
 
 class LexicalizedTreeLSTM(SlottedCell):
@@ -116,6 +117,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         self.check_call(graph, feat)
         return self.prepare(graph, self.words(graph, feat, "dgl"), initial_state)
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

@@ -13,10 +13,12 @@ from graphsent.propagation.builtin_functions import check_fields, is_builtin
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.schedule import schedule_of
 from graphsent.propagation.traversal import Traversal
+from graphsent.propagation.untraced import untraced
 
 Function = Callable[..., Any]
 
 
+@untraced
 def prop_nodes_topo(
     graph: dgl.DGLGraph,
     message_func: Function,
