@@ -6,6 +6,7 @@ from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where
 from cell_structures import bottom_up, join
 from strategies import chain_shape, perfect_shape
 from torch import nn
+from torch.nn.utils import parametrize, prune
 
 from graphsent import cells
 
@@ -202,3 +203,45 @@ def test_every_cell_runs_the_combine_of_a_subclass(row):
         found.append(changed(structure.graph(), feat, engine=engine, **arguments))
         assert sum(calls) == (~structure.leaves).sum()
     torch.testing.assert_close(*found, rtol=0, atol=1e-10)
+
+
+class Shifted(nn.Module):
+    """A parametrization."""
+
+    def forward(self, values):
+        return values + 1
+
+
+@pytest.mark.parametrize("options", [{}, {"leaf_peephole": True}, {"lexicalized": False}], ids=str)
+@pytest.mark.parametrize("how", ["pruned", "parametrized", "hook"])
+def test_the_bias_of_a_changed_map_of_states(how, options):
+    """Leaves have no children, but the bias of these."""
+    structure = join([bottom_up(shape) for shape in (perfect_shape(2), chain_shape(0))])
+    cell = cells.LexicalizedTreeLSTM(IN_FEATS, HIDDEN_FEATS, **options).double()
+    plain = cells.LexicalizedTreeLSTM(IN_FEATS, HIDDEN_FEATS, **options).double()
+    plain.load_state_dict(cell.state_dict())
+    if how == "pruned":
+        prune.l1_unstructured(cell.U, "bias", 0.5)
+    elif how == "parametrized":
+        parametrize.register_parametrization(cell.U, "bias", Shifted())
+    else:
+        cell.U.register_forward_hook(lambda module, args, output: output + 1)
+    feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64)
+    for _ in range(3):  # as in training
+        with torch.no_grad():
+            if how == "pruned":
+                bias = cell.U.bias_orig * cell.U.bias_mask
+            elif how == "parametrized":
+                bias = cell.U.parametrizations.bias.original + 1
+            else:
+                bias = cell.U.bias + 1
+            plain.U.bias.copy_(bias)
+            plain.U.weight.copy_(cell.U.weight)
+        expected = plain(structure.graph(), feat)
+        for engine in ENGINES:
+            h = cell(structure.graph(), feat, engine=engine)
+            torch.testing.assert_close(h, expected, rtol=0, atol=1e-10)
+            h.sum().backward()
+        with torch.no_grad():
+            for parameter in cell.U.parameters():
+                parameter += 0.5
