@@ -90,10 +90,14 @@ class TreeCell(Recursion):
         **extra: Any,
     ) -> dict[str, Tensor]:
         """The node data of :meth:`node_inputs`, for graph and features that have been checked."""
-        x = self.project(feat if isinstance(feat, Tensor) else feat.dense())
+        feat = feat if isinstance(feat, Tensor) else feat.dense()
+        leaf = graph.in_degrees() == 0
+        if not self.inner_input:  # NaN in rows that are ignored would be in gradients of weights
+            feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
+        x = self.project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
         inputs = {"x": x, **self.extra_inputs(graph, x.device, **extra)}
-        inputs[_LEAF] = graph.in_degrees() == 0
+        inputs[_LEAF] = leaf
         inputs.update(dict.fromkeys(self.state_names, zeros))
         if initial_state is not None:
             state = self.check_initial_state(initial_state, zeros)

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from graphsent.propagation.fused_edges import EdgeRule
 
 
+KINDS = ("lstm", "gru", "attentive lstm", "attentive gru")
+"""What rules have as ``compiled``; see ``kernels/edges.h``."""
+
+
 def run_compiled_edges(
     rule: EdgeRule,
     schedule: Schedule,
@@ -46,7 +50,7 @@ def run_compiled_edges(
 ) -> tuple[Tensor, ...] | None:
     """What ``run_edges`` gives; None where there is no compiled code for it."""
     tensors = (inputs, edge_weight, *weights, *vectors, *tensors_of(start))
-    if not has_walk(rule, *tensors):
+    if not has_walk(rule, KINDS, *tensors):
         return None
     plan = _EdgePlan(rule, schedule, start, leaves, num_results, recur)
     size = rule.size
@@ -77,7 +81,7 @@ class _EdgePlan(Plan):
         super().__init__(rule, *ends, start, leaves, gates, None, num_results, recur)
         inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1, device="cpu")
         self.first_edge = torch.searchsorted(schedule.target, inner)
-        self.attentive = len(rule.edge_order) > 1
+        self.attentive = rule.compiled.startswith("attentive")
 
     def edge_walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool) -> Walk:
         """The arguments that both passes have, but for most tensors."""

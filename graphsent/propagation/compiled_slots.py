@@ -50,7 +50,7 @@ def run_compiled_slots(
 ) -> tuple[Tensor, ...] | None:
     """What ``run_slots`` gives; None where there is no compiled code for it."""
     tensors = (inputs, bias, *weights, *tensors_of(start))
-    if not has_walk(rule, *tensors):
+    if not has_walk(rule, KINDS, *tensors):
         return None
     plan = _SlotPlan(rule, schedule, slots, start, leaves, input_rows, num_results, recur)
     plan.check(start, inputs, *zip((bias, *weights, slots.source), plan.shapes(), strict=True))

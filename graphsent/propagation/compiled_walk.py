@@ -214,12 +214,13 @@ def _start_of(plan: Plan, given: Sequence[Tensor]) -> Start:
     return LSTMStart(sums, gate_output=plan.start_gates > 2)
 
 
-def has_walk(rule: Any, *tensors: Tensor | None) -> bool:
+def has_walk(rule: Any, kinds: Sequence[str], *tensors: Tensor | None) -> bool:
     """Whether a compiled walk does what a rule does, for these tensors.
 
-    Rules state it with an attribute ``compiled`` of their own class: it says nothing of subclasses.
+    Rules state it with an attribute ``compiled`` of their own class, one of the kinds that the walk
+    knows: it says nothing of subclasses.
     """
-    return vars(type(rule)).get("compiled", False) and kernels_for(*tensors)
+    return vars(type(rule)).get("compiled") in kinds and kernels_for(*tensors)
 
 
 WEIGHTS = ("weight", "more_weight_0", "more_weight_1")
