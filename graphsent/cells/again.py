@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor, nn
 
-from graphsent.cells.fusion import Fused
+from graphsent.cells.fusion import Fused, overridden
 from graphsent.cells.recursion import State
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.errors import PropagationError
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from graphsent.cells.base import TreeCell
 
 
-@dataclass(frozen=True)
-class Again:
+class Again(NamedTuple):
     """What a cell does by ``combine`` instead of by its rule, with the same numbers.
 
     Attributes:
@@ -44,6 +42,12 @@ class Again:
         self, start: Sequence[Tensor], inputs: Tensor, maps: Sequence[Tensor | None]
     ) -> State:
         """See :data:`graphsent.propagation.gradients.Recur`."""
+        if overridden(self.cell, "split_inputs_of_rule", "fused_inputs"):
+            raise PropagationError(
+                "expected gradients of first order, got gradients of gradients: "
+                f"{type(self.cell).__name__} has a fused_inputs of its own, but no "
+                "split_inputs_of_rule that goes back"
+            )
         values = self._values(inputs, maps)
         if self.inner is not None:
             inputs = self.inner.detach()
@@ -74,8 +78,8 @@ class Again:
         missing = values.keys() - set(self.cell.modules())
         if missing:
             raise PropagationError(
-                f"expected maps that are modules of {type(self.cell).__name__}, got {missing}: "
-                "gradients of gradients need them"
+                "expected gradients of first order, got gradients of gradients: the rule of "
+                f"{type(self.cell).__name__} has maps that are no modules of it: {missing}"
             )
         return values
 

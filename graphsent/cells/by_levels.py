@@ -225,9 +225,7 @@ class LevelRun:
         nothing = None
         if bias is not None and not self.cell.inner_input:
             inputs, bias, nothing = bias, None, inner
-        again = None
-        if not overridden(self.cell, "split_inputs_of_rule", "fused_inputs"):
-            again = Again(self.cell, fused, self.schedule, self.slots, nothing)
+        again = Again(self.cell, fused, self.schedule, self.slots, nothing)
         with without_autocast(inner.device.type):
             if not fused.edge_maps:
                 problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)

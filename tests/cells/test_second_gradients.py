@@ -193,3 +193,15 @@ def test_a_rule_with_inputs_of_its_own(way):
         return (cell(graph, feat, engine=engine),)
 
     compare(way, run, feat, [feat, *cell.parameters()])
+
+
+def test_a_map_that_is_no_module_of_the_cell():
+    """Nobody could put other weights in its place."""
+    cell = cells.ChildSumTreeGRU(IN_FEATS, HIDDEN_FEATS).double()
+    cell.kept = [cell.U_z]
+    del cell.U_z
+    cell.__class__ = type("Kept", (type(cell),), {"U_z": property(lambda self: self.kept[0])})
+    feat = rows(STRUCTURE.num_nodes)
+    loss = cell(STRUCTURE.graph(), feat).sum()
+    with pytest.raises(PropagationError, match="no modules of it"):
+        torch.autograd.grad(loss, feat, create_graph=True)
