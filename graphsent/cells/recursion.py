@@ -89,7 +89,7 @@ class Recursion(nn.Module):
         raise NotImplementedError
 
     def start_by_levels(self, *inputs: Tensor | FirstOutputs) -> Start:
-        """The same as :meth:`start`, for the engine by levels; need not have second gradients.
+        """The same as :meth:`start`, for the engine by levels.
 
         It may also say what the states are made of, and leave that to the engine.
         """

@@ -40,9 +40,9 @@ def prop_nodes_topo(
     GPU where DGL is built without CUDA; data of the graph itself are moved there when a function
     asks for them. The host never waits for that device.
 
-    Three things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
+    Two things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
     (``nodes.data`` and ``edges.src`` are up to date); message functions with user-defined reduce
-    functions are not called for levels without edges; gradients have no gradients of their own.
+    functions are not called for levels without edges.
 
     Args:
         graph: a homogeneous acyclic graph.
@@ -61,7 +61,7 @@ def prop_nodes_topo(
     Raises:
         PropagationError: if the graph is not homogeneous or has a cycle, if something is no
             function, if data do not fit the graph or each other, or the functions' results do not
-            fit the data, or if a gradient is differentiated.
+            fit the data.
     """
     if not graph.is_homogeneous:
         raise PropagationError(
