@@ -22,6 +22,7 @@ from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import Start
+from graphsent.propagation.untraced import untraced
 
 _QUERY = "query"
 
@@ -67,6 +68,7 @@ class AttentiveCell(TreeCell):
             raise CellError('query needs attention="dynamic": static attention has its own vector')
         return {}
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,
@@ -115,6 +117,10 @@ class AttentiveCell(TreeCell):
         if x.dim() < query.dim():
             x = x.expand(len(query), -1)
         return torch.cat((x, query.expand(*x.shape[:-1], -1)), -1)
+
+    def split_inputs_of_rule(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs of the cell, and the query."""
+        return inputs.tensor_split((-self.hidden_feats,), -1)
 
     def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
         """As without attention, see :meth:`start`."""

@@ -29,6 +29,7 @@ from graphsent.cells.validation import (
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
 from graphsent.propagation.reference import prop_nodes_topo_of_dgl
+from graphsent.propagation.untraced import untraced
 
 __all__ = ["State", "TreeCell"]
 
@@ -95,12 +96,15 @@ class TreeCell(Recursion):
     ) -> dict[str, Tensor]:
         """The node data of :meth:`node_inputs`, for graph and features that have been checked."""
         feat = feat if isinstance(feat, Tensor) else feat.dense()
+        leaf = graph.in_degrees() == 0
+        if not self.inner_input:  # NaN in rows that are ignored would be in gradients of weights
+            feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
         x = check_projected(self, self.project(feat), feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
         data = self.extra_inputs(graph, x.device, **extra)
         check_extra(self, data, len(x))
         inputs = {"x": x, **data}
-        inputs[LEAF] = graph.in_degrees() == 0
+        inputs[LEAF] = leaf
         inputs.update(dict.fromkeys(self.state_names, zeros))
         if initial_state is not None:
             state = self.check_initial_state(initial_state, zeros)
@@ -151,6 +155,7 @@ class TreeCell(Recursion):
         pairs = zip(started, reduced, strict=True)
         return self._named(tuple(torch.where(leaf.unsqueeze(1), a, b) for a, b in pairs))
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,
@@ -186,6 +191,7 @@ class TreeCell(Recursion):
         state = self.run(graph, feat, initial_state, engine=engine, memory=return_cell)
         return state if return_cell else state[0]
 
+    @untraced
     def run(
         self,
         graph: Graph,

@@ -17,6 +17,7 @@ from graphsent.cells.topdown import TopDownTreeLSTM
 from graphsent.cells.turned import Graph, TurnedGraph
 from graphsent.cells.validation import check_choice
 from graphsent.propagation import resolve_engine
+from graphsent.propagation.untraced import untraced
 
 
 class BiTreeLSTM(nn.Module):
@@ -100,6 +101,7 @@ class BiTreeLSTM(nn.Module):
             glorot_(self.root_h.weight, self.root_h.bias)
             glorot_(self.root_c.weight, self.root_c.bias)
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.cells.autocast import without_autocast
+from graphsent.cells.again import Again
 from graphsent.cells.feats import (
     IndexedFeat,
     first_of_run,
@@ -26,6 +26,7 @@ from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import check_extra, check_projected, check_state
+from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.fused import by_position, in_order
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
@@ -232,16 +233,18 @@ class LevelRun:
         inputs = self.cell.fused_inputs(inner, *self.inner_extra)
         weights = [module.weight.to(dtype) for module in fused.maps]
         bias = None if fused.bias is None else fused.bias.bias.to(dtype)
+        nothing = None
         if bias is not None and not self.cell.inner_input:
-            inputs, bias = bias, None
+            inputs, bias, nothing = bias, None, inner
+        again = Again(self.cell, fused, self.schedule, self.slots, nothing)
         with without_autocast(inner.device.type):
             if not fused.edge_maps:
                 problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)
-                return run_slots(*problem, bias, shared, rows, num_results)
+                return run_slots(*problem, bias, shared, rows, num_results, again)
             edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
             problem = (fused.rule, self.schedule, start, inputs, edge_weight, weights, vectors)
-            return run_edges(*problem, shared, num_results)
+            return run_edges(*problem, shared, num_results, again)
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         num_inner = self.schedule.num_nodes - self.num_leaves

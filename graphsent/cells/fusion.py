@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.modules.module import _has_any_global_hook
 
-from graphsent.cells.autocast import autocast_enabled
+from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
 from graphsent.propagation.linear import FirstOutputs
@@ -79,9 +80,13 @@ def is_plain(module: nn.Module) -> bool:
 
 
 def is_own(module: nn.Module, kind: type[nn.Module]) -> bool:
-    """Whether a module is just of this kind: no subclass, no hooks, no function of its own."""
+    """Whether a module is just of this kind: no subclass, no hooks, no function of its own.
+
+    Nor are there hooks of all modules.
+    """
     return type(module) is kind and not (
-        "forward" in vars(module)
+        _has_any_global_hook()
+        or "forward" in vars(module)
         or module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks

@@ -9,17 +9,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_plain, rule_of
+from graphsent.cells.fusion import Fused, is_plain, map_nothing, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.starts import LSTMStart, Start
+from graphsent.propagation.untraced import untraced
 
 
 class LexicalizedTreeLSTM(SlottedCell):
@@ -116,6 +117,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         self.check_call(graph, feat)
         return self.prepare(graph, self.words(graph, feat, "dgl"), initial_state)
 
+    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,
@@ -185,13 +187,13 @@ class LexicalizedTreeLSTM(SlottedCell):
         i, _, g, o = self.W.weight.split(self.hidden_feats)
         if self.leaf_peephole or autocast_enabled(feat.device.type):
             return functional.linear(feat, torch.cat((i, g, o)))
-        bias = self._leaf_bias()
+        bias = self._leaf_bias(feat)
         return FirstOutputs(feat, torch.cat((i, o, g)), bias, len(bias))
 
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         i, *_, g, o = x.split(self.hidden_feats, -1)
-        b_i, _, _, b_g, b_o = self.U.bias.to(x.dtype).chunk(5)
+        b_i, b_o, b_g = self._leaf_bias(x).chunk(3)
         c = torch.sigmoid(i + b_i) * torch.tanh(g + b_g)
         peephole = self.V_o(c) if self.leaf_peephole else 0
         return torch.sigmoid(o + b_o + peephole) * torch.tanh(c), c
@@ -203,10 +205,12 @@ class LexicalizedTreeLSTM(SlottedCell):
         if self.leaf_peephole:
             return self.start(x)
         i, *_, g, o = x.split(self.hidden_feats, -1)
-        return LSTMStart(torch.cat((i, o, g), -1) + self._leaf_bias().to(x.dtype))
+        return LSTMStart(torch.cat((i, o, g), -1) + self._leaf_bias(x))
 
-    def _leaf_bias(self) -> Tensor:
-        b_i, _, _, b_g, b_o = self.U.bias.chunk(5)
+    def _leaf_bias(self, like: Tensor) -> Tensor:
+        """What ``U`` has for i, o, g where there are no children; of the dtype of rows."""
+        nothing = like.new_zeros(1, 2 * self.hidden_feats)
+        b_i, _, _, b_g, b_o = map_nothing(self.U, nothing).to(like.dtype).chunk(5)
         return torch.cat((b_i, b_o, b_g))
 
     def combine(self, children: State, x: Tensor) -> State:

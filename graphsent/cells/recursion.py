@@ -89,7 +89,7 @@ class Recursion(nn.Module):
         raise self._undefined("start(*inputs)")
 
     def start_by_levels(self, *inputs: Tensor | FirstOutputs) -> Start:
-        """The same as :meth:`start`, for the engine by levels; need not have second gradients.
+        """The same as :meth:`start`, for the engine by levels.
 
         It may also say what the states are made of, and leave that to the engine.
         """
@@ -134,6 +134,10 @@ class Recursion(nn.Module):
     def fused_inputs(self, *inputs: Tensor) -> Tensor:
         """The inputs of the rule, (num_nodes, ...), from those of :meth:`combine`."""
         return inputs[0]
+
+    def split_inputs_of_rule(self, inputs: Tensor) -> tuple[Tensor, ...]:
+        """The inputs of :meth:`combine`, (num_nodes, ...), from those of the rule."""
+        return (inputs,)
 
     def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
         """The node data of ``input_names`` beside x, on a device."""

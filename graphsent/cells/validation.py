@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.autocast import autocast_enabled
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
 from graphsent.graphs.kinds import graph_problem
+from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.errors import described
 from graphsent.propagation.schedule import Schedule
 

@@ -20,8 +20,9 @@ from graphsent.propagation.compiled_walk import (
     gradients_named,
     has_walk,
     named,
+    run_plan_again,
 )
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import Recur, by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.starts import Start, tensors_of
@@ -29,6 +30,10 @@ from graphsent.propagation.starts import Start, tensors_of
 if TYPE_CHECKING:
     from graphsent.propagation.fused import Block, Product
     from graphsent.propagation.fused_edges import EdgeRule
+
+
+KINDS = ("lstm", "gru", "attentive lstm", "attentive gru")
+"""What rules have as ``compiled``; see ``kernels/edges.h``."""
 
 
 def run_compiled_edges(
@@ -41,12 +46,13 @@ def run_compiled_edges(
     vectors: Sequence[Tensor],
     leaves: Tensor | None,
     num_results: int | None,
+    recur: Recur | None,
 ) -> tuple[Tensor, ...] | None:
     """What ``run_edges`` gives; None where there is no compiled code for it."""
     tensors = (inputs, edge_weight, *weights, *vectors, *tensors_of(start))
-    if not has_walk(rule, *tensors):
+    if not has_walk(rule, KINDS, *tensors):
         return None
-    plan = _EdgePlan(rule, schedule, start, leaves, num_results)
+    plan = _EdgePlan(rule, schedule, start, leaves, num_results, recur)
     size = rule.size
     shapes = [(edge_weight, (len(rule.edge_order) * size, size))]
     shapes += [
@@ -55,7 +61,7 @@ def run_compiled_edges(
     ]
     shapes += [(vector, (size,)) for vector in vectors]
     plan.check(start, inputs, *shapes)
-    return _CompiledEdges.apply(plan, needs_gradients(*tensors), *tensors)
+    return _CompiledEdges.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
 
 
 class _EdgePlan(Plan):
@@ -68,12 +74,14 @@ class _EdgePlan(Plan):
         start: Start,
         leaves: Tensor | None,
         num_results: int | None,
+        recur: Recur | None,
     ) -> None:
         gates = _input_of(rule.edge_order, rule.products)
-        super().__init__(rule, schedule, schedule.source, start, leaves, gates, None, num_results)
+        ends = (schedule, schedule.source)
+        super().__init__(rule, *ends, start, leaves, gates, None, num_results, recur)
         inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1, device="cpu")
         self.first_edge = torch.searchsorted(schedule.target, inner)
-        self.attentive = len(rule.edge_order) > 1
+        self.attentive = rule.compiled.startswith("attentive")
 
     def edge_walk(self, inputs: Tensor, given: Sequence[Tensor], keep: bool) -> Walk:
         """The arguments that both passes have, but for most tensors."""
@@ -124,24 +132,24 @@ class _CompiledEdges(Function):
     def forward(
         ctx: FunctionCtx, plan: _EdgePlan, keep: bool, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        inputs, *others = contiguous(tensors)
+        inputs, *others = tensors
         maps, given = others[: -plan.num_given], others[-plan.num_given :]
         walk, start = plan.edge_walk(inputs, given, keep), plan.start(given)
         states, results = plan.outcome(inputs)
-        known = {"inputs": inputs, **plan.maps(maps), **states, **plan.buffers(inputs)}
-        walk.point(**known, **start, **results)
+        known = {"inputs": inputs, **plan.maps(maps), **start, **states, **plan.buffers(inputs)}
+        walk.point(**known, **results)
         block, _ = walk.run_forward("edges", inputs)
         ctx.set_materialize_grads(False)
         if keep:
-            known |= plan.kept_start(start)
             ctx.plan, ctx.walk, ctx.names = plan, walk, (*known, "block")
             ctx.save_for_backward(*known.values(), block)
         return tuple((states or results).values())
 
     @staticmethod
-    @first_order
+    @by_hand(run_plan_again, num_options=2)
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan, known = ctx.plan, dict(zip(ctx.names, ctx.saved_tensors, strict=True))
+        plan = ctx.plan
+        known = dict(zip(ctx.names, contiguous(ctx.saved_tensors), strict=True))
         inputs = known["inputs"]
         walk = Walk.from_buffer_copy(ctx.walk)
         dinputs = empty(*inputs.shape, like=inputs)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled import library_for
+from graphsent.propagation.untraced import untraced
 
 if TYPE_CHECKING:
     from graphsent.propagation.schedule import Schedule
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _Ranges = ctypes.c_int64 * 4
 
 
+@untraced
 def fill_schedule(
     source: np.ndarray, target: np.ndarray, level: np.ndarray
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool] | None:
@@ -57,6 +59,7 @@ def no_such_nodes(num_nodes: int) -> ValueError:
     return ValueError(f"expected numbers of {num_nodes} nodes, and levels without gaps")
 
 
+@untraced
 def fill_slots(
     schedule: Schedule, places: Tensor | None, count: int, source: Tensor, sent_to: Tensor
 ) -> bool | None:
@@ -89,6 +92,7 @@ def fill_slots(
     return bool(result)
 
 
+@untraced
 def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
     """Each word once, in the order of their last occurrences, and the place of each in that.
 
@@ -110,6 +114,7 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
     return torch.from_numpy(parts[:count]), torch.from_numpy(parts[n : 2 * n])
 
 
+@untraced
 def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list[int]] | None:
     """Numbers of nodes by position.
 

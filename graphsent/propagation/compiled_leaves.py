@@ -18,8 +18,9 @@ from graphsent.propagation.compiled import (
     needs_gradients,
     threads_for,
 )
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import by_hand
 from graphsent.propagation.memory import empty
+from graphsent.propagation.pointwise import lstm_state
 
 
 class Leaves(Arguments):
@@ -45,7 +46,11 @@ def lstm_leaves(sums: Tensor, gate_output: bool = True) -> tuple[Tensor, Tensor]
     """
     if not kernels_for(sums):
         return None
-    return _CompiledLeaves.apply(gate_output, needs_gradients(sums), sums)
+    return _CompiledLeaves.apply(gate_output, needs_gradients(sums), sums.contiguous())
+
+
+def _plain(ctx: Any, sums: Tensor) -> tuple[Tensor, Tensor]:
+    return lstm_state(sums, gate_output=ctx.gate_output)
 
 
 class _CompiledLeaves(Function):
@@ -53,7 +58,6 @@ class _CompiledLeaves(Function):
     def forward(
         ctx: FunctionCtx, gate_output: bool, keep: bool, sums: Tensor
     ) -> tuple[Tensor, Tensor]:
-        sums = sums.contiguous()
         num_rows, size = len(sums), sums.shape[1] // (2 + gate_output)
         h, c = (empty(num_rows, size, like=sums) for _ in range(2))
         gates, kept = (
@@ -65,13 +69,14 @@ class _CompiledLeaves(Function):
         unused = empty(leaves.num_threads, sums.shape[1] + size, like=sums)
         leaves.point(sums=sums, h=h, c=c, gates=gates, kept=kept, workspace=unused)
         kernels_of(sums).leaves_forward(ctypes.byref(leaves))
-        ctx.save_for_backward(gates, kept)
+        ctx.gate_output = gate_output
+        ctx.save_for_backward(sums, gates, kept)
         return h, c
 
     @staticmethod
-    @first_order
+    @by_hand(_plain, num_options=2)
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        gates, kept = ctx.saved_tensors
+        _, gates, kept = contiguous(ctx.saved_tensors)
         dh, dc = contiguous(gradients)
         num_rows, size = kept.shape
         dsums = empty(*gates.shape, like=gates)

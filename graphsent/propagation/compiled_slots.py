@@ -19,8 +19,9 @@ from graphsent.propagation.compiled_walk import (
     gradients_named,
     has_walk,
     named,
+    run_plan_again,
 )
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import Recur, by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.starts import Start, tensors_of
@@ -45,14 +46,15 @@ def run_compiled_slots(
     leaves: Tensor | None,
     input_rows: Tensor | None,
     num_results: int | None,
+    recur: Recur | None,
 ) -> tuple[Tensor, ...] | None:
     """What ``run_slots`` gives; None where there is no compiled code for it."""
     tensors = (inputs, bias, *weights, *tensors_of(start))
-    if not has_walk(rule, *tensors):
+    if not has_walk(rule, KINDS, *tensors):
         return None
-    plan = _SlotPlan(rule, schedule, slots, start, leaves, input_rows, num_results)
+    plan = _SlotPlan(rule, schedule, slots, start, leaves, input_rows, num_results, recur)
     plan.check(start, inputs, *zip((bias, *weights, slots.source), plan.shapes(), strict=True))
-    return _CompiledSlots.apply(plan, needs_gradients(*tensors), *tensors)
+    return _CompiledSlots.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
 
 
 class _SlotPlan(Plan):
@@ -67,10 +69,11 @@ class _SlotPlan(Plan):
         leaves: Tensor | None,
         input_rows: Tensor | None,
         num_results: int | None,
+        recur: Recur | None,
     ) -> None:
         gates = _input_of(rule.order)
         super().__init__(
-            rule, schedule, slots.source, start, leaves, gates, input_rows, num_results
+            rule, schedule, slots.source, start, leaves, gates, input_rows, num_results, recur
         )
         self.count = slots.count
         self.num_gates = len(gates)
@@ -108,24 +111,24 @@ class _CompiledSlots(Function):
     def forward(
         ctx: FunctionCtx, plan: _SlotPlan, keep: bool, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
-        inputs, bias, *others = contiguous(tensors)
+        inputs, bias, *others = tensors
         maps, given = others[: -plan.num_given], others[-plan.num_given :]
         walk, start = plan.slot_walk(inputs, given, keep), plan.start(given)
         states, results = plan.outcome(inputs)
-        known = {"inputs": inputs, "bias": bias, **named(WEIGHTS, maps), **states}
-        walk.point(**known, **start, **results)
+        known = {"inputs": inputs, "bias": bias, **named(WEIGHTS, maps), **start, **states}
+        walk.point(**known, **results)
         block, places = walk.run_forward("slots", inputs)
         ctx.set_materialize_grads(False)
         if keep:
-            known |= plan.kept_start(start)
             ctx.plan, ctx.walk, ctx.places, ctx.names = plan, walk, places, (*known, "block")
             ctx.save_for_backward(*known.values(), block)
         return tuple((states or results).values())
 
     @staticmethod
-    @first_order
+    @by_hand(run_plan_again, num_options=2)
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan, known = ctx.plan, dict(zip(ctx.names, ctx.saved_tensors, strict=True))
+        plan = ctx.plan
+        known = dict(zip(ctx.names, contiguous(ctx.saved_tensors), strict=True))
         inputs, bias = known["inputs"], known["bias"]
         walk = Walk.from_buffer_copy(ctx.walk)  # it knows where ctx.places are
         dinputs = empty(*inputs.shape, like=inputs)

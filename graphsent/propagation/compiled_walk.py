@@ -17,9 +17,12 @@ from graphsent.propagation.compiled import (
     kernels_of,
     threads_for,
 )
+from graphsent.propagation.fused import in_order
+from graphsent.propagation.gradients import Recur, recur_again
+from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.starts import LSTMStart, Start, tensors_of
+from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
 
 
 class Walk(Arguments):
@@ -81,6 +84,7 @@ class Plan:
         input_of: the block of the inputs of each gate.
         input_rows: (num_nodes - num_sources,) rows of the inputs, if they are shared.
         num_results: parts of the states that are wanted by node; None: all of them by position.
+        recur: the same recursion in operations of torch, if anybody knows it.
     """
 
     def __init__(
@@ -93,8 +97,9 @@ class Plan:
         input_of: tuple[int, ...],
         input_rows: Tensor | None,
         num_results: int | None,
+        recur: Recur | None,
     ) -> None:
-        self.rule, self.schedule = rule, schedule
+        self.rule, self.schedule, self.recur = rule, schedule, recur
         self.source = source.contiguous()
         self.leaves = None if leaves is None else leaves.contiguous()
         self.input_rows = None if input_rows is None else input_rows.contiguous()
@@ -149,10 +154,6 @@ class Plan:
         """What the first states are, or are made of, by the names of arguments."""
         return named(self.start_names, given)
 
-    def kept_start(self, start: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What of :meth:`start` the backward pass needs."""
-        return {} if self.start_names == SUMS else start
-
     def start_gradients(
         self, walk: Walk, known: Mapping[str, Tensor], needed: Sequence[bool], like: Tensor
     ) -> list[Tensor | None]:
@@ -193,12 +194,34 @@ def _array_of(numbers: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:
     return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
-def has_walk(rule: Any, *tensors: Tensor | None) -> bool:
+def run_plan_again(ctx: Any, inputs: Tensor, *tensors: Tensor | None) -> tuple[Tensor, ...]:
+    """What a compiled walk gives, in operations of torch; ``ctx.plan`` is its plan."""
+    plan: Plan = ctx.plan
+    maps, given = tensors[: -plan.num_given], tensors[-plan.num_given :]
+    start = states_of(_start_of(plan, given), plan.leaves)
+    if plan.input_rows is not None:
+        inputs = inputs.index_select(0, plan.input_rows)
+    states = recur_again(plan.recur, len(start), inputs, *maps, *start)
+    return in_order(states, plan.schedule, plan.num_results)
+
+
+def _start_of(plan: Plan, given: Sequence[Tensor]) -> Start:
+    """The start that consists of some tensors."""
+    if not plan.start_gates:
+        return given
+    sums = given[0]
+    if plan.start_names == AFFINE:
+        sums = FirstOutputs(*given, plan.start_gates * plan.rule.size)
+    return LSTMStart(sums, gate_output=plan.start_gates > 2)
+
+
+def has_walk(rule: Any, kinds: Sequence[str], *tensors: Tensor | None) -> bool:
     """Whether a compiled walk does what a rule does, for these tensors.
 
-    Rules state it with an attribute ``compiled`` of their own class: it says nothing of subclasses.
+    Rules state it with an attribute ``compiled`` of their own class, one of the kinds that the walk
+    knows: it says nothing of subclasses.
     """
-    return vars(type(rule)).get("compiled", False) and kernels_for(*tensors)
+    return vars(type(rule)).get("compiled") in kinds and kernels_for(*tensors)
 
 
 WEIGHTS = ("weight", "more_weight_0", "more_weight_1")

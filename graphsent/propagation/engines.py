@@ -12,10 +12,8 @@ ENGINES = ("auto", "dgl", "levels")
 ``"levels"`` is graphsent's own: it finds the levels of a graph once, runs the nodes of a level
 together and walks the levels once more for the gradients. Its cost at every size and shape of batch
 is below that of ``"dgl"``. The graph may be on the CPU where the inputs are on another device.
-Gradients have no gradients of their own; asking for them is an error that says so.
 
-``"auto"`` is ``"levels"``, always: there is nothing a cell can do that only ``"dgl"`` can run, but
-for gradients of gradients, which nobody can foresee in a forward pass. Choose ``"dgl"`` for them.
+``"auto"`` is ``"levels"``, always: there is nothing a cell can do that only ``"dgl"`` can run.
 """
 
 

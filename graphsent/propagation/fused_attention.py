@@ -68,7 +68,7 @@ class AttentiveLSTM(ChildSumLSTM):
         gate_output: whether there is an output gate; :math:`h = \tanh(c)` otherwise.
     """
 
-    compiled = True
+    compiled = "attentive lstm"
 
     def __init__(self, size: int, *, gate_output: bool = True) -> None:
         super().__init__(size, gate_output=gate_output)
@@ -103,7 +103,7 @@ class AttentiveGRU(ChildSumGRU):
     """
 
     edge_order = (Block(0, 3, 2.0), Block(1, 0))
-    compiled = True
+    compiled = "attentive gru"
 
     def pool(self, edges: EdgeLevel, segments: Segments, pooled: Sequence[Tensor]) -> None:
         """See ``EdgeRule``."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
+from graphsent.propagation.compiled import contiguous
 from graphsent.propagation.compiled_edges import run_compiled_edges
 from graphsent.propagation.fused import (
     Block,
@@ -28,7 +29,7 @@ from graphsent.propagation.fused import (
     new_states,
     weight_gradients,
 )
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import Recur, by_hand, recur_again
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.segments import Segmentation, Segments, edge_sizes
@@ -133,6 +134,7 @@ def run_edges(
     vectors: Sequence[Tensor] = (),
     leaves: Tensor | None = None,
     num_results: int | None = None,
+    recur: Recur | None = None,
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by node or by position.
 
@@ -149,22 +151,33 @@ def run_edges(
         leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
             nodes may share them.
         num_results: so many parts of the states, h first, by node; all by position by default.
+        recur: the same recursion in operations of torch, for gradients of gradients; it is given
+            the weight of the edges, the others, and the vectors.
 
     Returns:
         The parts of the states, (num_nodes, size).
+
+    Raises:
+        PropagationError: in the backward pass, if gradients of gradients are asked for without
+            ``recur``.
     """
     if schedule.num_levels <= 1:
         return in_order(states_of(start, leaves), schedule, num_results)
     maps = (inputs, edge_weight, weights, vectors, leaves)
-    states = run_compiled_edges(rule, schedule, start, *maps, num_results)
+    states = run_compiled_edges(rule, schedule, start, *maps, num_results, recur)
     if states is not None:
         return states
     start = states_of(start)
-    states = run_triton_edges(rule, schedule, start, *maps)
+    states = run_triton_edges(rule, schedule, start, *maps, recur)
     if states is None:
         start = states_of(start, leaves)
-        states = _Edges.apply(rule, schedule, inputs, edge_weight, *start, *weights, *vectors)
+        tensors = (inputs, edge_weight, *weights, *vectors, *start)
+        states = _Edges.apply(rule, schedule, recur, *tensors)
     return in_order(states, schedule, num_results)
+
+
+def _run_again(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+    return recur_again(ctx.recur, ctx.rule.num_parts, *tensors)
 
 
 class _Edges(Function):
@@ -173,16 +186,13 @@ class _Edges(Function):
         ctx: FunctionCtx,
         rule: EdgeRule,
         schedule: Schedule,
+        recur: Recur | None,
         inputs: Tensor,
         edge_weight: Tensor,
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
-        middle = rule.num_parts + len(rule.products)
-        start, weights, vectors = (
-            tensors[: rule.num_parts],
-            tensors[rule.num_parts : middle],
-            tensors[middle:],
-        )
+        maps, start = tensors[: -rule.num_parts], tensors[-rule.num_parts :]
+        weights, vectors = maps[: len(rule.products)], maps[len(rule.products) :]
         buffers = _Buffers.new(rule, schedule, inputs)
         segments = Segmentation(schedule)
         fill_sums(buffers.sums, inputs, rule.order, rule.size)
@@ -207,20 +217,20 @@ class _Edges(Function):
             rule.pool(edges, segment, nodes.pooled)
             add_products(nodes.sums, nodes.pooled, products, rule.size)
             rule.update(nodes, new)
-        ctx.rule, ctx.schedule, ctx.segments = rule, schedule, segments
+        ctx.rule, ctx.schedule, ctx.recur, ctx.segments = rule, schedule, recur, segments
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs, edge_weight, *weights, *buffers.tensors(), *vectors)
+        ctx.save_for_backward(inputs, edge_weight, *tensors, *buffers.tensors())
         return tuple(state[:-1] for state in states)
 
     @staticmethod
-    @first_order
+    @by_hand(_run_again, num_options=3)
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         rule, schedule, segments = ctx.rule, ctx.schedule, ctx.segments
-        size, middle = rule.size, 2 + len(rule.products)
-        saved = ctx.saved_tensors
-        inputs, edge_weight, *weights = saved[:middle]
-        last = middle + 3 + rule.num_pooled + rule.num_parts
-        buffers, vectors = _Buffers.of(rule, saved[middle:last]), saved[last:]
+        size = rule.size
+        inputs, edge_weight, *saved = contiguous(ctx.saved_tensors)
+        first = len(saved) - 3 - rule.num_pooled - rule.num_parts
+        buffers, maps = _Buffers.of(rule, saved[first:]), saved[: first - rule.num_parts]
+        weights, vectors = maps[: len(rule.products)], maps[len(rule.products) :]
         dvectors = [torch.zeros_like(vector) for vector in vectors]
         messages = [empty(schedule.num_edges + 1, size, like=inputs) for _ in gradients]
         into = _Buffers.new(rule, schedule, inputs)
@@ -254,7 +264,7 @@ class _Edges(Function):
         by_node = segments.sum(into.edge_sums) if inputs.dim() > 1 else into.edge_sums
         pairs = ((into.sums, rule.order), (by_node, rule.edge_order))
         dinputs = inputs_gradient(pairs, inputs, size)
-        return None, None, dinputs, dweights[0], *states.of(0), *dweights[1:], *dvectors
+        return *[None] * 3, dinputs, *dweights, *dvectors, *states.of(0)
 
 
 class _Buffers(NamedTuple):

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
+from graphsent.propagation.compiled import contiguous
 from graphsent.propagation.compiled_slots import run_compiled_slots
 from graphsent.propagation.fused import (
     Block,
@@ -28,7 +29,7 @@ from graphsent.propagation.fused import (
     new_states,
     weight_gradients,
 )
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import Recur, by_hand, recur_again
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
@@ -113,6 +114,7 @@ def run_slots(
     leaves: Tensor | None = None,
     input_rows: Tensor | None = None,
     num_results: int | None = None,
+    recur: Recur | None = None,
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by node or by position.
 
@@ -131,26 +133,36 @@ def run_slots(
             nodes may share them.
         input_rows: (num_nodes - num_sources,) which row of ``inputs`` is that of each other node.
         num_results: so many parts of the states, h first, by node; all by position by default.
+        recur: the same recursion in operations of torch, for gradients of gradients; it is given
+            the bias, or None, and the weights.
 
     Returns:
         The parts of the states, (num_nodes, size).
+
+    Raises:
+        PropagationError: in the backward pass, if gradients of gradients are asked for without
+            ``recur``.
     """
     if schedule.num_levels <= 1:
         return in_order(states_of(start, leaves), schedule, num_results)
     maps = (weights, bias, leaves)
     states = run_compiled_slots(
-        rule, schedule, slots, start, inputs, *maps, input_rows, num_results
+        rule, schedule, slots, start, inputs, *maps, input_rows, num_results, recur
     )
     if states is not None:
         return states
     if input_rows is not None:
         inputs = inputs.index_select(0, input_rows)
     start = states_of(start)
-    states = run_triton_slots(rule, schedule, slots, start, inputs, *maps)
+    states = run_triton_slots(rule, schedule, slots, start, inputs, *maps, recur)
     if states is None:
         start = states_of(start, leaves)
-        states = _Slots.apply(rule, schedule, slots, inputs, bias, *start, *weights)
+        states = _Slots.apply(rule, schedule, slots, recur, inputs, bias, *weights, *start)
     return in_order(states, schedule, num_results)
+
+
+def _run_again(ctx: Any, *tensors: Tensor | None) -> tuple[Tensor, ...]:
+    return recur_again(ctx.recur, ctx.rule.num_parts, *tensors)
 
 
 class _Slots(Function):
@@ -160,11 +172,12 @@ class _Slots(Function):
         rule: SlotRule,
         schedule: Schedule,
         slots: Slots,
+        recur: Recur | None,
         inputs: Tensor,
         bias: Tensor | None,
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
-        start, weights = tensors[: rule.num_parts], tensors[rule.num_parts :]
+        weights, start = tensors[: -rule.num_parts], tensors[-rule.num_parts :]
         sizes, size = level_sizes(schedule), rule.size
         buffers = _Buffers.new(rule, len(slots.source), slots.count, inputs)
         fill_sums(buffers.sums, inputs, rule.order, size, bias=bias)
@@ -183,23 +196,23 @@ class _Slots(Function):
             if late:
                 add_products(level.sums, rows, late, size)
                 rule.finish(level, rows)
-        ctx.rule, ctx.schedule, ctx.slots = rule, schedule, slots
+        ctx.rule, ctx.schedule, ctx.slots, ctx.recur = rule, schedule, slots, recur
         ctx.set_materialize_grads(False)
         results = tuple(state[:-1] for state in states)
         seen = [results[product.rows] for product, _ in late]
         saved = (buffers.sums, buffers.kept, *buffers.gathered, *seen)
-        ctx.save_for_backward(inputs, bias, *weights, *saved)
+        ctx.save_for_backward(inputs, bias, *tensors, *saved)
         return results
 
     @staticmethod
-    @first_order
+    @by_hand(_run_again, num_options=4)
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         rule, slots = ctx.rule, ctx.slots
         size, sizes = rule.size, level_sizes(ctx.schedule)
-        middle = 2 + len(_products(rule))
-        saved = ctx.saved_tensors
-        inputs, bias, *weights = saved[:middle]
-        sums, kept, *gathered = saved[middle : middle + 2 + rule.num_parts]
+        count = len(_products(rule))
+        inputs, bias, *saved = contiguous(ctx.saved_tensors)
+        weights, saved = saved[:count], saved[count + rule.num_parts :]
+        sums, kept, *gathered = saved[: 2 + rule.num_parts]
         buffers = _Buffers(sums, kept, gathered)
         messages = [
             None if part is None else empty(len(part) + 1, size, like=sums) for part in gathered
@@ -225,11 +238,11 @@ class _Slots(Function):
             first = last - sizes[number] * slots.count
             states.sent(first, last)
             last = first
-        rows = [*gathered, *(state[sizes[0] :] for state in saved[middle + 2 + rule.num_parts :])]
+        rows = [*gathered, *(state[sizes[0] :] for state in saved[2 + rule.num_parts :])]
         dweights = weight_gradients(into.sums, rows, weights, _products(rule), size)
         dinputs = inputs_gradient(((into.sums, rule.order),), inputs, size)
         dbias = None if bias is None else bias_gradient(into.sums, rule.order, size)
-        return None, None, None, dinputs, dbias, *states.of(0), *dweights
+        return *[None] * 4, dinputs, dbias, *dweights, *states.of(0)
 
 
 def _products(rule: SlotRule) -> tuple[Product, ...]:

@@ -1,51 +1,121 @@
-"""Backward passes that can be run, but not differentiated again."""
+"""Backward passes written by hand, and the gradients of what they give."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.untraced import untraced
+
+Plain = Callable[..., Sequence[Tensor]]
 
 
-class _Refuse(Function):
-    @staticmethod
-    def forward(ctx: FunctionCtx, gradient: Tensor) -> Tensor:
-        return gradient.view_as(gradient)
+def by_hand(plain: Plain, num_options: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks the ``backward`` of an autograd function, which autograd does not see through.
 
-    @staticmethod
-    def backward(ctx: FunctionCtx, *_: Tensor) -> Tensor:
-        raise PropagationError(
-            "expected gradients of first order, got gradients of gradients: this engine has none; "
-            'a cell has them with engine="dgl", an LSTM or GRU with engine="torch"'
-        )
+    Where gradients are to have gradients of their own (``create_graph=True``), another one takes
+    its place: what ``forward`` does is done once more in operations of torch, and these are
+    differentiated.
+
+    Args:
+        plain: what ``forward`` does, in operations of torch: from the context and the tensors to
+            the results. The tensors are the first that ``forward`` has saved, in their order.
+        num_options: arguments of ``forward`` that come before the tensors.
+    """
+
+    def mark(backward: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(backward)
+        def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
+            if not torch.is_grad_enabled():
+                return backward(ctx, *gradients)
+            needed = ctx.needs_input_grad[num_options:]
+            tensors = ctx.saved_tensors[: len(needed)]
+            results = _differentiable(functools.partial(plain, ctx), tensors, needed, gradients)
+            return *[None] * num_options, *results
+
+        return untraced(wrapper)
+
+    return mark
 
 
 def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks the ``backward`` of an autograd function whose gradients have no gradients.
+    """Marks the ``backward`` of an autograd function whose gradients have none of their own.
 
-    They can be computed with ``create_graph=True``, but raise a PropagationError when they are
-    differentiated. (What torch has for this lets gradients pass as constants where the incoming
-    ones need no gradient.)
+    Asking for them is a PropagationError.
     """
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
-        if not torch.is_grad_enabled():
-            return backward(ctx, *gradients)
-        with torch.no_grad():
-            results = backward(ctx, *gradients)
-        several = results if isinstance(results, tuple) else (results,)
-        refusing = tuple(
-            None if result is None else _Refuse.apply(result.detach().requires_grad_())
-            for result in several
-        )
-        return refusing if isinstance(results, tuple) else refusing[0]
+        if torch.is_grad_enabled():
+            raise PropagationError(
+                "expected gradients of first order, got gradients of gradients: compiled "
+                "convolution and pooling have none; they have with GRAPHSENT_KERNELS=0"
+            )
+        return backward(ctx, *gradients)
 
     return wrapper
+
+
+def _differentiable(
+    plain: Plain,
+    tensors: Sequence[Tensor | None],
+    needed: Sequence[bool],
+    gradients: Sequence[Tensor | None],
+) -> list[Tensor | None]:
+    """The gradients of a function's tensors that are needed, with gradients of their own."""
+    # Views, so that one that is given twice is told apart.
+    given = [
+        part.view_as(part) if need else part for part, need in zip(tensors, needed, strict=True)
+    ]
+    pairs = zip(plain(*given), gradients, strict=True)
+    known = [
+        (result, gradient)
+        for result, gradient in pairs
+        if gradient is not None and result.requires_grad
+    ]
+    if not known:
+        return [None] * len(needed)
+    wanted = [part for part, need in zip(given, needed, strict=True) if need]
+    found = iter(
+        torch.autograd.grad(
+            [result for result, _ in known],
+            wanted,
+            [gradient for _, gradient in known],
+            create_graph=True,
+            allow_unused=True,
+        )
+    )
+    return [next(found) if need else None for need in needed]
+
+
+Recur = Callable[[Sequence[Tensor], Tensor, Sequence[Tensor | None]], Sequence[Tensor]]
+"""A recursion over a schedule in operations of torch.
+
+It takes the parts of the states of the first level, by position; the inputs of the rule, rows of
+all other nodes or one row; and what the rule multiplies by, in the order in which the walk takes
+it. It gives the parts of the states of all nodes, by position.
+"""
+
+
+def recur_again(
+    recur: Recur | None, num_parts: int, inputs: Tensor, *tensors: Tensor | None
+) -> tuple[Tensor, ...]:
+    """A walk as its recursion.
+
+    Args:
+        recur: the recursion; None if nobody has given one.
+        num_parts: parts of a state.
+        inputs: see :data:`Recur`.
+        *tensors: what the rule multiplies by, and then the states of the first level.
+    """
+    if recur is None:
+        raise PropagationError(
+            "expected gradients of first order, got gradients of gradients: a rule alone has none; "
+            'a cell that states it has them, by its combine, an LSTM or GRU with engine="torch"'
+        )
+    return tuple(recur(tensors[-num_parts:], inputs, tensors[:-num_parts]))

@@ -12,8 +12,10 @@ from torch.autograd.function import FunctionCtx
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.autocast import autocast_enabled
+from graphsent.propagation.gradients import by_hand
 from graphsent.propagation.memory import empty
+from graphsent.propagation.untraced import untraced
 
 
 class DeferredLinear(TorchFunctionMode):
@@ -43,8 +45,9 @@ class DeferredLinear(TorchFunctionMode):
 
     def _linear(self, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         needs_gradient = weight.requires_grad or (bias is not None and bias.requires_grad)
-        # Under autocast the tensors' types differ; what becomes of them is left to torch.
-        if not needs_gradient or input.dtype != weight.dtype:
+        # Which types of numbers are multiplied under autocast, and what the gradients are, is left
+        # to torch.
+        if not needs_gradient or autocast_enabled(input.device.type):
             return functional.linear(input, weight, bias)
         key = (id(weight), id(bias))
         if key not in self._weights:
@@ -58,8 +61,6 @@ class _Weight:
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.tensors = (weight, bias)  # kept, so that their ids stay theirs
-        self.weight = weight.detach()
-        self.bias = None if bias is None else bias.detach()
         self.rows: list[tuple[Tensor, Tensor]] = []
         self._backward_pass = -1
         self.token = _Collect.apply(self, weight, bias)
@@ -81,7 +82,7 @@ class _Collect(Function):
         return torch.empty(0, device="cpu")
 
     @staticmethod
-    @first_order
+    @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
         if not ctx.known.rows:
             return None, None, None
@@ -95,15 +96,16 @@ class _Linear(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, known: _Weight, input: Tensor, token: Tensor) -> Tensor:
         ctx.known = known
-        ctx.save_for_backward(input)
-        return functional.linear(input, known.weight, known.bias)
+        weight, bias = known.tensors
+        ctx.save_for_backward(input, weight)
+        return functional.linear(input, weight, bias)
 
     @staticmethod
-    @first_order
+    @untraced
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        (input,) = ctx.saved_tensors
+        input, weight = ctx.saved_tensors
         ctx.known.add(input, gradient)
-        dinput = gradient @ ctx.known.weight if ctx.needs_input_grad[1] else None
+        dinput = gradient @ weight if ctx.needs_input_grad[1] else None
         return None, dinput, torch.empty(0, device="cpu")
 
 
@@ -145,9 +147,13 @@ def first_outputs(input: Tensor, weight: Tensor, bias: Tensor, count: int) -> Te
         count: how many, out_feats at most.
 
     Returns:
-        (num_rows, count); without gradients of gradients.
+        (num_rows, count).
     """
     return _FirstOutputs.apply(count, input, weight, bias)
+
+
+def _plain(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor]:
+    return (functional.linear(input, weight[: ctx.count], bias[: ctx.count]),)
 
 
 class _FirstOutputs(Function):
@@ -160,7 +166,7 @@ class _FirstOutputs(Function):
         return functional.linear(input, weight[:count], bias[:count])
 
     @staticmethod
-    @first_order
+    @by_hand(_plain, num_options=1)
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (input, weight, bias), count = ctx.saved_tensors, ctx.count
         dinput, dweight, dbias = None, None, None

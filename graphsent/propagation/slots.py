@@ -83,8 +83,7 @@ def _fill(
 
 
 class _Known(NamedTuple):
-    places: Tensor | None  # kept, so that it stays the only one at its address
-    version: int
+    places: Tensor | None  # a copy, for who changes them by numpy tells nobody
     count: int
     by_device: dict[torch.device, Slots]
 
@@ -98,17 +97,22 @@ def slots_of(schedule: Schedule, count: int, places: Tensor | None, device: torc
         places: (num_edges,) slot of each edge; by default its place in the mailbox.
         device: where to compute.
     """
-    if places is not None and places.is_inference():  # it does not tell when it is changed
-        return _moved(make_slots(schedule, count, places), device)
-    version = 0 if places is None else places._version
     known = schedule.derived.get("slots")
-    if known is None or known.places is not places or known[1:3] != (version, count):
+    if known is None or known.count != count or not _equal(known.places, places):
         slots = make_slots(schedule, count, places)
-        known = _Known(places, version, count, {schedule.device: slots})
+        copied = None if places is None else places.clone()
+        known = _Known(copied, count, {schedule.device: slots})
         schedule.derived["slots"] = known
     if device not in known.by_device:
         known.by_device[device] = _moved(known.by_device[schedule.device], device)
     return known.by_device[device]
+
+
+def _equal(first: Tensor | None, second: Tensor | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    same_kind = (first.dtype, first.device) == (second.dtype, second.device)
+    return same_kind and torch.equal(first, second)
 
 
 def _moved(slots: Slots, device: torch.device) -> Slots:

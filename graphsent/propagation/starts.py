@@ -32,7 +32,7 @@ class LSTMStart(NamedTuple):
         return 2 + self.gate_output
 
     def states(self) -> tuple[Tensor, Tensor]:
-        """H and c, (num_rows, size), without gradients of gradients."""
+        """H and c, (num_rows, size)."""
         sums = made(self.sums)
         states = lstm_leaves(sums, self.gate_output)
         return lstm_state(sums, gate_output=self.gate_output) if states is None else states

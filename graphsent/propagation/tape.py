@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.untraced import untraced
 
 Rows = slice | Tensor
 
@@ -106,7 +106,7 @@ class _Enter(Function):
         return _token(values)
 
     @staticmethod
-    @first_order
+    @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
         gradient = ctx.column.take_gradient(slice(None))
         ctx.column.gradient = None
@@ -123,7 +123,7 @@ class _Read(Function):
         return column.copy(rows), _token(column.values)
 
     @staticmethod
-    @first_order
+    @untraced
     def backward(
         ctx: Any, gradient: Tensor | None, token: Tensor | None
     ) -> tuple[Tensor | None, ...]:
@@ -142,7 +142,7 @@ class _Write(Function):
         return _token(column.values)
 
     @staticmethod
-    @first_order
+    @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
         gradient = ctx.column.take_gradient(ctx.rows)
         before = token if ctx.needs_input_grad[2] else None

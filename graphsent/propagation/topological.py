@@ -14,10 +14,12 @@ from graphsent.propagation.builtin_functions import check_fields, is_builtin
 from graphsent.propagation.errors import PropagationError, described
 from graphsent.propagation.schedule import schedule_of
 from graphsent.propagation.traversal import Traversal
+from graphsent.propagation.untraced import untraced
 
 Function = Callable[..., Any]
 
 
+@untraced
 def prop_nodes_topo(
     graph: dgl.DGLGraph,
     message_func: Function,
@@ -39,9 +41,9 @@ def prop_nodes_topo(
     GPU where DGL is built without CUDA; data of the graph itself are moved there when a function
     asks for them. The host never waits for that device.
 
-    Three things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
+    Two things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
     (``nodes.data`` and ``edges.src`` are up to date); message functions with user-defined reduce
-    functions are not called for levels without edges; gradients have no gradients of their own.
+    functions are not called for levels without edges.
 
     Args:
         graph: a homogeneous acyclic graph.
@@ -60,7 +62,7 @@ def prop_nodes_topo(
     Raises:
         PropagationError: if the graph is not homogeneous or has a cycle, if something is no
             function, if data do not fit the graph or each other, or the functions' results do not
-            fit the data, or if a gradient is differentiated.
+            fit the data.
     """
     problem = graph_problem(graph)
     if problem:

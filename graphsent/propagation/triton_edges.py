@@ -17,7 +17,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.compiled import contiguous
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import Recur, by_hand, recur_again
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.triton_launch import (
     compare,
@@ -44,6 +44,7 @@ def run_triton_edges(
     weights: Sequence[Tensor],
     vectors: Sequence[Tensor],
     leaves: Tensor | None,
+    recur: Recur | None = None,
 ) -> tuple[Tensor, ...] | None:
     """What ``run_edges`` gives; None where there is no Triton kernel for it."""
     if not has_triton_walk(rule, inputs, edge_weight, *weights, *vectors, *start):
@@ -57,7 +58,8 @@ def run_triton_edges(
     key = (type(rule), rule.size, rule.order, inputs.dtype, inputs.device)
     if not is_right(key, lambda: _try(rule, inputs)):
         return None
-    return _TritonEdges.apply(walk, inputs, torch.cat((*weights, edge_weight)), *start)
+    tensors = (inputs, torch.cat((*weights, edge_weight)), *start)
+    return _TritonEdges.apply(walk, recur, *contiguous(tensors))
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,17 @@ class _Walk:
         return {"size": self.rule.size, "OUTPUT": int(self.rule.gates.gate_output)}
 
 
+def _run_again(ctx: Any, inputs: Tensor, weight: Tensor, *start: Tensor) -> tuple[Tensor, ...]:
+    weight, edge_weight = weight.split((len(weight) - ctx.walk.rule.size, ctx.walk.rule.size))
+    return recur_again(ctx.recur, len(start), inputs, edge_weight, weight, *start)
+
+
 class _TritonEdges(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, walk: _Walk, *tensors: Tensor) -> tuple[Tensor, ...]:
-        inputs, weight, *start = contiguous(tensors)
+    def forward(
+        ctx: FunctionCtx, walk: _Walk, recur: Recur | None, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
+        inputs, weight, *start = tensors
         schedule, size = walk.schedule, walk.rule.size
         first, num_nodes, source = schedule.num_sources, schedule.num_nodes, schedule.source
         inner = torch.arange(first, num_nodes + 1, device=inputs.device)
@@ -116,15 +125,16 @@ class _TritonEdges(Function):
             for row, num_rows, level_sums, rows in walk.by_level(sums, edges_h):
                 torch.mm(rows, transposed, out=level_sums)
                 launch(kernel, num_rows, *given, row, *ends, **constants)
-        ctx.walk, ctx.input_dim = walk, inputs.dim()
-        ctx.save_for_backward(weight, c, gates, sums, edges_h, first_edge, *successors)
+        ctx.walk, ctx.recur = walk, recur
+        ctx.save_for_backward(*tensors, c, gates, sums, edges_h, first_edge, *successors)
         return h, c
 
     @staticmethod
-    @first_order
+    @by_hand(_run_again, num_options=2)
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         walk, schedule, size = ctx.walk, ctx.walk.schedule, ctx.walk.rule.size
-        weight, c, gates, sums, edges_h, first_edge, *successors = ctx.saved_tensors
+        inputs, weight, *saved = contiguous(ctx.saved_tensors)
+        c, gates, sums, edges_h, first_edge, *successors = saved[walk.rule.num_parts :]
         messages = [torch.empty_like(edges_h) for _ in range(2)]
         collected = (*contiguous(gradients), *messages, *successors)
         dsums, dinputs = torch.empty_like(sums), c.new_empty(len(gates), sums.shape[1])
@@ -139,7 +149,8 @@ class _TritonEdges(Function):
                 torch.mm(level_dsums, weight, out=message)
             launch(kernels().start_gradient, first, *collected, *dstart, size=size)
         dweight = torch.mm(dsums.t(), edges_h)
-        return None, dinputs if ctx.input_dim > 1 else dinputs.sum(0), dweight, *dstart
+        dinputs = dinputs if inputs.dim() > 1 else dinputs.sum(0)
+        return None, None, dinputs, dweight, *dstart
 
 
 def _try(rule: ChildSumLSTM, inputs: Tensor) -> None:
@@ -153,10 +164,10 @@ def _try(rule: ChildSumLSTM, inputs: Tensor) -> None:
         weight /= rule.size**0.5
 
     def in_triton(inputs: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return _TritonEdges.apply(walk, inputs, torch.cat(tensors[:2]), *tensors[2:])
+        return _TritonEdges.apply(walk, None, inputs, torch.cat(tensors[:2]), *tensors[2:])
 
     def in_torch(inputs: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         weight, edge_weight, *start = tensors
-        return _Edges.apply(rule, schedule, inputs, edge_weight, *start, weight)
+        return _Edges.apply(rule, schedule, None, inputs, edge_weight, weight, *start)
 
     compare(in_triton, in_torch, made)

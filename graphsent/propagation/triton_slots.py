@@ -12,7 +12,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.compiled import contiguous
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.gradients import Recur, by_hand, recur_again
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots, slots_of
 from graphsent.propagation.triton_launch import (
@@ -40,6 +40,7 @@ def run_triton_slots(
     weights: Sequence[Tensor],
     bias: Tensor | None,
     leaves: Tensor | None,
+    recur: Recur | None = None,
 ) -> tuple[Tensor, ...] | None:
     """What ``run_slots`` gives; None where there is no Triton kernel for it."""
     if not has_triton_walk(rule, inputs, bias, *weights, *start):
@@ -52,7 +53,7 @@ def run_triton_slots(
         return None
     if not _is_right(rule, inputs, bias is not None):
         return None
-    return _TritonSlots.apply(walk, *tensors)
+    return _TritonSlots.apply(walk, recur, *contiguous(tensors))
 
 
 def runs_in_triton(dtype: torch.dtype, device: torch.device) -> bool:
@@ -110,10 +111,16 @@ class _Walk:
         return {"size": rule.size, "COUNT": rule.count, "OUTPUT": int(rule.gates.gate_output)}
 
 
+def _run_again(ctx: Any, *tensors: Tensor | None) -> tuple[Tensor, ...]:
+    return recur_again(ctx.recur, ctx.walk.rule.num_parts, *tensors)
+
+
 class _TritonSlots(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, walk: _Walk, *tensors: Tensor | None) -> tuple[Tensor, ...]:
-        inputs, bias, weight, *start = contiguous(tensors)
+    def forward(
+        ctx: FunctionCtx, walk: _Walk, recur: Recur | None, *tensors: Tensor | None
+    ) -> tuple[Tensor, ...]:
+        inputs, bias, weight, *start = tensors
         rule, schedule, source = walk.rule, walk.schedule, walk.slots.source.contiguous()
         size, first, num_nodes = rule.size, schedule.num_sources, schedule.num_nodes
         num_inner = num_nodes - first
@@ -130,15 +137,16 @@ class _TritonSlots(Function):
             for row, sums, rows in walk.by_level(gates, slots_h):
                 torch.mm(rows, transposed, out=sums)
                 launch(kernel, len(sums), *given, row, *ends, **constants)
-        ctx.walk, ctx.input_dim, ctx.has_bias = walk, inputs.dim(), bias is not None
-        ctx.save_for_backward(weight, c, gates, slots_h, source, *successors)
+        ctx.walk, ctx.recur = walk, recur
+        ctx.save_for_backward(*tensors, c, gates, slots_h, source, *successors)
         return h, c
 
     @staticmethod
-    @first_order
+    @by_hand(_run_again, num_options=2)
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         walk, rule, schedule = ctx.walk, ctx.walk.rule, ctx.walk.schedule
-        weight, c, gates, slots_h, source, *successors = ctx.saved_tensors
+        inputs, bias, weight, *saved = contiguous(ctx.saved_tensors)
+        c, gates, slots_h, source, *successors = saved[rule.num_parts :]
         messages = [torch.empty_like(slots_h) for _ in range(2)]
         collected = (*contiguous(gradients), *messages, *successors)
         dsums = torch.empty_like(gates)
@@ -152,11 +160,11 @@ class _TritonSlots(Function):
                 torch.mm(level_dsums, weight, out=message)
             launch(kernels().start_gradient, ends[0], *collected, *dstart, size=rule.size)
         dweight = torch.mm(dsums.t(), slots_h)
-        total = dsums.sum(0) if ctx.has_bias or ctx.input_dim == 1 else None
-        dinputs = dsums if ctx.input_dim > 1 else total
+        total = dsums.sum(0) if bias is not None or inputs.dim() == 1 else None
+        dinputs = dsums if inputs.dim() > 1 else total
         if walk.shared:
             dinputs = _with_one_forget(dinputs, walk.forget, rule.count)
-        return None, dinputs, total if ctx.has_bias else None, dweight, *dstart
+        return None, None, dinputs, total if bias is not None else None, dweight, *dstart
 
 
 def _with_one_forget(dsums: Tensor, forget: int, count: int) -> Tensor:
@@ -185,7 +193,6 @@ def _try(rule: NaryLSTM, like: Tensor, has_bias: bool) -> None:
         made[1] = None
 
     def in_torch(inputs: Tensor, bias: Tensor | None, *others: Tensor) -> tuple[Tensor, ...]:
-        weight, *start = others
-        return _Slots.apply(rule, schedule, slots, inputs, bias, *start, weight)
+        return _Slots.apply(rule, schedule, slots, None, inputs, bias, *others)
 
-    compare(lambda *tensors: _TritonSlots.apply(walk, *tensors), in_torch, made)
+    compare(lambda *tensors: _TritonSlots.apply(walk, None, *tensors), in_torch, made)

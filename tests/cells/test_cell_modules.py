@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 import torch
-from cell_contract import IN_FEATS, cells_where, each_cell
+from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where, each_cell
 from torch.utils.checkpoint import checkpoint
 
 from graphsent import cells
@@ -45,12 +45,55 @@ def test_float32_and_bfloat16(row, case):
 
 @each_cell
 def test_autocast(row, case):
-    cell, graph, feat, arguments = case
+    check_autocast(*case)
+
+
+def check_autocast(cell, graph, feat, arguments):
+    """Compares states and gradients with those without; the backward pass in it, and after it."""
+
+    def gradients(h, feat):
+        return torch.autograd.grad(h.double().square().sum(), [feat, *cell.parameters()])
+
+    feat.requires_grad_()
     exact = cell(graph, feat, **arguments)
+    expected = gradients(exact, feat)
     cell, arguments = cell.float(), cast(arguments, torch.float32)
+    narrow = feat.detach().float().requires_grad_()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        h = cell(graph, feat.float(), **arguments)
+        h = cell(graph, narrow, **arguments)
+        within = gradients(cell(graph, narrow, **arguments), narrow)
     torch.testing.assert_close(h.double(), exact, rtol=0, atol=0.3)
+    for found in (within, gradients(h, narrow)):
+        for got, known in zip(found, expected, strict=True):
+            tolerance = 0.05 * max(1.0, float(known.abs().max()))
+            torch.testing.assert_close(got.double(), known, rtol=0, atol=tolerance)
+
+
+class Compositor(torch.nn.Module):
+    """One linear map of child and sibling."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2 * HIDDEN_FEATS, HIDDEN_FEATS)
+
+    def forward(self, child, sibling):
+        return self.linear(torch.cat((child, sibling), -1))
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+@pytest.mark.parametrize("kind", ["parametrized", "linear compositor"])
+def test_autocast_of_other_maps(kind, engine):
+    if kind == "parametrized":
+        cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
+        torch.nn.utils.parametrizations.weight_norm(cell.U)
+    else:
+        encoder = torch.nn.Linear(IN_FEATS, HIDDEN_FEATS)
+        maps = {"encoder": encoder, "compositor": Compositor()}
+        cell = cells.TreeNet(IN_FEATS, HIDDEN_FEATS, **maps, memory=False)
+    graph = dgl.graph(([3, 1, 4, 2], [1, 2, 2, 0]))
+    graph.edata["kind"] = torch.tensor([1, 0, 1, 1])
+    feat = torch.randn(5, IN_FEATS, dtype=torch.float64)
+    check_autocast(cell.double(), graph, feat, {"engine": engine})
 
 
 @each_cell

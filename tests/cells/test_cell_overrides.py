@@ -2,10 +2,17 @@
 
 import pytest
 import torch
-from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where
+from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where, each_cell
 from cell_structures import bottom_up, join
 from strategies import chain_shape, perfect_shape
 from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
+from torch.nn.utils import parametrize, prune
 
 from graphsent import cells
 
@@ -202,3 +209,95 @@ def test_every_cell_runs_the_combine_of_a_subclass(row):
         found.append(changed(structure.graph(), feat, engine=engine, **arguments))
         assert sum(calls) == (~structure.leaves).sum()
     torch.testing.assert_close(*found, rtol=0, atol=1e-10)
+
+
+class Shifted(nn.Module):
+    """A parametrization."""
+
+    def forward(self, values):
+        return values + 1
+
+
+@pytest.mark.parametrize("options", [{}, {"leaf_peephole": True}, {"lexicalized": False}], ids=str)
+@pytest.mark.parametrize("how", ["pruned", "parametrized", "hook"])
+def test_the_bias_of_a_changed_map_of_states(how, options):
+    """Leaves have no children, but the bias of these."""
+    structure = join([bottom_up(shape) for shape in (perfect_shape(2), chain_shape(0))])
+    cell = cells.LexicalizedTreeLSTM(IN_FEATS, HIDDEN_FEATS, **options).double()
+    plain = cells.LexicalizedTreeLSTM(IN_FEATS, HIDDEN_FEATS, **options).double()
+    plain.load_state_dict(cell.state_dict())
+    if how == "pruned":
+        prune.l1_unstructured(cell.U, "bias", 0.5)
+    elif how == "parametrized":
+        parametrize.register_parametrization(cell.U, "bias", Shifted())
+    else:
+        cell.U.register_forward_hook(lambda module, args, output: output + 1)
+    feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64)
+    for _ in range(3):  # as in training
+        with torch.no_grad():
+            if how == "pruned":
+                bias = cell.U.bias_orig * cell.U.bias_mask
+            elif how == "parametrized":
+                bias = cell.U.parametrizations.bias.original + 1
+            else:
+                bias = cell.U.bias + 1
+            plain.U.bias.copy_(bias)
+            plain.U.weight.copy_(cell.U.weight)
+        expected = plain(structure.graph(), feat)
+        for engine in ENGINES:
+            h = cell(structure.graph(), feat, engine=engine)
+            torch.testing.assert_close(h, expected, rtol=0, atol=1e-10)
+            h.sum().backward()
+        with torch.no_grad():
+            for parameter in cell.U.parameters():
+                parameter += 0.5
+
+
+GLOBAL_HOOKS = {
+    "forward": (register_module_forward_hook, lambda module, args, output: None),
+    "forward_pre": (register_module_forward_pre_hook, lambda module, args: None),
+    "backward": (register_module_full_backward_hook, lambda module, into, out: None),
+    "backward_pre": (register_module_full_backward_pre_hook, lambda module, out: None),
+}
+
+
+# Torch says so of modules whose inputs are constants, such as the missing children of leaves.
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+@pytest.mark.parametrize("name", GLOBAL_HOOKS)
+@each_cell
+def test_hooks_of_all_modules(row, name):
+    """They see the same maps on every engine."""
+    register, nothing = GLOBAL_HOOKS[name]
+    structure, cell = row.small_structure(), row.cell()
+    maps = {module: name for name, module in cell.named_modules() if type(module) is nn.Linear}
+    feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64, requires_grad=True)
+    arguments, seen = row.arguments(structure), []
+
+    def hook(module, *given):
+        called.add(maps.get(module))
+        return nothing(module, *given)
+
+    handle = register(hook)
+    try:
+        for engine in ENGINES:
+            called = set()
+            cell(structure.graph(), feat, engine=engine, **arguments).square().sum().backward()
+            seen.append(called - {None})
+    finally:
+        handle.remove()
+    assert seen[0] == seen[1]
+    assert seen[0]
+
+
+def test_what_a_hook_of_all_modules_changes():
+    cell = built(cells.ChildSumTreeLSTM)
+    before = outputs(cell)
+    handle = register_module_forward_hook(
+        lambda module, args, output: 2 * output if type(module) is nn.Linear else None
+    )
+    try:
+        after = outputs(cell)
+    finally:
+        handle.remove()
+    assert (after - before).abs().amax(1).gt(1e-6).all()
+    assert torch.equal(outputs(cell), before)

@@ -54,3 +54,18 @@ def test_an_index_that_is_filled_anew(engine):
         found = cell(graph, cells.IndexedFeat(rows, index), engine=engine)
         expected = cell(other, cells.IndexedFeat(rows, torch.tensor(words)), engine=engine)
         assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [cells.NaryTreeLSTM, cells.LexicalizedTreeLSTM, cells.BiTreeLSTM])
+def test_slots_that_are_filled_anew(kind):
+    """Torch does not see what numpy does to edge data, and neither may the results be old ones."""
+    graph = dgl.graph(([1, 2], [0, 0]))
+    graph.edata["child_index"] = torch.tensor([0, 1])
+    cell, feat = kind(4, 3), torch.randn(3, 4)
+    for slots in ([0, 1], [1, 0], [0, 1]):
+        graph.edata["child_index"].numpy()[:] = slots
+        expected = cell(graph, feat, engine="dgl")
+        torch.testing.assert_close(cell(graph, feat, engine="levels"), expected)
+    graph.edata["child_index"].numpy()[:] = 1
+    with pytest.raises(cells.CellError, match="differ in child_index"):
+        cell(graph, feat, engine="levels")

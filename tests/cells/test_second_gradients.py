@@ -1,0 +1,207 @@
+"""Gradients of gradients, by every way to run a cell: as DGL has them."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where, each_cell
+from cell_structures import bottom_up, join
+from strategies import chain_shape, perfect_shape
+from torch import Tensor
+
+from graphsent import cells
+from graphsent.cells import IndexedFeat
+from graphsent.propagation import PropagationError
+from graphsent.propagation.compiled import SWITCH
+
+STRUCTURE = join([bottom_up(shape) for shape in (chain_shape(3), perfect_shape(2))])
+
+
+@pytest.fixture
+def way(monkeypatch):
+    """Switches between the ways to run cells: gives the name of the engine."""
+
+    def choose(name: str) -> str:
+        monkeypatch.setenv(SWITCH, "0" if name == "levels in torch" else "1")
+        return name.split()[0]
+
+    return choose
+
+
+def rows(num_rows: int) -> Tensor:
+    return torch.randn(num_rows, IN_FEATS, dtype=torch.float64, requires_grad=True)
+
+
+def second_gradients(states: tuple[Tensor, ...], leaf: Tensor, wanted: list[Tensor]) -> list:
+    """Those of a penalty on gradients, and of what comes from its own gradients."""
+    loss = sum(part.square().sum() for part in states)
+    (gradient,) = torch.autograd.grad(loss, leaf, create_graph=True)
+    penalty = loss + 10 * gradient.square().sum()
+    second = torch.autograd.grad(
+        penalty, wanted, create_graph=True, allow_unused=True, materialize_grads=True
+    )
+    return [gradient, *second, *torch.autograd.grad(second[0].square().sum(), leaf)]
+
+
+def compare(way, run, leaf: Tensor, wanted: list[Tensor]) -> None:
+    """Compares what a run has on every engine with what it has by DGL."""
+    expected = second_gradients(run(engine="dgl"), leaf, wanted)
+    for name in ("levels", "levels in torch"):
+        found = second_gradients(run(engine=way(name)), leaf, wanted)
+        for got, known in zip(found, expected, strict=True):
+            torch.testing.assert_close(got, known, rtol=1e-9, atol=1e-9)
+
+
+@each_cell
+def test_as_dgl_has_them(row, way):
+    structure, cell = row.small_structure(), row.cell()
+    feat, arguments = rows(structure.num_nodes), row.arguments(structure)
+    extra = [value.requires_grad_() for value in arguments.values()]
+    run = functools.partial(row.run, cell, structure, feat, **arguments)
+    compare(way, run, feat, [feat, *extra, *cell.parameters()])
+
+
+@each_cell
+@pytest.mark.parametrize("inner", [False, True])
+def test_words(row, way, inner):
+    structure, cell = row.small_structure(), row.cell()
+    leaves = structure.leaves
+    index = torch.where(leaves, torch.randint(0, 4, leaves.shape), -1)
+    if inner:
+        index = torch.where(leaves, index, torch.randint(-1, 6, leaves.shape))
+    table = rows(6)
+    arguments = row.arguments(structure)
+    run = functools.partial(row.run, cell, structure, IndexedFeat(table, index), **arguments)
+    compare(way, run, table, [table, *cell.parameters()])
+
+
+@cells_where(lambda row: row.name in ("nary_lstm", "attentive_gru", "top_down_lstm"))
+def test_initial_states(row, way):
+    structure, cell = row.small_structure(), row.cell()
+    feat, arguments = rows(structure.num_nodes), row.arguments(structure)
+    parts = len(getattr(cell, "state_names", ("h", "c")))
+    shape = (structure.num_nodes, cell.hidden_feats)
+    state = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for _ in range(parts)]
+    arguments["initial_state"] = state if parts > 1 else state[0]
+    run = functools.partial(row.run, cell, structure, feat, **arguments)
+    compare(way, run, feat, [feat, *state, *cell.parameters()])
+
+
+@cells_where(lambda row: row.name in ("nary_lstm", "attentive_gru", "con_tree", "tree_net"))
+def test_finite_differences(row):
+    structure = min(row.every_structure()[1:], key=lambda tree: tree.num_nodes)
+    cell = row.cell()
+    graph, arguments = structure.graph(), row.arguments(structure)
+    names = [name for name, _ in cell.named_parameters()]
+
+    def states(feat, *parameters):
+        weights = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(cell, weights, (graph, feat), arguments)
+
+    given = (rows(structure.num_nodes), *cell.parameters())
+    assert torch.autograd.gradgradcheck(states, given, fast_mode=True)
+
+
+@each_cell
+def test_products_with_the_hessian(row):
+    structure, cell = row.small_structure(), row.cell()
+    feat = rows(structure.num_nodes).detach()
+    arguments = row.arguments(structure)
+    found = [
+        torch.autograd.functional.hvp(
+            lambda x, name=name: row.run(cell, structure, x, engine=name, **arguments)[0].sum(),
+            feat,
+            torch.ones_like(feat),
+        )[1]
+        for name in ("levels", "dgl")
+    ]
+    assert found[0].abs().max() > 1e-3
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["levels", "levels in torch"])
+def test_weights_that_are_replaced_for_a_call(way, name):
+    """The gradients are those at the values of the call, not at what the cell has later."""
+    cell, other = (cells.NaryTreeLSTM(IN_FEATS, HIDDEN_FEATS).double() for _ in range(2))
+    weights = {name: value.detach().requires_grad_() for name, value in other.named_parameters()}
+    feat, graph = rows(STRUCTURE.num_nodes), STRUCTURE.graph()
+    wanted = [feat, *weights.values()]
+    h = torch.func.functional_call(cell, weights, (graph, feat), {"engine": way(name)})
+    found = second_gradients((h,), feat, wanted)
+    h = other(graph, feat, engine="dgl")
+    expected = second_gradients((h,), feat, [feat, *other.parameters()])
+    for got, wanted in zip(found, expected, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_one_map_in_two_places(way):
+    cell = cells.ChildSumTreeGRU(IN_FEATS, HIDDEN_FEATS).double()
+    cell.U_z = cell.U
+    feat, graph = rows(STRUCTURE.num_nodes), STRUCTURE.graph()
+
+    def run(engine):
+        return (cell(graph, feat, engine=engine),)
+
+    compare(way, run, feat, [feat, *cell.parameters()])
+
+
+def test_autocast_of_the_forward_pass_alone():
+    """The backward pass differentiates what the forward pass did, in its types of numbers."""
+    cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
+    feat, graph = torch.randn(STRUCTURE.num_nodes, IN_FEATS), STRUCTURE.graph()
+    feat.requires_grad_()
+    found = []
+    for enabled in (True, False):
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            h = cell(graph, feat)
+        (gradient,) = torch.autograd.grad(h.float().sum(), feat, create_graph=True)
+        found.append(torch.autograd.grad(gradient.float().square().sum(), feat)[0])
+    largest = found[1].abs().max()
+    torch.testing.assert_close(*found, rtol=0, atol=0.1 * float(largest))
+
+
+class Doubling(cells.ChildSumTreeLSTM):
+    """Its rule takes other inputs than ``combine``, and nobody says how they hang together."""
+
+    def combine(self, children, x):
+        return super().combine(children, 2 * x)
+
+    def fused_rule(self):
+        return super().fused_rule()
+
+    def fused_inputs(self, x):
+        return 2 * x
+
+
+def test_a_rule_with_inputs_of_its_own(way):
+    """An error, and no wrong numbers; with the way back there are right ones."""
+    cell = Doubling(IN_FEATS, HIDDEN_FEATS).double()
+    graph, feat = STRUCTURE.graph(), rows(STRUCTURE.num_nodes)
+    for name in ("levels", "levels in torch"):
+        loss = cell(graph, feat, engine=way(name)).sum()
+        with pytest.raises(PropagationError, match="expected gradients of first order"):
+            torch.autograd.grad(loss, feat, create_graph=True)
+
+    def split_inputs_of_rule(self, inputs):
+        return (0.5 * inputs,)
+
+    cell.__class__ = type("Both", (Doubling,), {"split_inputs_of_rule": split_inputs_of_rule})
+
+    def run(engine):
+        return (cell(graph, feat, engine=engine),)
+
+    compare(way, run, feat, [feat, *cell.parameters()])
+
+
+def test_a_map_that_is_no_module_of_the_cell():
+    """Nobody could put other weights in its place."""
+    cell = cells.ChildSumTreeGRU(IN_FEATS, HIDDEN_FEATS).double()
+    cell.kept = [cell.U_z]
+    del cell.U_z
+    cell.__class__ = type("Kept", (type(cell),), {"U_z": property(lambda self: self.kept[0])})
+    feat = rows(STRUCTURE.num_nodes)
+    loss = cell(STRUCTURE.graph(), feat).sum()
+    with pytest.raises(PropagationError, match="no modules of it"):
+        torch.autograd.grad(loss, feat, create_graph=True)

@@ -1,0 +1,62 @@
+"""``torch.compile`` of modules that contain cells."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from graphsent.propagation import untraced
+
+SCRIPT = Path(__file__).with_name("compiled_modules.py")
+NO_COMPILER = not any(map(shutil.which, ("c++", "g++", "clang++")))
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "eager",
+        pytest.param("aot_eager", marks=pytest.mark.slow),
+        pytest.param(
+            "inductor",
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(NO_COMPILER, reason="needs a compiler of C++"),
+            ],
+        ),
+    ],
+)
+def test_a_compiled_module_gives_the_same(backend, repository):
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    command = [sys.executable, str(SCRIPT), backend]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.stdout == "the same\n", done.stderr
+    assert done.returncode == 0
+    if backend == "eager":  # other ones have messages of their own
+        assert not done.stderr  # such as that something was compiled too often
+
+
+def test_torch_that_cannot_be_told_in_advance(monkeypatch):
+    monkeypatch.setattr(untraced, "_frames", object())
+
+    def function(number, *, other):
+        return torch.compiler.is_dynamo_compiling(), number + other
+
+    wrapped = untraced.untraced(function)
+    assert wrapped.__name__ == "function"
+    assert torch.compile(lambda: wrapped(1, other=2), backend="eager")() == (False, 3)
+
+
+def test_nothing_of_it_is_imported_before(repository):
+    code = "import sys, graphsent.cells; print('torch._dynamo' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(repository)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.stdout == "False\n", done.stderr
