@@ -24,6 +24,11 @@ class Dropout(nn.Dropout):
 
     Shapes:
         - x, y: any, floating point
+
+    Example:
+        >>> import torch
+        >>> Dropout(0.5)(torch.ones(2000)).unique().tolist()
+        [0.0, 2.0]
     """
 
     def forward(self, input: Tensor) -> Tensor:
