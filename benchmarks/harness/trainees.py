@@ -23,11 +23,11 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from torch.utils.data import Sampler
+from torch.utils.data import DataLoader, Sampler
 
 from graphsent.models import Model
-from graphsent.training import RunDirectory, TrainingOptions, fit
-from graphsent.training.batching import batch_sampler
+from graphsent.training import RunDirectory, TrainingOptions, fit, flushed_subnormals
+from graphsent.training.batching import Share, batch_sampler
 from graphsent.training.data import TreeDataModule
 from graphsent.training.setting import Setting
 
@@ -62,7 +62,7 @@ def portions(examples: Sequence[Any], options: TrainingOptions, count: int) -> l
     found: list[Portion] = []
     sampler = batch_sampler(examples, "shuffled", size, options.seed)
     for epoch in range(MANY):
-        sampler.sampler.set_epoch(epoch)
+        sampler.set_epoch(epoch)
         for indices in sampler:
             if len(found) == count:
                 return found
@@ -75,7 +75,7 @@ class Stopped(Exception):
     """Ends a contender's training."""
 
 
-class Turns(Sampler[list[int]]):
+class Turns(Sampler[Share]):
     """The batches of a run that goes on when it is told to.
 
     Args:
@@ -95,7 +95,7 @@ class Turns(Sampler[list[int]]):
         """More than there will be, so that Lightning need not look ahead."""
         return MANY
 
-    def __iter__(self) -> Iterator[list[int]]:
+    def __iter__(self) -> Iterator[Share]:
         """Tells that the step before is finished; waits for the next batch."""
         if self.flush is None:
             self.flush = flushes()
@@ -105,7 +105,7 @@ class Turns(Sampler[list[int]]):
             indices = self.given.get()
             if indices is None:
                 raise Stopped
-            yield indices
+            yield Share(indices, num_processes=1, rank=0)
 
     def wait(self) -> None:
         """Returns when the run wants a batch; raises what ended it, if anything did."""
@@ -119,8 +119,13 @@ class Batches(TreeDataModule):
 
     def __init__(self, turns: Turns, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._batches = turns
+        self.turns = turns
         turns.data = self
+
+    def train_dataloader(self) -> DataLoader:
+        """The loader of the program, but for the sampler."""
+        with patch("graphsent.training.data.batch_sampler", lambda *_, **__: self.turns):
+            return super().train_dataloader()
 
 
 def _ignore(*_: Any) -> None:
@@ -167,7 +172,8 @@ class Trainee(Contender):
         quiet = {"progress": False, "echo": _ignore, "on_epoch": _ignore}
         run = RunDirectory(self.directory.name)
         try:
-            fit.fit(self.model, setting.task, setting.data, training, run, **quiet)
+            with flushed_subnormals():  # as train() has it
+                fit.fit(self.model, setting.task, setting.data, training, run, **quiet)
         except Stopped:
             self.turns.finished.put(None)
         except BaseException as error:
