@@ -56,7 +56,7 @@ demo: venv  ## train, evaluate and draw on the embedded treebank (runs/demo)
 	$(VENV)/bin/graphsent demo --out runs/demo
 
 test: venv  ## run the tests, without the slow ones
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal
 
 test-slow: venv  ## run the slow tests
 	$(VENV)/bin/python -m pytest -m slow

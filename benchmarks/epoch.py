@@ -30,7 +30,7 @@ from graphsent.training.module import TrainingModule
 
 PARTS = {
     "graphs and schedules": (TreeLSTMClassifier, "collate"),
-    "look-up of words": (WordEmbedding, "forward"),
+    "look-up of words": (WordEmbedding, "indexed"),
     "forward": (TreeLSTMClassifier, "forward"),
     "backward": (TrainingModule, "manual_backward"),
     "optimizers": (module, "take_step"),

@@ -84,7 +84,7 @@ def test_scores_of_pairs(relatedness, files, capsys):
 
 def test_as_many_first_as_second_sentences(relatedness, files, tmp_path, capsys):
     write_conllu(tmp_path / "one.conllu", parse_conllu(CONLLU)[:1])
-    assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 2
+    assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 1
     assert "2 trees" in (message := capsys.readouterr().err)
     assert message.count("\n") == 1
 

@@ -59,7 +59,7 @@ def test_positions_depend_on_the_words_that_they_cover():
     before, after = (
         stack.positions(stack.word_rows(rows), ranges)[0] for rows in (vectors, changed)
     )
-    differs = (before != after).any(1)[0].tolist()
+    differs = (before != after).any(1).tolist()
     tree = Tree.from_string("(1 (1 (1 (1 (1 (1 a) (1 a)) (1 a)) (1 a)) (1 a)) (1 a))")
     (spans,) = sentence_attention(model, [tree])[0].spans
     assert [begin <= 3 < end for begin, end in spans.tolist()] == differs

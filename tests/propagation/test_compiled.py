@@ -196,7 +196,7 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
     try:
         for shape in (test_compiled_slots, test_compiled_edges):
             for rule in shape.RULES:
-                graph = dag(random.Random(0), 60, 2)
+                graph = dag(random.Random(0), 60, shape.slots_of(rule))
                 check(shape.Problem(rule, graph, 37, dtype=dtype), monkeypatch)
     finally:
         compiled._load.cache_clear()
@@ -215,7 +215,7 @@ def test_hooks_may_store_less_precise_numbers(cases):
         return stored[0].to(stored[1])
 
     for rule in cases.RULES:
-        problem = cases.Problem(rule, dag(random.Random(0), 60, 2), 37)
+        problem = cases.Problem(rule, dag(random.Random(0), 60, cases.slots_of(rule)), 37)
         states = problem.run()
         expected = torch.autograd.grad(sum(part.sum() for part in states), problem.tensors)
         with torch.autograd.graph.saved_tensors_hooks(store, load):
@@ -230,7 +230,7 @@ def test_hooks_may_store_less_precise_numbers(cases):
 def test_tensors_of_their_own_are_on_the_cpu(cases, monkeypatch):
     """Wherever those are that are made without saying where."""
     for rule in cases.RULES:
-        problem = cases.Problem(rule, dag(random.Random(0), 60, 2), 37)
+        problem = cases.Problem(rule, dag(random.Random(0), 60, cases.slots_of(rule)), 37)
         with monkeypatch.context() as context:
             default = torch.get_default_device()
             torch.set_default_device("meta")

@@ -37,6 +37,13 @@ RULES = {
     "attentive ungated LSTM": lambda size: AttentiveLSTM(size, gate_output=False),
     "attentive GRU": AttentiveGRU,
 }
+
+
+def slots_of(rule: str) -> int:
+    """How many predecessors a node has at most in tests of both walks."""
+    return 2
+
+
 each_rule = pytest.mark.parametrize("rule", RULES)
 
 

@@ -42,8 +42,8 @@ def problem_of(walk, rule, graph, size=7, *, gate_output=True, in_feats=None, **
     return problem
 
 
-def small_dag(num_nodes=60):
-    return dag(random.Random(4), num_nodes, 2)
+def small_dag(walk, rule, num_nodes=60):
+    return dag(random.Random(4), num_nodes, WALKS[walk].slots_of(rule))
 
 
 @each_rule
@@ -51,7 +51,7 @@ def small_dag(num_nodes=60):
 @shared_or_not
 def test_sums(walk, rule, gate_output, shared_leaves, monkeypatch):
     options = {"gate_output": gate_output, "shared_leaves": shared_leaves}
-    problem = problem_of(walk, rule, small_dag(), **options)
+    problem = problem_of(walk, rule, small_dag(walk, rule), **options)
     check(problem, monkeypatch)
     check_threads(problem, 2)
     states = problem.run()
@@ -66,7 +66,7 @@ def test_sums(walk, rule, gate_output, shared_leaves, monkeypatch):
 @each_rule
 def test_sums_by_threads_without_gradients(walk, rule):
     """Fewer rows to start with than threads would be started for."""
-    graph = forest(random.Random(4), 1500, 2)
+    graph = forest(random.Random(4), 1500, WALKS[walk].slots_of(rule))
     problem = problem_of(walk, rule, graph, shared_leaves=True)
     problem.leaves, problem.start = problem.leaves % 3, [problem.start[0].detach()[:3]]
     check_states_without_gradients(problem, 4)
@@ -74,7 +74,7 @@ def test_sums_by_threads_without_gradients(walk, rule):
 
 @each_rule
 def test_sums_of_another_width(walk, rule):
-    problem = problem_of(walk, rule, small_dag(20), 6)
+    problem = problem_of(walk, rule, small_dag(walk, rule, 20), 6)
     problem.start_gate_output = False
     with pytest.raises(ValueError, match=r"expected a tensor of shape \(\d+, 12\), got"):
         problem.run()
@@ -87,7 +87,7 @@ def test_sums_of_another_width(walk, rule):
 @pytest.mark.parametrize(("size", "in_feats"), [(7, 1), (1, 9), (8, 33), (20, 400)])
 def test_inputs(walk, rule, gate_output, shared_leaves, dtype, size, in_feats, monkeypatch):
     options = {"gate_output": gate_output, "shared_leaves": shared_leaves, "dtype": dtype}
-    problem = problem_of(walk, rule, small_dag(600), size, in_feats=in_feats, **options)
+    problem = problem_of(walk, rule, small_dag(walk, rule, 600), size, in_feats=in_feats, **options)
     check(problem, monkeypatch)
     if dtype == torch.float64:
         check_threads(problem, 2)
@@ -97,7 +97,7 @@ def test_inputs(walk, rule, gate_output, shared_leaves, dtype, size, in_feats, m
 @each_rule
 @pytest.mark.parametrize("needed", list(product([True, False], repeat=3)), ids=str)
 def test_gradients_of_some_of_the_inputs(walk, rule, needed):
-    problem = problem_of(walk, rule, small_dag(), in_feats=5)
+    problem = problem_of(walk, rule, small_dag(walk, rule), in_feats=5)
     before, expected = problem.start, problem.outcome()
     problem.start = [
         part if need else part.detach() for part, need in zip(before, needed, strict=True)
@@ -115,7 +115,7 @@ def test_gradients_of_some_of_the_inputs(walk, rule, needed):
 @each_rule
 @pytest.mark.parametrize("number", range(3))
 def test_inputs_that_do_not_fit(walk, rule, number):
-    problem = problem_of(walk, rule, small_dag(20), 6, in_feats=4)
+    problem = problem_of(walk, rule, small_dag(walk, rule, 20), 6, in_feats=4)
     problem.start[number] = problem.start[number].detach()[:-6]  # five outputs are not needed
     with pytest.raises(ValueError, match="expected a tensor of shape"):
         problem.run()

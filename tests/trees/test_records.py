@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import random
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import random_tree
 
@@ -72,6 +73,9 @@ def test_lines_are_those_of_the_text_however_it_comes(size, ends, line_end):
     st.integers(1, 500),
 )
 def test_a_broken_line_touches_no_other(lines, size):
+    # An open tree and a line that closes more than it opens are one tree of two lines.
+    closing = [line for line, error in BROKEN.items() if error == "closes nothing"]
+    assume(not any(a == "(S (A a)" and b in closing for a, b in pairwise(lines)))
     found = read("\n".join(lines), size)
     assert [line for line, _ in found] == list(range(1, len(lines) + 1))
     for (number, content), line in zip(found, lines, strict=True):
