@@ -132,10 +132,10 @@ class LevelRun:
         if not self.cell.inner_input or ordered.highest_inner < 0:
             return _Projected(*self._project_leaves(feat.rows, leaves, lowest), self._of_no_input())
         if ordered.highest_leaf < first:  # no row is for nodes of both kinds
-            rows = feat.rows[:first]
+            rows, others = feat.rows.split((first, len(feat.rows) - first))
             rows = rows.detach() if first <= feat.constant else rows
             x = self._project_leaves(rows, leaves, lowest)
-            return _Projected(*x, *self._project_nodes(feat.rows[first:], inner - first, 0))
+            return _Projected(*x, *self._project_nodes(others, inner - first, 0))
         x, index = self._project_nodes(feat.rows, numbers, ordered.lowest)
         if index is None:
             leaves, inner = self._split(x)

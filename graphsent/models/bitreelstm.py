@@ -140,8 +140,8 @@ class BiTreeLSTMClassifier(TreeClassifier):
         """:math:`s_t` of each node, (num_nodes, readout)."""
         states = self._states(batch.graph)
         if self.directions != "up":
-            down = states[:, -self.hidden :]
-            states = torch.cat([states, span_mean(batch.graph, down)], 1)
+            parts = states.split(self.hidden, 1)
+            states = torch.cat([*parts, span_mean(batch.graph, parts[-1])], 1)
         return torch.relu(self.readout(states))
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
