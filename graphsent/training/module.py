@@ -42,6 +42,7 @@ class TrainingModule(LightningModule):
         self.options = options
         self.metrics = task.metrics()
         self._total_loss = torch.zeros(())
+        self._num_examples = 0
 
     def configure_optimizers(self) -> list[Optimizer]:
         """One optimizer, or two if the word vectors have their own."""
@@ -52,6 +53,7 @@ class TrainingModule(LightningModule):
         seed = epoch_seed(self.options.seed, self.current_epoch, self.global_rank)
         torch.manual_seed(seed)
         self._total_loss = torch.zeros((), device=self.device)
+        self._num_examples = 0
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
         """One step of every optimizer.
@@ -72,18 +74,22 @@ class TrainingModule(LightningModule):
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         take_step(optimizers)
         self.model.after_step()
-        self._total_loss += loss.detach()
-        self.log(
-            "loss",
-            loss.detach(),
-            on_step=False,
-            on_epoch=True,
-            prog_bar=True,
-            # Lightning sums up the sizes of all processes in their type, and halves the sum: of an
-            # odd integer a half would be lost.
-            batch_size=float(len(batch.roots) if weight else 0),
-            sync_dist=True,
-        )
+        size = len(batch.roots) if weight else 0
+        self._total_loss += loss.detach() * size
+        self._num_examples += size
+        if self.trainer.is_last_batch:
+            # Logged at every step it would take a sixth of a small model's time.
+            self.log(
+                "loss",
+                self._total_loss / max(1, self._num_examples),
+                on_step=False,
+                on_epoch=True,
+                prog_bar=True,
+                # Lightning sums up the sizes of all processes in their type, and halves the sum:
+                # of an odd integer a half would be lost.
+                batch_size=float(self._num_examples),
+                sync_dist=True,
+            )
 
     def on_validation_epoch_start(self) -> None:
         """Stops a run that has gone astray before anything of it is kept.

@@ -81,8 +81,9 @@ def test_a_run_without_a_complete_epoch_is_replaced(tmp_path):
     assert names(run.path) == {"config.yaml", "notes.txt"}
 
 
-@pytest.mark.parametrize("name", [".123-config.yaml", f".{os.getpid()}-config.yaml"])
-def test_what_a_killed_start_left_blocks_nothing(configure, tmp_path, name):
+@pytest.mark.parametrize("process", ["another", "this one"])
+def test_what_a_killed_start_left_blocks_nothing(configure, tmp_path, process):
+    name = f".{os.getpid() if process == 'this one' else 123}-config.yaml"
     (tmp_path / name).write_text("task: ss")
     train(configure(epochs=1), tmp_path, echo=silent)
     assert name not in names(tmp_path)
