@@ -37,7 +37,8 @@ def _limit() -> int:
 
 
 LARGEST_TOTAL = _limit()
-"""Bytes of the blocks that are kept while nobody uses them; the first that came back go first."""
+"""Bytes of the blocks that are kept while nobody uses them, or a little more; the first that came
+back go first."""
 
 
 class _Kept(NamedTuple):
@@ -50,6 +51,7 @@ class _Kept(NamedTuple):
 _TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
 _free: defaultdict[int, deque[_Kept]] = defaultdict(deque)  # by size, the last that came at the end
 _returns = itertools.count()
+_unchecked = 0  # bytes that came back since it was last seen whether they are too many
 _lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by what tells of their end
 
 
@@ -84,8 +86,13 @@ def _give_back(reference: weakref.ref[np.ndarray]) -> None:
     if block.size > LARGEST_TOTAL:
         return
     _free[block.size].append(_Kept(next(_returns), block))
-    while kept_bytes() > LARGEST_TOTAL:
-        _drop_first()
+    # To add up all sizes whenever one comes back takes 3 % of a training step of `arnn`.
+    global _unchecked
+    _unchecked += block.size
+    if _unchecked > LARGEST_TOTAL // 64:
+        _unchecked = 0
+        while kept_bytes() > LARGEST_TOTAL:
+            _drop_first()
 
 
 def _drop_first() -> None:
