@@ -25,10 +25,13 @@ def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
     """
     if isinstance(inputs, str | Tree | DependencyTree):
         raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
-    trees = []
-    for number, tree in enumerate(inputs, start=1):
+    trees = list(inputs)
+    if set(map(type, trees)) in ({Tree}, {DependencyTree}):  # as in training
+        return trees
+    for number, tree in enumerate(trees, start=1):
         try:
-            trees.append(tree if isinstance(tree, DependencyTree) else _constituency_tree(tree))
+            if not isinstance(tree, DependencyTree):
+                trees[number - 1] = _constituency_tree(tree)
         except (TreeError, ModelError) as error:
             raise ModelError(f"input {number}: {error}") from None
     if len({type(tree) for tree in trees}) > 1:
