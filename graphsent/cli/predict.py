@@ -1,6 +1,7 @@
 """Predict the class of every phrase of parse trees, or how related pairs of sentences are.
 
-Trees are bracketed, or in CoNLL-U if their file is named .conllu; labelled or not, and of any shape
+Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input
+looks like it; labelled or not, and of any shape
 that the model takes. A bracketed tree may go on in lines that are indented. Models that read words
 alone also take a sentence a line: raw text, which they divide into words as the tokenizer does that
 was chosen in training. A line that starts with a bracket is a tree. One result a tree or sentence:
