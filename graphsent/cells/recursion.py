@@ -121,7 +121,8 @@ class Recursion(nn.Module):
                 raise
             shapes = [tuple(part.shape) for part in children]
             raise CellError(
-                f"{type(self).__name__}.combine failed on children of shapes {shapes}, that is "
+                f"{type(self).__name__}.combine(children, ...) failed on children, a tuple of "
+                f"{' and '.join(self.state_names)}, of shapes {shapes}, that is "
                 "(num_nodes, num_children, hidden_feats), where num_children is that of the nodes, "
                 f"and in a SlottedCell always num_slots: {error}"
             ) from error

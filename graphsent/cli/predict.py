@@ -1,9 +1,10 @@
 """Predict the class of every phrase of parse trees, or how related pairs of sentences are.
 
-Trees are bracketed, or in CoNLL-U if their file is named .conllu; labelled or not, and of any shape
-that the model takes. A bracketed tree may go on in lines that are indented. Models that read words
-alone also take a sentence a line: raw text, which they divide into words as the tokenizer does that
-was chosen in training. A line that starts with a bracket is a tree. One result a tree or sentence:
+Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input looks like it;
+labelled or not, and of any shape that the model takes. A bracketed tree may go on in lines that are
+indented. Models that read words alone also take a sentence a line: raw text, which they divide into
+words as the tokenizer does that was chosen in training. A line that starts with a bracket is a
+tree. One result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree with predicted classes as labels
@@ -41,6 +42,7 @@ from graphsent.models import Model, RelatednessModel, Sentence
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
 from graphsent.trees import DependencyTree, TreeError, to_conllu
+from graphsent.trees.errors import TextOutsideTree
 
 __all__ = ["add_arguments", "run"]
 
@@ -217,7 +219,10 @@ def _errors(path: str, given: Given) -> tuple[str, ...]:
     if not isinstance(error, GraphsentError):
         return ()
     named = isinstance(error, TreeError) and error.source is not None
-    return (str(error) if named else f"{name_of(path)}:{given.line}: {error}",)
+    message = str(error) if named else f"{name_of(path)}:{given.line}: {error}"
+    if isinstance(error, TextOutsideTree) and error.column == 1:
+        message += "; this model reads parse trees, no raw text"
+    return (message,)
 
 
 def _lines(model: Model, inputs: list[_Input], arguments: Any, tally: _Tally) -> Iterator[str]:

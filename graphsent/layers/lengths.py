@@ -106,8 +106,10 @@ def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> 
     check_lengths("lengths", lengths, len(x), x.shape[2])
 
 
-def check_lengths(name: str, lengths: Tensor, size: int, longest: int | None = None) -> None:
-    """Raises a LayerError unless these are lengths of ``size`` sentences, 0 to ``longest``."""
+def check_lengths(
+    name: str, lengths: Tensor, size: int, longest: int | None = None, shortest: int = 0
+) -> None:
+    """Raises a LayerError unless these are lengths of ``size`` sentences in these bounds."""
     if lengths.dtype != torch.int64 or lengths.shape != (size,):
         raise LayerError(
             f"expected {name} of shape (batch,) = ({size},), int64, "
@@ -116,9 +118,9 @@ def check_lengths(name: str, lengths: Tensor, size: int, longest: int | None = N
     if not lengths.is_cpu or not size:
         return
     low, high = (int(value) for value in torch.aminmax(lengths))
-    if low < 0 or (longest is not None and high > longest):
+    if low < shortest or (longest is not None and high > longest):
         limit = "" if longest is None else f" and at most time = {longest}"
-        raise LayerError(f"expected {name} of at least 0{limit}, got {low} to {high}")
+        raise LayerError(f"expected {name} of at least {shortest}{limit}, got {low} to {high}")
 
 
 def check_sizes(**sizes: int) -> None:

@@ -150,10 +150,8 @@ class _Recurrent(nn.RNNBase):
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
         lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
-        check_lengths("lengths", lengths, size, longest)
+        check_lengths("lengths", lengths, size, longest, shortest=1)
         shortest = int(lengths.min()) if size else longest
-        if not shortest:
-            raise LayerError("expected lengths of at least 1, got 0")
         return None if shortest == longest else lengths
 
     def _run(

@@ -189,7 +189,9 @@ def test_a_combine_for_two_children_alone(engine):
 
     cell = changed(combine=combine)
     cell(GRAPH, FEAT, engine=engine)
-    message = "Mine.combine failed on children of shapes [(1, 1, 4)], that is "
+    message = (
+        "Mine.combine(children, ...) failed on children, a tuple of h, of shapes [(1, 1, 4)], "
+    )
     with raises(message) as caught:
         cell(graph, FEAT[:4], engine=engine)
     assert "in a SlottedCell always num_slots: not enough values to unpack" in str(caught.value)

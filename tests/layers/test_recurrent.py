@@ -258,8 +258,8 @@ def test_wrong_lengths(kind):
     for lengths, message in (
         (LENGTHS[:2], r"expected lengths of shape \(batch,\) = \(4,\), int64, got \(2,\)"),
         (LENGTHS.int(), "int64, got .* torch.int32"),
-        (LENGTHS + 1, "at most time = 6, got 2 to 7"),
-        (LENGTHS - 1, "expected lengths of at least 1, got 0"),
+        (LENGTHS + 1, "of at least 1 and at most time = 6, got 2 to 7"),
+        (LENGTHS - 1, "of at least 1 and at most time = 6, got 0 to 5"),
     ):
         with pytest.raises(LayerError, match=message):
             layer(x, lengths=lengths)
