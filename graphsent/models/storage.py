@@ -86,7 +86,9 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         raise ModelError(f"no saved model: {directory} is not a directory")
     for name in (CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE):
         if not (directory / name).is_file():
-            raise ModelError(f"{directory} is not a saved model: it has no {name}")
+            inside = directory / "model"
+            hint = f"; the run's model is {inside}" if (inside / CONFIG_FILE).is_file() else ""
+            raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
     name, arguments, tokenizer, sums = _read_config(directory / CONFIG_FILE)
     for file, expected in sums.items():
         _check_sum(directory / file, expected)

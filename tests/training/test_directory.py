@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from graphsent.errors import ModelError
+from graphsent.models import load_pretrained
 from graphsent.training import RunConfig, RunDirectory, TrainingError, load_model
 
 CONFIG = RunConfig("sst5", "nbow")
@@ -57,3 +60,9 @@ def test_loading_a_model_that_is_not_there(tmp_path):
     RunDirectory(tmp_path).create(CONFIG)
     with pytest.raises(TrainingError, match="has no model yet: no epoch is complete"):
         load_model(tmp_path)
+
+
+def test_where_the_model_of_a_run_is(quietly_trained, tmp_path):
+    quietly_trained(epochs=1)
+    with pytest.raises(ModelError, match=re.escape(str(tmp_path / "run" / "model"))):
+        load_pretrained(tmp_path / "run")
