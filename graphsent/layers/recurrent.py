@@ -16,6 +16,7 @@ from graphsent.layers.lengths import check_lengths
 from graphsent.layers.steps import Batch, fits, packed_batch
 from graphsent.propagation.chains import Chains, gru_states, lstm_states, make_chains
 from graphsent.propagation.compiled import kernels_for, needs_gradients
+from graphsent.propagation.untraced import untraced
 
 ENGINES = ("auto", "levels", "torch")
 
@@ -50,6 +51,7 @@ class _Recurrent(nn.RNNBase):
             raise LayerError(f"unknown engine {engine!r}: expected one of {', '.join(ENGINES)}")
         self.engine = engine
 
+    @untraced
     def forward(
         self, input: Tensor | PackedSequence, hx: Any = None, lengths: Tensor | None = None
     ) -> tuple[Any, Any]:
@@ -65,6 +67,7 @@ class _Recurrent(nn.RNNBase):
             batch = packed_batch(input, lengths, self.batch_first, *self._size_and_time(input))
         return self._run(input, hx, batch)
 
+    @untraced
     def chain_states(
         self,
         chains: Chains,

@@ -12,6 +12,7 @@ from graphsent.errors import ModelError
 from graphsent.layers.errors import LayerError
 from graphsent.layers.recurrent import GRU, LSTM
 from graphsent.propagation.chains import Chains, make_chains
+from graphsent.propagation.untraced import untraced
 
 _CELLS = {"lstm": LSTM, "gru": GRU}
 
@@ -71,6 +72,7 @@ class SequenceEncoder(nn.Module):
         """Draws all parameters anew, as torch does."""
         self.cell.reset_parameters()
 
+    @untraced
     def forward(self, feat: Tensor, ranges: Tensor, index: Tensor | None = None) -> Tensor:
         """Runs over sequences, each of which is a range of the rows of ``feat``.
 

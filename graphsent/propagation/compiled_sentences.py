@@ -17,6 +17,7 @@ from torch.autograd.function import FunctionCtx
 from graphsent.propagation.compiled import Arguments, fields, kernels_for, kernels_of, threads_for
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
+from graphsent.propagation.untraced import untraced
 
 _VECTOR_BYTES = 64  # of the widest vectors
 
@@ -44,6 +45,7 @@ class _Convolution(Arguments):
     )
 
 
+@untraced
 def sum_windows(
     products: Tensor, ranges: Tensor, width: int, words: Tensor | None
 ) -> Tensor | None:
@@ -58,6 +60,7 @@ def sum_windows(
     return _SumWindows.apply(products, ranges.contiguous(), width, words.contiguous())
 
 
+@untraced
 def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Tensor] | None:
     """See :func:`graphsent.models.phrase_convolution.keep_largest`.
 
@@ -76,6 +79,7 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
     return _KeepLargest.apply(x, ranges.contiguous(), counts.contiguous())
 
 
+@untraced
 def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor | None:
     """See :func:`graphsent.models.phrase_convolution.convolve`; the sums alone."""
     if not kernels_for(x, weight) or not ranges.is_cpu:

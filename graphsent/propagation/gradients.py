@@ -58,7 +58,7 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
             )
         return backward(ctx, *gradients)
 
-    return wrapper
+    return untraced(wrapper)
 
 
 def _differentiable(

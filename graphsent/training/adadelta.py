@@ -57,10 +57,13 @@ class RowAdadelta(Adadelta):
     def _step(self, parameter: Tensor, group: dict[str, Any]) -> bool:
         """A step of one parameter; False, and nothing, if it is one for torch."""
         gradient = parameter.grad
-        by_rows = has_rows(gradient)
-        if group["maximize"] or group["differentiable"] or group["capturable"]:
+        unusual = group["maximize"] or group["differentiable"] or group["capturable"]
+        by_rows = has_rows(gradient) and not unusual and not group["weight_decay"]
+        if not by_rows and "last" in self.state[parameter]:
+            _catch_up(self.state[parameter], group["rho"])
+        if unusual:
             return False
-        if by_rows and not group["weight_decay"]:
+        if by_rows:
             _step_on_rows(parameter, *distinct_rows(gradient), self._state_of(parameter), group)
             return True
         if gradient.is_sparse or library_of(parameter, gradient) is None:
@@ -83,6 +86,13 @@ class RowAdadelta(Adadelta):
                 torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2)
             )
         return state
+
+
+def _catch_up(state: dict[str, Any], rho: float) -> None:
+    """Brings E and D of all rows up to the last step, for a gradient of all of them."""
+    decay = (rho ** (float(state["step"]) - state.pop("last")))[:, None]
+    state["square_avg"].mul_(decay)
+    state["acc_delta"].mul_(decay)
 
 
 def _step_on_rows(

@@ -1,4 +1,4 @@
-"""Runs modules with cells under torch.compile: ``python compiled_modules.py BACKEND``.
+"""Runs modules with cells and layers under torch.compile: ``python compiled_modules.py BACKEND``.
 
 A process of its own: what goes wrong here goes wrong with the memory of the process.
 """
@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from graphsent import cells, dgl
+from graphsent.layers import GRU, LSTM, SequenceEncoder, WideConv1d
+from graphsent.models.phrase_convolution import convolve, keep_largest, sum_windows, word_products
 from graphsent.propagation import prop_nodes_topo
 
 SIZE = 4
@@ -49,6 +51,32 @@ class Summed(nn.Module):
         )["h"]
 
 
+class Sequences(nn.Module):
+    """A layer over padded sequences, and classes."""
+
+    def __init__(self, layer: LSTM | GRU) -> None:
+        super().__init__()
+        self.layer, self.classes = layer, nn.Linear(layer.hidden_size, 2)
+
+    def forward(self, feat: Tensor, ranges: Tensor) -> Tensor:
+        padded = feat.view(20, 3, 3)
+        packed, _ = self.layer(padded, lengths=ranges[:, 1] - ranges[:, 0])
+        return self.classes(torch.relu(self.layer(padded)[0] + packed))
+
+
+class Convolutions(nn.Module):
+    """Convolutions and pooling of sentences one after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = WideConv1d(3, 4, 3), WideConv1d(4, 8, 2, rows=4)
+
+    def forward(self, feat: Tensor, ranges: Tensor) -> Tensor:
+        feat, ranges = sum_windows(word_products(self.first, feat), ranges, 3)
+        feat, ranges = convolve(feat, ranges, *self.second.filters())
+        return keep_largest(feat, ranges, torch.full((len(ranges),), 2))[0]
+
+
 def chain(num_nodes: int, name: str) -> dgl.DGLGraph:
     graph = dgl.graph((torch.arange(num_nodes - 1), torch.arange(1, num_nodes)))
     graph.edata[name] = torch.ones(num_nodes - 1, dtype=torch.int64)
@@ -64,9 +92,9 @@ def binary(num_leaves: int, name: str) -> dgl.DGLGraph:
     return graph
 
 
-def step(model: nn.Module, graph: dgl.DGLGraph, tokens: Tensor) -> tuple[Tensor, ...]:
+def step(model: nn.Module, *inputs: dgl.DGLGraph | Tensor) -> tuple[Tensor, ...]:
     """Results and gradients."""
-    logits = model(graph, tokens)
+    logits = model(*inputs)
     logits.square().sum().backward()
     gradients = [parameter.grad for parameter in model.parameters()]
     model.zero_grad()
@@ -79,6 +107,20 @@ def check(model: nn.Module, compiled, compiled_step, graph: dgl.DGLGraph) -> Non
     for found in (step(compiled, graph, tokens), compiled_step(model, graph, tokens)):
         for got, known in zip(found, expected, strict=True):
             torch.testing.assert_close(got, known)
+
+
+def check_sequences(backend: str) -> None:
+    feat, ranges = torch.randn(60, 3), torch.tensor([[0, 20], [20, 35], [35, 60]])
+    ranges[:, 1].clamp_(max=40)
+    layers = [LSTM(3, SIZE, engine="levels"), GRU(3, SIZE, engine="levels")]
+    encoders = [SequenceEncoder(3, SIZE, cell=cell, bidirectional=True) for cell in ("lstm", "gru")]
+    for model in (*map(Sequences, layers), *encoders, Convolutions()):
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend=backend)
+        for _ in range(3):
+            expected, found = step(model, feat, ranges), step(compiled, feat, ranges)
+            for got, known in zip(found, expected, strict=True):
+                torch.testing.assert_close(got, known)
 
 
 def main(backend: str) -> None:
@@ -100,6 +142,7 @@ def main(backend: str) -> None:
     alone = cells.ChildSumTreeLSTM(3, SIZE)
     graph, feat = chain(5, "child_index"), torch.randn(5, 3)
     assert torch.equal(torch.compile(alone, backend=backend)(graph, feat), alone(graph, feat))
+    check_sequences(backend)
     print("the same")
 
 

@@ -1,4 +1,4 @@
-"""``torch.compile`` of modules that contain cells."""
+"""``torch.compile`` of modules that contain cells and layers."""
 
 import os
 import shutil

@@ -190,3 +190,18 @@ def test_rows_that_are_not_there(way, row):
     table.grad = torch.sparse_coo_tensor(index, torch.ones(2, 2), (9, 2), check_invariants=False)
     with pytest.raises((IndexError, RuntimeError)):
         RowAdadelta([table]).step()
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_gradients_of_all_rows_among_those_of_some(way, weight_decay):
+    whole, rows = (Trained(kind, 7, torch.float64) for kind in (Adadelta, RowAdadelta))
+    for each in STEPS * 2:
+        for trained in (whole, rows):
+            trained.step(each)
+            if len(each) in (2, 3):
+                (group,) = trained.optimizer.param_groups
+                trained.table.grad = gradient(EVERY_ROW, 7, torch.float64, True).to_dense()
+                group["weight_decay"] = weight_decay
+                trained.optimizer.step()
+                group["weight_decay"] = 0.0
+    same(rows.numbers, whole.numbers)
