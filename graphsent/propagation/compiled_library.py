@@ -1,6 +1,6 @@
 """Where the compiled kernels come from: a compiler, and a directory that keeps what it made.
 
-The libraries are in ``$XDG_CACHE_HOME/graphsent`` (by default ``~/.cache/graphsent``), one for each
+The libraries are in :func:`graphsent._cache.cache_directory`, one for each
 version of the source, type of numbers and processor. Their names tell what they were made from, and
 what they hold: one that is damaged is built anew.
 """
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
+from graphsent._cache import cache_directory
 from graphsent.propagation.compiled_builds import only_builder, run
 
 if TYPE_CHECKING:
@@ -62,21 +63,6 @@ def options_of(real: str) -> tuple[str, ...]:
     num_bytes, rows, options = _PROCESSORS.get(found, _PROCESSORS[""])
     macros = {"SINGLE": int(real == "float"), "VECTOR_BYTES": num_bytes, "TILE_ROWS": rows}
     return (*options, *(f"-D{name}={value}" for name, value in macros.items()))
-
-
-def cache_directory() -> Path:
-    """Where libraries are kept.
-
-    Raises:
-        RuntimeError: if the user has no home.
-    """
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):
-        return Path(base) / "graphsent"
-    home = Path.home()  # "/" where HOME is empty
-    if os.environ.get("HOME") == "" or not (home.is_absolute() and home.is_dir()):
-        raise RuntimeError("the user's home is no directory")
-    return home / ".cache" / "graphsent"
 
 
 def build(options: tuple[str, ...], load: Callable[[Path], Loaded]) -> Loaded:

@@ -19,7 +19,7 @@ from fused_cases import dag
 from graphsent import propagation
 from graphsent.propagation import compiled, compiled_library
 from graphsent.propagation.compiled import SWITCH, kernels_for, kernels_in_use
-from graphsent.propagation.compiled_library import build, cache_directory, options_of
+from graphsent.propagation.compiled_library import build, options_of
 
 needs_compiler = pytest.mark.skipif(
     not kernels_in_use(torch.float64), reason="there is no C compiler"
@@ -171,16 +171,6 @@ def test_several_that_build_at_the_same_time(quick_compiler, empty_cache):
     assert len(list(empty_cache.iterdir())) == 1
     assert quick_compiler.read_text().count("\n") == 1
     assert kernels_in_use()
-
-
-def test_place_of_the_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache_directory() == tmp_path / ".cache" / "graphsent"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # of no account, by the specification
-    assert cache_directory() == tmp_path / ".cache" / "graphsent"
-    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "other"))
-    assert cache_directory() == tmp_path / "other" / "graphsent"
 
 
 @needs_compiler

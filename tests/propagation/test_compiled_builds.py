@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphsent._cache import cache_directory
 from graphsent.propagation import (
     compiled,
     compiled_builds,
@@ -25,7 +26,7 @@ from graphsent.propagation import (
     compiled_walk,
 )
 from graphsent.propagation.compiled import kernels_in_use
-from graphsent.propagation.compiled_library import build, cache_directory, options_of
+from graphsent.propagation.compiled_library import build, options_of
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
