@@ -91,8 +91,8 @@ def _run(command: str, arguments: Sequence[str]) -> None:
 
     module = importlib.import_module(f"{__name__}.{command}")
     parser = CommandParser(command, module.__doc__ or "", arguments)
-    module.add_arguments(parser)
     try:
+        module.add_arguments(parser)
         module.run(parser.parse())
     except UsageError as error:
         if _DEBUG in arguments:

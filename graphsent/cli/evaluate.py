@@ -13,6 +13,7 @@ from typing import Any
 
 from graphsent._files import atomic_path
 from graphsent.cli.formatting import figures
+from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.usage import check_target
 from graphsent.propagation import ENGINES
 from graphsent.tasks import SPLITS
@@ -39,6 +40,7 @@ def run(arguments: Any) -> None:
     run = RunDirectory(arguments.run)
     check_target(arguments.json, "--json", run.files())
     config = run.open()
+    import_from_here(config.task)
     model = load_model(arguments.run)
     model.engine = arguments.engine
     task, data = config.load_data(arguments.data_dir, splits=(arguments.split,))

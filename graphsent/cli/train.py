@@ -12,6 +12,8 @@ Examples:
       --embedding-lr 0.001 --epochs 20 --patience 3 --out runs/c
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
+  graphsent train --task mytasks:make --model kimcnn --out runs/e
+      on a task of your own: the function `make` of mytasks.py here, or of an installed module
   graphsent train --resume runs/b
       go on after the last complete epoch
   graphsent train --model nbow --help
@@ -23,17 +25,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import inspect
-import pkgutil
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
 
 from graphsent.cli.formatting import figures
+from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
-from graphsent.tasks import INPUT_KINDS, TASKS
+from graphsent.tasks import INPUT_KINDS, TASKS, task_maker, task_options
 from graphsent.tokenizers import TOKENIZERS
-from graphsent.training import RunConfig, TrainingOptions, resume, train
+from graphsent.training import RunConfig, RunDirectory, TrainingOptions, resume, train
 from graphsent.training.config import default_training
 from graphsent.training.setting import model_options, task_defaults
 
@@ -49,7 +51,8 @@ def add_arguments(parser: Any) -> None:
     chosen = _peek(parser.arguments)
     add = parser.add_argument
     add("--config", type=str, metavar="FILE", help="Settings as in the config.yaml of a run.")
-    add("--task", type=str, help=f"What to learn: {', '.join(sorted(TASKS))}.")
+    tasks = ", ".join(sorted(TASKS))
+    add("--task", type=str, help=f"What to learn: {tasks}; or module:function of your own.")
     add("--model", type=str, help=f"{', '.join(sorted(MODELS))} (default: {_MODEL}).")
     add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
     add("--tree-kind", choices=INPUT_KINDS, help="Default: what the model was made for.")
@@ -81,9 +84,7 @@ def add_arguments(parser: Any) -> None:
     add("--overwrite", action="store_true", help="Replace the run in --out.")
     add("--resume", type=str, metavar="RUN", help="Run to go on with, perhaps to more --epochs.")
     add("--no-test", action="store_true", help="Do not judge the model on test.")
-    if chosen.task in TASKS:
-        make = pkgutil.resolve_name(TASKS[chosen.task])
-        _add_parameters(parser, make, inspect.signature(make).parameters)
+    of_task = parser.add_argument_group(f"options of the task {chosen.task}")
     group = parser.add_argument_group(f"options of the model {chosen.model}")
     defaults = task_defaults(chosen.model, chosen.task)
     _add_parameters(group, model_class(chosen.model), model_options(chosen.model), defaults)
@@ -96,6 +97,16 @@ def add_arguments(parser: Any) -> None:
             **({"choices": choices} if choices else {"type": types[option.name]}),
             help=f"{option.metadata['help']} (default: {getattr(defaults, option.name)})",
         )
+    if chosen.task is not None:
+        import_from_here(chosen.task)
+        options = task_options(chosen.task)
+        for name in options:  # of a task of a user's; the others are checked by tests
+            if flag(name) in parser.options:
+                raise UsageError(
+                    f"the task {chosen.task} has an option {name!r}, but {flag(name)} is an "
+                    "option of this command already: expected another name"
+                )
+        _add_parameters(of_task, task_maker(chosen.task), options)
 
 
 def run(arguments: Any) -> None:
@@ -112,6 +123,7 @@ def run(arguments: Any) -> None:
             if name not in _WITH_RESUME:
                 raise UsageError(f"--resume takes all but --epochs from its run, not {flag(name)}")
         out = arguments.resume
+        import_from_here(RunDirectory(out).open().task)
         results = resume(out, epochs=arguments.epochs, **options)
     else:
         if not arguments.out:
@@ -143,15 +155,24 @@ def _add_parameters(
     group: Any, function: Any, names: Iterable[str], defaults: Mapping[str, Any] | None = None
 ) -> None:
     """Adds a flag for some parameters of a function or class, described by its docstring."""
-    types = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    types = _types(function)
     texts = descriptions(function)
     for name in names:
         default = inspect.signature(function).parameters[name].default
         default = (defaults or {}).get(name, default)
-        text = f"{texts.get(name, '')} (default: {default})".lstrip()
+        required = default is inspect.Parameter.empty
+        text = f"{texts.get(name, '')} ({'required' if required else f'default: {default}'})"
         if name == "embedding_dim":
             text += " With --vectors it is theirs."
-        group.add_argument(flag(name), type=types[name], help=text)
+        kind = types.get(name, str if required or default is None else type(default))
+        group.add_argument(flag(name), type=kind, help=text.lstrip())
+
+
+def _types(function: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    except NameError:  # of a user's own, imported for type checkers alone
+        return {}
 
 
 def _config(given: dict[str, Any]) -> RunConfig:
@@ -167,9 +188,7 @@ def _config(given: dict[str, Any]) -> RunConfig:
             values.pop("tokenizer", None)
     values.update((name, given[name]) for name in _names(RunConfig) if name in given)
     parts = {
-        "task_options": inspect.signature(pkgutil.resolve_name(TASKS[values["task"]])).parameters
-        if values["task"] in TASKS
-        else (),
+        "task_options": task_options(values["task"]),
         "model_options": model_options(values["model"]),
         "training": _names(TrainingOptions),
     }

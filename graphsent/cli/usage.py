@@ -44,6 +44,11 @@ class CommandParser(ArgumentParser):
         text = "Show where an error comes from."
         self.add_argument("--debug", action="store_true", help=text)
 
+    @property
+    def options(self) -> Iterable[str]:
+        """The flags that there are so far."""
+        return self._option_string_actions
+
     def parse(self) -> Any:
         """The namespace of the arguments, which may stand in any order.
 

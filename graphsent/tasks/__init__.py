@@ -7,7 +7,8 @@ from typing import Any
 from graphsent.tasks.corpus import INPUT_KINDS, SPLITS, TREE_KINDS, Corpus, CorpusSource
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.parses import label_by_span, resolve_parses_dir
-from graphsent.tasks.registry import TASKS, get_task
+from graphsent.tasks.registry import TASKS, get_task, is_own, task_maker, task_options
+from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task, TaskData
 from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
 from graphsent.tasks.vocabulary import build_vocabulary, count_words
@@ -26,6 +27,7 @@ __all__ = [
     "Coverage",
     "PhraseAccuracy",
     "RootAccuracy",
+    "SentenceTask",
     "Task",
     "TaskData",
     "Vocabulary",
@@ -33,10 +35,13 @@ __all__ = [
     "build_vocabulary",
     "count_words",
     "get_task",
+    "is_own",
     "label_by_span",
     "load_vectors",
     "resolve_data_dir",
     "resolve_parses_dir",
+    "task_maker",
+    "task_options",
     "tree_metrics",
 ]
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from graphsent._names import nearest, unknown
 from graphsent.errors import DataError
 from graphsent.tasks.task import Task
 
-__all__ = ["TASKS", "get_task"]
+__all__ = ["TASKS", "get_task", "is_own", "task_maker", "task_options"]
 
 # Name -> module and function that makes the task; its parameters are the task's options.
 TASKS = {
@@ -20,26 +24,89 @@ TASKS = {
     "trec": "graphsent.tasks.trec:trec",
     "twitter": "graphsent.tasks.twitter:twitter",
 }
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-def get_task(name: str, **options: Any) -> Task:
+def get_task(name: str, /, **options: Any) -> Task:
     """Makes a task.
 
     Args:
-        name: One of ``TASKS``.
+        name: One of ``TASKS``; or ``module:function`` for a task of your own: a function (or class)
+            that takes the options and gives a :class:`Task`. The module is imported.
         **options: Those of the task, for instance ``get_task("sst2", neutral="class")``.
 
     Raises:
         DataError: There is no such task, or it has no such option or value.
     """
-    if name not in TASKS:
-        raise DataError(unknown("task", name, sorted(TASKS)))
-    module, _, function = TASKS[name].partition(":")
-    make = getattr(importlib.import_module(module), function)
-    valid = inspect.signature(make).parameters
+    make, valid = task_maker(name), task_options(name)
     for option in options:
         if option not in valid:
             choice = f"expected one of {', '.join(valid)}" if valid else "it has none"
             choice += nearest(option, valid)
             raise DataError(f"unknown option {option!r} of the task {name}: {choice}")
-    return make(**options)
+    for option, parameter in valid.items():
+        if parameter.default is parameter.empty and option not in options:
+            raise DataError(f"the task {name} needs the option {option!r}: it has no default")
+    task = make(**options)
+    if not isinstance(task, Task):
+        raise DataError(f"the task {name}: expected a graphsent.tasks.Task, got {task!r:.80}")
+    return task
+
+
+def is_own(name: str) -> bool:
+    """Whether a task is named as ``module:function``, from outside the package."""
+    return re.fullmatch(r"[\w.]+:\w+", name) is not None
+
+
+def task_options(name: str) -> Mapping[str, inspect.Parameter]:
+    """The options of a task by name: the parameters of its function.
+
+    Raises:
+        DataError: There is no such task.
+    """
+    parameters = inspect.signature(task_maker(name)).parameters
+    return {option: each for option, each in parameters.items() if each.kind in _NAMED}
+
+
+def task_maker(name: str) -> Callable[..., Any]:
+    """The function that makes a task, imported when asked for.
+
+    Raises:
+        DataError: There is no such task, or its module cannot be imported.
+    """
+    if name not in TASKS and not is_own(name):
+        valid = [*sorted(TASKS), "module:function of your own"]
+        raise DataError(unknown("task", name, valid))
+    module_name, _, function = TASKS.get(name, name).partition(":")
+    module = _import(module_name, name)
+    make = getattr(module, function, None)
+    if not callable(make):
+        functions = [
+            f"{module_name}:{each}" for each in vars(module) if callable(getattr(module, each))
+        ]
+        what = "no function" if hasattr(module, function) else "not there"
+        hint = nearest(name, functions)
+        raise DataError(f"unknown task {name!r}: {function!r} is {what} in {module_name}{hint}")
+    return make
+
+
+def _import(module: str, task: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise DataError(f"the task {task}: {module} cannot be imported: {error}") from error
+        hint = nearest(error.name, _siblings(error.name))
+        message = f"unknown task {task!r}: there is no module {error.name!r}{hint}"
+        raise DataError(message) from None
+    except Exception as error:  # whatever the module does when it is imported
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"the task {task}: {module} cannot be imported: {reason}") from error
+
+
+def _siblings(module: str) -> list[str]:
+    """The modules beside one, by their full names."""
+    package, _, _ = module.rpartition(".")
+    path = getattr(importlib.import_module(package), "__path__", []) if package else None
+    prefix = f"{package}." if package else ""
+    return [each.name for each in pkgutil.iter_modules(path, prefix)]
