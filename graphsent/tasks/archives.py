@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
+import hashlib
+import io
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
 
-__all__ = ["is_file", "read_bytes", "read_lines"]
+__all__ = ["digest", "is_file", "iter_lines", "read_lines"]
+
+_CHUNK_BYTES = 1 << 20
 
 
 def is_file(path: Path) -> bool:
@@ -19,39 +27,73 @@ def is_file(path: Path) -> bool:
     return archive is not None and path.relative_to(archive).as_posix() in _names(archive)
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file, perhaps inside an archive.
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, perhaps inside an archive, in hexadecimal.
 
     Raises:
         DataError: It cannot be read, or unpacks past the limit of
             :func:`~graphsent._unpacking.open_gzip`.
     """
-    archive = None if path.is_file() else _archive_of(path)
-    try:
-        if archive is None:
-            return path.read_bytes()
-        name = path.relative_to(archive).as_posix()
-        with zipfile.ZipFile(archive) as opened:
-            check_unpacked(opened, archive, [name])
-            return opened.read(name)
-    except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read {path}: {reason}") from error
+    found = hashlib.sha256()
+    with _opened(path) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            found.update(chunk)
+    return found.hexdigest()
 
 
 def read_lines(path: Path) -> list[str]:
+    """The lines of a text file: see :func:`iter_lines`."""
+    return list(iter_lines(path))
+
+
+def iter_lines(path: Path) -> Iterator[str]:
     """The lines of a text file in UTF-8 or, if it is none, in Latin-1, as old corpora are.
 
+    They come one by one, so that a large file never is in memory; it is read twice.
+
+    Args:
+        path: The file, perhaps inside an archive.
+
     Raises:
-        DataError: It cannot be read.
+        DataError: It cannot be read, or unpacks past the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
     """
-    data = read_bytes(path)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
+    encoding = "utf-8-sig" if _is_utf8(path) else "latin-1"
     # Not splitlines(): U+0085 and others end no line of a corpus.
-    return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+    with _opened(path) as stream, io.TextIOWrapper(stream, encoding, newline="\n") as text:
+        for line in text:
+            yield line.removesuffix("\r\n").removesuffix("\n")
+
+
+def _is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _opened(path) as stream:
+        try:
+            while chunk := stream.read(_CHUNK_BYTES):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """A file, perhaps inside an archive, for reading; what goes wrong is a DataError."""
+    archive = None if path.is_file() else _archive_of(path)
+    try:
+        if archive is None:
+            with path.open("rb") as stream:
+                yield stream
+            return
+        name = path.relative_to(archive).as_posix()
+        with zipfile.ZipFile(archive) as opened:
+            check_unpacked(opened, archive, [name])
+            with opened.open(name) as stream:
+                yield stream
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"cannot read {path}: {reason}") from error
 
 
 def _archive_of(path: Path) -> Path | None:

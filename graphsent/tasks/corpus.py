@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from graphsent.errors import DataError
-from graphsent.tasks.archives import is_file, read_bytes
+from graphsent.tasks.archives import digest, is_file
 
 __all__ = ["INPUT_KINDS", "SPLITS", "TREE_KINDS", "WORDS", "Corpus", "CorpusSource", "find_corpus"]
 
@@ -157,4 +156,4 @@ def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:
 
 
 def _describe(path: Path) -> dict[str, str]:
-    return {"path": str(path), "sha256": hashlib.sha256(read_bytes(path)).hexdigest()}
+    return {"path": str(path), "sha256": digest(path)}

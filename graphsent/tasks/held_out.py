@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
 __all__ = ["held_out"]
 
 
-def held_out(texts: Sequence[str], share: float, seed: int) -> np.ndarray:
+def held_out(texts: Iterable[str], share: float, seed: int) -> np.ndarray:
     """Which examples are held out of training.
 
     They are the ones with the smallest SHA-256 of seed and text: the choice depends on neither the
@@ -20,20 +20,20 @@ def held_out(texts: Sequence[str], share: float, seed: int) -> np.ndarray:
     the same way.
 
     Args:
-        texts: One for each example.
+        texts: One for each example; of each no more than a number is kept.
         share: Of the examples to hold out, rounded to a whole number of them.
         seed: Chooses among the splits.
 
     Returns:
         (num_examples,) bool.
     """
-    digests = [_digest(text, seed) for text in texts]
-    order = sorted(range(len(texts)), key=digests.__getitem__)
-    chosen = np.zeros(len(texts), bool)
-    chosen[order[: round(share * len(texts))]] = True
+    digests = np.fromiter((_digest(text, seed) for text in texts), np.uint64)
+    chosen = np.zeros(len(digests), bool)
+    chosen[np.argsort(digests, kind="stable")[: round(share * len(digests))]] = True
     return chosen
 
 
-def _digest(text: str, seed: int) -> bytes:
+def _digest(text: str, seed: int) -> int:
+    """The first 8 bytes of the SHA-256: enough to tell more texts apart than any corpus has."""
     letters = "".join(filter(str.isalnum, text.lower()))
-    return hashlib.sha256(f"{seed} {letters}".encode()).digest()
+    return int.from_bytes(hashlib.sha256(f"{seed} {letters}".encode()).digest()[:8], "big")

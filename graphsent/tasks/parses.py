@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from graphsent.errors import DataError
-from graphsent.trees import DependencyTree, Tree, read_conllu, read_labelled_trees, unescape
+from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees, unescape
 
 __all__ = [
     "align",
+    "iter_parses",
     "label_by_span",
     "parses_of_texts",
     "read_parses",
@@ -51,7 +54,12 @@ def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path
 
 
 def read_parses(path: Path) -> list[DependencyTree] | list[Tree]:
-    """The trees of a file of parses.
+    """The trees of a file of parses: see :func:`iter_parses`."""
+    return list(iter_parses(path))
+
+
+def iter_parses(path: Path) -> Iterator[DependencyTree] | Iterator[Tree]:
+    """The trees of a file of parses, one by one.
 
     Args:
         path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one a line
@@ -62,16 +70,15 @@ def read_parses(path: Path) -> list[DependencyTree] | list[Tree]:
         DataError: The file cannot be read, or has a line without a tree.
     """
     if path.name.removesuffix(".gz").endswith(".conllu"):
-        return read_conllu(path)
-    trees = []
-    for number, (_, tree) in enumerate(read_labelled_trees(path), start=1):
+        yield from iter_conllu(path)
+        return
+    for number, (_, tree) in enumerate(iter_labelled_trees(path), start=1):
         if tree is None:
             raise DataError(f"{path}:{number}: expected a tree after the tab, got nothing")
-        trees.append(tree)
-    return trees
+        yield tree
 
 
-def align(trees: Sequence[Tree], path: Path, parses_path: Path) -> Iterator[tuple]:
+def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tuple]:
     """The trees of a treebank, each with another parse of the same words.
 
     Args:
@@ -83,27 +90,28 @@ def align(trees: Sequence[Tree], path: Path, parses_path: Path) -> Iterator[tupl
         DataError: There is not one parse for each tree, or their words differ.
         TreeError: A parse is broken.
     """
-    parses = read_parses(parses_path)
-    check_counts(len(trees), path, len(parses), parses_path)
-    for number, (tree, parse) in enumerate(zip(trees, parses, strict=True), start=1):
+
+    def problem(tree: Tree, parse: Tree | DependencyTree, number: int) -> str:
         words, found = tree.words, parse.words
         if len(words) != len(found):
-            raise DataError(
+            return (
                 f"{parses_path}: sentence {number} has {len(found)} words, but the one in {path} "
                 f"has {len(words)}"
             )
         for place, (word, other) in enumerate(zip(words, found, strict=True), start=1):
             if _SPACE.sub("_", word) != other:
-                raise DataError(
+                return (
                     f"{parses_path}: word {place} of sentence {number} is {other!r}, but in {path} "
                     f"it is {word!r}"
                 )
-        yield tree, parse
+        return ""
+
+    return _in_step(trees, path, parses_path, problem)
 
 
 def parses_of_texts(
-    texts: Sequence[str], path: Path, parses_path: Path
-) -> list[DependencyTree] | list[Tree]:
+    texts: Iterable[str], path: Path, parses_path: Path
+) -> Iterator[DependencyTree] | Iterator[Tree]:
     """The parses of sentences that are known as text; the parser may have tokenised otherwise.
 
     Args:
@@ -115,15 +123,52 @@ def parses_of_texts(
         DataError: There is not one parse for each, or one has other letters or digits.
         TreeError: A parse is broken.
     """
-    parses = read_parses(parses_path)
-    check_counts(len(texts), path, len(parses), parses_path)
-    for number, (text, parse) in enumerate(zip(texts, parses, strict=True), start=1):
-        if _letters(text) != _letters("".join(map(unescape, parse.words))):
-            raise DataError(
-                f"{parses_path}: sentence {number} is {' '.join(parse.words)!r}, but the one in "
-                f"{path} is {text!r}"
-            )
-    return parses
+
+    def problem(text: str, parse: Tree | DependencyTree, number: int) -> str:
+        if _letters(text) == _letters("".join(map(unescape, parse.words))):
+            return ""
+        return (
+            f"{parses_path}: sentence {number} is {' '.join(parse.words)!r}, but the one in "
+            f"{path} is {text!r}"
+        )
+
+    return (parse for _, parse in _in_step(texts, path, parses_path, problem))
+
+
+def _in_step(
+    examples: Iterable[Any],
+    path: Path,
+    parses_path: Path,
+    problem: Callable[[Any, Any, int], str],
+) -> Iterator[tuple]:
+    """Each example of a file with its parse.
+
+    Args:
+        examples: Of the file ``path``.
+        path: Named in errors.
+        parses_path: The parses, in the same order.
+        problem: Says why an example and a parse do not belong together, given the number of the
+            sentence from 1; "" if they do.
+
+    Raises:
+        DataError: There is a problem. If there is not one parse for each example, that is it.
+        TreeError: A parse is broken.
+    """
+    examples, parses = iter(examples), iter_parses(parses_path)
+    for number, (example, parse) in enumerate(zip_longest(examples, parses), start=1):
+        message = ""
+        if example is not None and parse is not None:
+            message = problem(example, parse, number)
+            if not message:
+                yield example, parse
+                continue
+        num_examples = number - (example is None) + _count(examples)
+        check_counts(num_examples, path, number - (parse is None) + _count(parses), parses_path)
+        raise DataError(message)
+
+
+def _count(rest: Iterable[Any]) -> int:
+    return sum(1 for _ in rest)
 
 
 def check_counts(num_examples: int, path: Path, num_parses: int, parses_path: Path) -> None:

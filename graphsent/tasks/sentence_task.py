@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,10 @@ class SentenceTask(Task):
     selection_metric = "accuracy"
 
     @abstractmethod
-    def read_sentences(self, path: Path) -> list[Sentence]:
+    def read_sentences(self, path: Path) -> Iterable[Sentence]:
         """The sentences of a file, labelled with decimal class indices.
+
+        A generator, unless the corpus is small: then no more than one is in memory at a time.
 
         Raises:
             DataError: The file is not in the task's format.
@@ -44,15 +47,21 @@ class SentenceTask(Task):
             DataError: The file is not in the task's format, or the parses are of other sentences.
             TreeError: A parse is broken.
         """
+        return list(self.iter_examples(path, parses))
+
+    def iter_examples(
+        self, path: Path, parses: Sequence[Path] = ()
+    ) -> Iterator[Sentence] | Iterator[Tree] | Iterator[DependencyTree]:
+        """The examples of :meth:`read` one by one."""
         sentences = self.read_sentences(path)
         if not parses:
-            return sentences
-        texts = [" ".join(sentence.words) for sentence in sentences]
+            yield from sentences
+            return
+        sentences, again = itertools.tee(sentences)
+        texts = (" ".join(sentence.words) for sentence in again)
         trees = parses_of_texts(texts, path, parses[0])
-        return [
-            with_root_label(tree, sentence.label)
-            for tree, sentence in zip(trees, sentences, strict=True)
-        ]
+        for tree, sentence in zip(trees, sentences, strict=True):
+            yield with_root_label(tree, sentence.label)
 
     def metrics(self) -> MetricCollection:
         """``accuracy`` of sentences."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
 from graphsent.tasks.parses import align, label_by_span
 from graphsent.tasks.task import Task
-from graphsent.trees import DependencyTree, Tree, read_trees, relabel
+from graphsent.trees import DependencyTree, Tree, iter_trees, relabel
 
 if TYPE_CHECKING:
     from torchmetrics import MetricCollection
@@ -74,16 +74,19 @@ class SentimentTask(Task):
             TreeError: A tree is malformed.
             DataError: A label is none of 0 to 4, or a parse is of other words.
         """
-        trees = read_trees(path)
-        for number, tree in enumerate(trees, start=1):
-            _check_labels(tree, f"{path}: tree {number}")
+        return list(self.iter_examples(path, parses))
+
+    def iter_examples(
+        self, path: Path, parses: Sequence[Path] = ()
+    ) -> Iterator[Tree] | Iterator[DependencyTree]:
+        """The examples of :meth:`read` one by one."""
+        trees = _checked(iter_trees(path), path)
         if not parses:
-            return [self._with_classes(tree) for tree in trees if self._keeps(tree)]
-        return [
-            label_by_span(parse, self._with_classes(tree))
-            for tree, parse in align(trees, path, parses[0])
-            if self._keeps(tree)
-        ]
+            yield from (self._with_classes(tree) for tree in trees if self._keeps(tree))
+            return
+        for tree, parse in align(trees, path, parses[0]):
+            if self._keeps(tree):
+                yield label_by_span(parse, self._with_classes(tree))
 
     def metrics(self) -> MetricCollection:
         """``root_accuracy`` and ``phrase_accuracy``."""
@@ -132,10 +135,13 @@ def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpu
     return Corpus(name, title, files, published_counts, {"dependency": parses})
 
 
-def _check_labels(tree: Tree, where: str) -> None:
-    unknown = set(tree.labels).difference(_TWO_CLASSES)
-    if unknown:
-        raise DataError(
-            f"{where}: expected labels from 0 to 4 (very negative to very positive), got "
-            f"{min(unknown)!r}"
-        )
+def _checked(trees: Iterator[Tree], path: Path) -> Iterator[Tree]:
+    """The trees as they come, if their labels are those of the treebank."""
+    for number, tree in enumerate(trees, start=1):
+        unknown = set(tree.labels).difference(_TWO_CLASSES)
+        if unknown:
+            raise DataError(
+                f"{path}: tree {number}: expected labels from 0 to 4 (very negative to very "
+                f"positive), got {min(unknown)!r}"
+            )
+        yield tree

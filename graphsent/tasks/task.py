@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from graphsent.trees import unescape
 if TYPE_CHECKING:
     from torchmetrics import MetricCollection
 
-__all__ = ["Task", "TaskData"]
+__all__ = ["Task", "TaskData", "TaskStream"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,19 @@ class TaskData:
     """
 
     splits: Mapping[str, list[Any]]
+    source: CorpusSource
+
+
+@dataclass(frozen=True)
+class TaskStream:
+    """The examples of a task as iterators.
+
+    Attributes:
+        splits: Split -> gives its examples one by one, from the first, as often as it is called.
+        source: The corpus that they come from, without counts.
+    """
+
+    splits: Mapping[str, Callable[[], Iterator[Any]]]
     source: CorpusSource
 
 
@@ -81,6 +95,13 @@ class Task(ABC):
             DataError: A file is not in the task's format, or they do not fit together.
         """
 
+    def iter_examples(self, path: Path, parses: Sequence[Path] = ()) -> Iterator[Any]:
+        """The examples of :meth:`read` one by one.
+
+        A task whose corpora may be larger than memory has its own, which reads as it goes.
+        """
+        return iter(self.read(path, parses))
+
     @abstractmethod
     def metrics(self) -> MetricCollection:
         """New metrics, to be fed with ``update(logits, batch)``."""
@@ -108,30 +129,71 @@ class Task(ABC):
             DataError: The directory or the corpus is not there, a file is malformed or has no
                 examples, there are no such trees, or there is no such split.
         """
-        directory = resolve_data_dir(data_dir)
-        source = find_corpus(self.corpora, directory).with_parses(
-            tree_kind, lambda: resolve_parses_dir(parses_dir, directory)
-        )
+        source = self._find(data_dir, splits, tree_kind, parses_dir)
         examples = {}
         read = functools.cache(self.read)  # once, where train and dev are in one file
         for split in splits:
-            if split not in source.files:
-                valid = ", ".join(source.files)
-                raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
-            found = read(source.files[split], source.parses.get(split, ()))
-            examples[split] = self._of_split(found, source.corpus, split)
+            find = functools.partial(read, source.files[split], source.parses.get(split, ()))
+            examples[split] = list(self._of_split(find, source.corpus, split))
             if not examples[split]:
                 raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}
         return TaskData(examples, replace(source, counts=counts))
 
-    def _of_split(self, examples: list[Any], corpus: Corpus, split: str) -> list[Any]:
-        """Of the examples of a file those that are of the split."""
+    def stream(
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        splits: Sequence[str] = SPLITS,
+        *,
+        tree_kind: str = TREE_KINDS[0],
+        parses_dir: str | os.PathLike[str] | None = None,
+    ) -> TaskStream:
+        """Finds the task's corpus; its examples come one by one when they are asked for.
+
+        Arguments and errors as in :meth:`load`; what is wrong in a file is found where the reading
+        gets there.
+        """
+        source = self._find(data_dir, splits, tree_kind, parses_dir)
+
+        def examples(split: str) -> Iterator[Any]:
+            paths = source.files[split], source.parses.get(split, ())
+            read = functools.partial(self.iter_examples, *paths)
+            return iter(self._of_split(read, source.corpus, split))
+
+        return TaskStream({split: functools.partial(examples, split) for split in splits}, source)
+
+    def _find(
+        self,
+        data_dir: str | os.PathLike[str] | None,
+        splits: Sequence[str],
+        tree_kind: str,
+        parses_dir: str | os.PathLike[str] | None,
+    ) -> CorpusSource:
+        directory = resolve_data_dir(data_dir)
+        source = find_corpus(self.corpora, directory).with_parses(
+            tree_kind, lambda: resolve_parses_dir(parses_dir, directory)
+        )
+        for split in splits:
+            if split not in source.files:
+                valid = ", ".join(source.files)
+                raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
+        return source
+
+    def _of_split(
+        self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
+    ) -> Iterable[Any]:
+        """Of the examples of a file those that are of the split.
+
+        Args:
+            read: Gives all examples of the file; it is called twice where they have to be chosen.
+            corpus: The corpus.
+            split: The split.
+        """
         if not corpus.held_out or split == "test":
-            return examples
-        texts = [" ".join(map(unescape, example.words)) for example in examples]
+            return read()
+        texts = (" ".join(map(unescape, example.words)) for example in read())
         is_dev = held_out(texts, corpus.held_out, self.split_seed)
-        return [each for each, dev in zip(examples, is_dev, strict=True) if dev == (split == "dev")]
+        return compress(read(), is_dev if split == "dev" else ~is_dev)
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())

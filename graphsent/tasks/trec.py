@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
-from graphsent.tasks.archives import read_lines
+from graphsent.tasks.archives import iter_lines
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
@@ -60,7 +60,7 @@ class QuestionTask(SentenceTask):
         self.corpora = (*map(_trec, _PLACES), _embedded())
         self._classes = {name: str(index) for index, name in enumerate(label_names)}
 
-    def read_sentences(self, path: Path) -> list[Sentence]:
+    def read_sentences(self, path: Path) -> Iterator[Sentence]:
         """The questions of a file: ``COARSE:fine``, a blank, the tokens.
 
         What is left of the verb and *not* are brought to the form of the Penn Treebank, as
@@ -69,8 +69,7 @@ class QuestionTask(SentenceTask):
         Raises:
             DataError: A line is not of this form, or there is no such class.
         """
-        sentences = []
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(iter_lines(path), start=1):
             label, *words = line.split()
             if label not in _FINE_NAMES or not words:
                 raise DataError(
@@ -78,8 +77,7 @@ class QuestionTask(SentenceTask):
                     f"a question, got {line!r}"
                 )
             name = label if label in self._classes else label.partition(":")[0]
-            sentences.append(Sentence(_with_negations(words), self._classes[name]))
-        return sentences
+            yield Sentence(_with_negations(words), self._classes[name])
 
 
 def trec(classes: str = "coarse", split_seed: int = 0) -> Task:

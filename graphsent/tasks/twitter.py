@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
-from graphsent.tasks.archives import read_lines
+from graphsent.tasks.archives import iter_lines
 from graphsent.tasks.corpus import SPLITS, WORDS, Corpus
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.sst import sst2
@@ -54,7 +54,7 @@ class TweetTask(SentenceTask):
             _EMBEDDED,
         )
 
-    def read_sentences(self, path: Path) -> list[Sentence]:
+    def read_sentences(self, path: Path) -> Iterator[Sentence]:
         """The tweets of a file: polarity, id, date, query, user and text, all in quotes.
 
         The embedded treebank stands in for tweets: its sentences, in lower case, without neutral
@@ -65,10 +65,10 @@ class TweetTask(SentenceTask):
             TreeError: A tree of the treebank is malformed.
         """
         if path.suffix == ".txt":
-            trees = sst2().read(path)
-            return [Sentence([word.lower() for word in t.words], t.labels[0]) for t in trees]
-        sentences = []
-        rows = csv.reader(f"{line}\n" for line in read_lines(path))
+            for tree in sst2().iter_examples(path):
+                yield Sentence([word.lower() for word in tree.words], tree.labels[0])
+            return
+        rows = csv.reader(f"{line}\n" for line in iter_lines(path))
         for row in rows:
             if len(row) != _NUM_COLUMNS or row[0] not in _CLASSES:
                 raise DataError(
@@ -77,8 +77,7 @@ class TweetTask(SentenceTask):
                 )
             label = _CLASSES[row[0]]
             if label is not None:
-                sentences.append(Sentence(tokenize_tweet(row[-1]), label))
-        return sentences
+                yield Sentence(tokenize_tweet(row[-1]), label)
 
 
 def twitter(split_seed: int = 0) -> Task:

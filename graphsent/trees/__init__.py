@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from graphsent.trees.binarization import binarize, debinarize
-from graphsent.trees.bracket_files import parse_trees, read_labelled_trees, read_trees
+from graphsent.trees.bracket_files import (
+    iter_labelled_trees,
+    iter_trees,
+    parse_trees,
+    read_labelled_trees,
+    read_trees,
+)
 from graphsent.trees.bracket_writer import bracketed, write_trees
 from graphsent.trees.dependency import DependencyTree
-from graphsent.trees.dependency_files import parse_conllu, read_conllu, to_conllu, write_conllu
+from graphsent.trees.dependency_files import (
+    iter_conllu,
+    parse_conllu,
+    read_conllu,
+    to_conllu,
+    write_conllu,
+)
 from graphsent.trees.errors import TreeError
 from graphsent.trees.escapes import escape, unescape
 from graphsent.trees.heads import head_children, head_words, to_dependency_tree
@@ -35,6 +47,9 @@ __all__ = [
     "expand_unary",
     "head_children",
     "head_words",
+    "iter_conllu",
+    "iter_labelled_trees",
+    "iter_trees",
     "map_tokens",
     "parse_conllu",
     "parse_trees",

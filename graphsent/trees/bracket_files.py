@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from graphsent.trees.errors import (
     UnclosedTree,
     WrongTreeCount,
 )
-from graphsent.trees.text_files import read_text
+from graphsent.trees.text_files import text_pieces
 from graphsent.trees.tree import Tree
 
 
@@ -38,12 +39,24 @@ def read_trees(
         TreeError: The file is broken; the message says where and how.
         DataError: The file cannot be read.
     """
-    return parse_trees(
-        read_text(path, encoding),
-        str(path),
-        empty_nodes=empty_nodes,
-        require_labels=require_labels,
+    return list(
+        iter_trees(path, encoding=encoding, empty_nodes=empty_nodes, require_labels=require_labels)
     )
+
+
+def iter_trees(
+    path: str | os.PathLike[str],
+    *,
+    encoding: str = "utf-8",
+    empty_nodes: str = "error",
+    require_labels: bool = True,
+) -> Iterator[Tree]:
+    """The trees of a file one by one: arguments and errors of :func:`read_trees`, in little memory.
+
+    Errors come where the reading gets to them, after the trees before.
+    """
+    for line, text in _whole_trees(text_pieces(path, encoding)):
+        yield from parse(text, str(path), empty_nodes, require_labels, line).trees
 
 
 def parse_trees(
@@ -111,11 +124,23 @@ def read_labelled_trees(
         TreeError: A line has no tab, more than one tree, or a broken one.
         DataError: The file cannot be read.
     """
-    source = str(path)
-    text = read_text(path, encoding)
-    lines = text.removesuffix("\n").split("\n") if text else []
+    return list(iter_labelled_trees(path, encoding=encoding, empty_nodes=empty_nodes))
+
+
+def iter_labelled_trees(
+    path: str | os.PathLike[str], *, encoding: str = "utf-8", empty_nodes: str = "error"
+) -> Iterator[tuple[str, Tree | None]]:
+    """The lines of a file one by one: see :func:`read_labelled_trees`; in little memory."""
+    for first_line, text in text_pieces(path, encoding):
+        yield from _labelled_trees(text, str(path), empty_nodes, first_line)
+
+
+def _labelled_trees(
+    text: str, source: str, empty_nodes: str, first_line: int
+) -> Iterator[tuple[str, Tree | None]]:
+    lines = text.removesuffix("\n").split("\n")
     labels = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=first_line):
         label, tab, _ = line.partition("\t")
         if not tab:
             found = repr(line[:30])
@@ -126,11 +151,33 @@ def read_labelled_trees(
     trees_alone = "\n".join(
         " " * len(label) + line[len(label) :] for label, line in zip(labels, lines, strict=True)
     )
-    parsed = parse(trees_alone, source, empty_nodes, require_labels=True)
+    parsed = parse(trees_alone, source, empty_nodes, True, first_line)
     trees: list[Tree | None] = [None] * len(lines)
     for tree, line_index in zip(parsed.trees, _one_tree_a_line(parsed, source), strict=True):
         trees[line_index] = tree
-    return list(zip(labels, trees, strict=True))
+    yield from zip(labels, trees, strict=True)
+
+
+def _whole_trees(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The pieces of a text cut anew, at ends of lines that are in no tree."""
+    first_line, pending, level = 1, [], 0
+    for _, text in pieces:
+        characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        change = (characters == ord("(")).astype(np.int8) - (characters == ord(")"))
+        levels = level + np.cumsum(change, dtype=np.int64)
+        # Where more brackets are closed than were opened, the text is broken: found at once.
+        ends = np.flatnonzero((characters == ord("\n")) & (levels <= 0))
+        level = int(levels[-1])
+        if ends.size:
+            end = int(ends[-1]) + 1
+            whole = "".join((*pending, text[:end]))
+            yield first_line, whole
+            first_line += whole.count("\n")
+            level -= int(levels[end - 1])
+            pending, text = [], text[end:]
+        pending.append(text)
+    if any(pending):
+        yield first_line, "".join(pending)
 
 
 def _one_tree_a_line(parsed: ParsedTrees, source: str) -> list[int]:

@@ -23,7 +23,7 @@ from graphsent.trees.errors import (
     UnwritableTree,
     WrongColumns,
 )
-from graphsent.trees.text_files import read_text, write_text
+from graphsent.trees.text_files import text_pieces, write_text
 
 _NUM_COLUMNS = 10
 _HEAD = 6  # index of the column
@@ -67,7 +67,19 @@ def read_conllu(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> lis
         TreeError: The file is broken; the message says where and how.
         DataError: The file cannot be read.
     """
-    return parse_conllu(read_text(path, encoding), str(path))
+    return list(iter_conllu(path, encoding=encoding))
+
+
+def iter_conllu(
+    path: str | os.PathLike[str], *, encoding: str = "utf-8"
+) -> Iterator[DependencyTree]:
+    """The trees of a CoNLL-U file one by one: see :func:`read_conllu`; in little memory.
+
+    Errors come where the reading gets to them, after the trees before.
+    """
+    pieces = text_pieces(path, encoding)
+    lines = (line for _, text in pieces for line in text.removesuffix("\n").split("\n"))
+    return map(_parse_sentence, _sentences(lines, str(path), 1))
 
 
 def parse_conllu(text: str, source: str = "<string>", first_line: int = 1) -> list[DependencyTree]:
@@ -86,13 +98,14 @@ def parse_conllu(text: str, source: str = "<string>", first_line: int = 1) -> li
         TreeError: A line does not have ten columns, ids do not count up from 1, or heads are no
             tree; each way has a subclass in :mod:`graphsent.trees.errors`.
     """
-    return [_parse_sentence(sentence) for sentence in _sentences(text, source, first_line)]
+    sentences = _sentences(text.split("\n"), source, first_line)
+    return [_parse_sentence(sentence) for sentence in sentences]
 
 
-def _sentences(text: str, source: str, first_line: int) -> Iterator[_Sentence]:
+def _sentences(numbered: Iterable[str], source: str, first_line: int) -> Iterator[_Sentence]:
     lines: list[str] = []
     number = 0
-    for number, line in enumerate(text.split("\n"), start=first_line):
+    for number, line in enumerate(numbered, start=first_line):
         if line and not line.isspace():
             lines.append(line.removesuffix("\r"))
         elif lines:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from graphsent._files import atomic_path
 from graphsent._unpacking import open_gzip
@@ -15,6 +17,7 @@ from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText, UnwritableTree
 
 _BYTE_ORDER_MARK = "\ufeff"
+_PIECE_BYTES = 1 << 20
 
 
 def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
@@ -25,27 +28,79 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
             :func:`~graphsent._unpacking.open_gzip`.
         UndecodableText: It is not text in that encoding.
     """
+    return "".join(text for _, text in text_pieces(path, encoding))
+
+
+def text_pieces(
+    path: str | os.PathLike[str], encoding: str = "utf-8", size: int = _PIECE_BYTES
+) -> Iterator[tuple[int, str]]:
+    """The text of a file in pieces of whole lines, so that a large file never is in memory.
+
+    Args:
+        path: The file; unzipped if named ``*.gz``.
+        encoding: Its encoding.
+        size: Bytes that are read at once.
+
+    Yields:
+        The number of the first line of a piece, from 1, and the piece; the last one may lack a line
+        end. Errors as of :func:`read_text`, when the reading gets there.
+    """
     path = Path(path)
     try:
-        if path.suffix == ".gz":
-            with open_gzip(path) as stream:
-                data = stream.read()
-        else:
-            data = path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read {path}: {reason}") from error
-    try:
-        return data.decode(encoding).removeprefix(_BYTE_ORDER_MARK)
+        decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError as error:
         raise DataError(f"unknown encoding {encoding!r} for {path}") from error
-    except UnicodeDecodeError as error:
-        before = data[: error.start].rpartition(b"\n")
-        line = data.count(b"\n", 0, error.start) + 1
-        column = len(before[2].decode(encoding, "replace")) + 1
-        found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
-        message = f"{found} is no text in {encoding} ({error.reason}): expected {encoding}"
-        raise UndecodableText(message, str(path), line, column) from error
+    line, pending, is_first = 1, "", True
+    with _opened(path) as stream:
+        while True:
+            data = _read(stream, size, path)
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                raise _undecodable(error, path, encoding, line, pending) from error
+            if is_first and text:
+                text, is_first = text.removeprefix(_BYTE_ORDER_MARK), False
+            pending += text
+            end = pending.rfind("\n") + 1
+            if end:
+                yield line, pending[:end]
+                line += pending.count("\n", 0, end)
+                pending = pending[end:]
+            if not data:
+                break
+    if pending:
+        yield line, pending
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return open_gzip(path) if path.suffix == ".gz" else path.open("rb")
+    except OSError as error:
+        raise _unreadable(error, path) from error
+
+
+def _read(stream: BinaryIO, size: int, path: Path) -> bytes:
+    try:
+        return stream.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(error, path) from error
+
+
+def _unreadable(error: Exception, path: Path) -> DataError:
+    reason = getattr(error, "strerror", None) or error
+    return DataError(f"cannot read {path}: {reason}")
+
+
+def _undecodable(
+    error: UnicodeDecodeError, path: Path, encoding: str, line: int, pending: str
+) -> UndecodableText:
+    """The error at bytes that come after some text of a line that is decoded."""
+    data = error.object
+    before = pending + data[: error.start].decode(encoding, "replace")
+    found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
+    message = f"{found} is no text in {encoding} ({error.reason}): expected {encoding}"
+    column = len(before.rpartition("\n")[2]) + 1
+    return UndecodableText(message, str(path), line + before.count("\n"), column)
 
 
 def write_text(

@@ -1,0 +1,78 @@
+"""Tasks as streams: the examples of ``load`` one by one, with the same errors."""
+
+from __future__ import annotations
+
+import pytest
+from toy_treebank import write_treebank
+
+from graphsent.errors import DataError
+from graphsent.tasks import get_task
+from graphsent.tasks.archives import iter_lines
+from graphsent.tasks.held_out import held_out
+
+SPLITS = ("train", "dev", "test")
+
+
+def streamed(task, *args, **kwargs):
+    stream = task.stream(*args, **kwargs)
+    for _ in range(2):  # as often as it is asked
+        found = {split: list(examples()) for split, examples in stream.splits.items()}
+    return found
+
+
+@pytest.mark.parametrize("name", ["sst5", "sst2", "trec", "twitter", "sick"])
+def test_embedded_corpora(name):
+    task = get_task(name)
+    kind = "words" if name in ("trec", "twitter") else "constituency"
+    assert streamed(task, tree_kind=kind) == task.load(tree_kind=kind).splits
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("sst2", "dependency"), ("trec", "words"), ("trec", "constituency"), ("twitter", "words")],
+)
+def test_published_corpora(data_dir, parses_dir, name, kind):
+    task = get_task(name)
+    options = {"tree_kind": kind, "parses_dir": parses_dir, "splits": ("dev", "test")}
+    assert streamed(task, data_dir, **options) == task.load(data_dir, **options).splits
+
+
+def test_a_tree_that_is_broken_is_found_when_the_reading_gets_there(tmp_path):
+    write_treebank(tmp_path)
+    with (tmp_path / "sentiment" / "train.txt").open("a") as file:
+        file.write("(7 x)\n")
+    examples = get_task("sst5").stream(tmp_path).splits["train"]()
+    for _ in range(60):
+        next(examples)
+    with pytest.raises(DataError, match="tree 61: expected labels from 0 to 4"):
+        next(examples)
+
+
+def test_what_is_not_there_is_said_at_once(tmp_path):
+    with pytest.raises(DataError, match="no corpus for this task"):
+        get_task("sst5").stream(tmp_path)
+    with pytest.raises(DataError, match="unknown split 'tets'"):
+        get_task("sst5").stream(splits=("tets",))
+
+
+def test_what_is_held_out_may_come_as_an_iterator():
+    texts = [f"text {number % 90}" for number in range(100)]
+    assert held_out(iter(texts), 0.1, 3).tolist() == held_out(texts, 0.1, 3).tolist()
+    assert held_out(iter(texts), 0.1, 3).sum() == 10
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", []),
+        (b"a\r\nb", ["a", "b"]),
+        (b"\xef\xbb\xbfa\n\nb\n", ["a", "", "b"]),
+        ("é\x85b\n".encode("latin-1"), ["é\x85b"]),
+        ("é\u2028b\n".encode(), ["é\u2028b"]),
+        (b"a\r", ["a\r"]),
+    ],
+)
+def test_lines(tmp_path, data, lines):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(data)
+    assert list(iter_lines(path)) == lines
