@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ __all__ = ["UNKNOWN", "Vocabulary"]
 
 UNKNOWN = "<unk>"
 _FORMAT_VERSION = 1
+_FLAGS = ("lower_fallback", "lower")
+_BRACKET = re.compile(r"(-[LR][RCS]B-)")  # as the Penn Treebank writes one
 
 
 class _Indices(dict[str, int]):
@@ -31,6 +34,13 @@ class _IndicesOrLower(_Indices):
 
     def __missing__(self, word: str) -> int:
         return self.get(word.lower(), 0)
+
+
+class _LowerIndices(_Indices):
+    """The index of each word in lower case."""
+
+    def __missing__(self, word: str) -> int:
+        return self.get(_lower(word), 0)
 
 
 class _HasWords(Protocol):
@@ -49,9 +59,12 @@ class Vocabulary:
         lower_fallback: Whether a word that is not among them as written is looked up in lower case
             before it counts as unknown. It is saved with the words; files of versions that did not
             know it load as False. ``in`` asks for the word as written in either case.
+        lower: Whether all words are in lower case, as is what is looked up. Brackets stay as the
+            Penn Treebank writes them (``-LRB-``). Saved as ``lower_fallback`` is.
 
     Raises:
-        DataError: If a word comes twice, is empty or is no string.
+        DataError: If a word comes twice, is empty or is no string, or with ``lower`` is not in
+            lower case.
 
     Example:
         >>> vocab = Vocabulary(["good", "film"])
@@ -61,9 +74,11 @@ class Vocabulary:
         2
     """
 
-    __slots__ = ("_indices", "_lower_fallback", "_words")
+    __slots__ = ("_indices", "_lower", "_lower_fallback", "_words")
 
-    def __init__(self, words: Iterable[str], *, lower_fallback: bool = False) -> None:
+    def __init__(
+        self, words: Iterable[str], *, lower_fallback: bool = False, lower: bool = False
+    ) -> None:
         if isinstance(words, str):
             raise DataError(f"expected a sequence of words, got one string: {words!r}")
         words = tuple(words)
@@ -71,10 +86,15 @@ class Vocabulary:
             words = (UNKNOWN, *words)
         self._words: tuple[str, ...] = words
         self._lower_fallback = lower_fallback
-        self._indices: dict[str, int] = _IndicesOrLower() if lower_fallback else _Indices()
+        self._lower = lower
+        self._indices: dict[str, int] = (
+            _LowerIndices() if lower else _IndicesOrLower() if lower_fallback else _Indices()
+        )
         for index, word in enumerate(words):
             if not isinstance(word, str) or not word:
                 raise DataError(f"word {index}: expected a non-empty string, got {word!r}")
+            if self.normal(word) != word:
+                raise DataError(f"word {index}: expected lower case, got {word!r}")
             if self._indices.setdefault(word, index) != index:
                 raise DataError(
                     f"word {index}: {word!r} is in the vocabulary already, as word "
@@ -83,7 +103,12 @@ class Vocabulary:
 
     @classmethod
     def from_trees(
-        cls, trees: Iterable[_HasWords], min_count: int = 1, *, lower_fallback: bool = False
+        cls,
+        trees: Iterable[_HasWords],
+        min_count: int = 1,
+        *,
+        lower_fallback: bool = False,
+        lower: bool = False,
     ) -> Vocabulary:
         """Collects the words of trees in the order of their first appearance.
 
@@ -91,6 +116,7 @@ class Vocabulary:
             trees: Objects with a sequence ``words``, of any kind.
             min_count: Words that come less often are left out.
             lower_fallback: See the class.
+            lower: Whether words are brought to lower case, see the class.
 
         Raises:
             DataError: If ``min_count`` is below 1.
@@ -99,18 +125,18 @@ class Vocabulary:
             raise DataError(f"min_count: expected at least 1, got {min_count}")
         counts: Counter[str] = Counter()
         for tree in trees:
-            counts.update(tree.words)
+            counts.update(map(_lower, tree.words) if lower else tree.words)
         del counts[UNKNOWN]
         kept = (word for word, count in counts.items() if count >= min_count)
-        return cls(kept, lower_fallback=lower_fallback)
+        return cls(kept, lower_fallback=lower_fallback, lower=lower)
 
     def union(self, words: Iterable[str]) -> Vocabulary:
         """A vocabulary with the new ones among ``words`` after the present ones, in their order."""
-        return self.with_words(dict.fromkeys((*self._words, *words)))
+        return self.with_words(dict.fromkeys((*self._words, *map(self.normal, words))))
 
     def with_words(self, words: Iterable[str]) -> Vocabulary:
         """A vocabulary of other words that looks them up as this one does."""
-        return Vocabulary(words, lower_fallback=self._lower_fallback)
+        return Vocabulary(words, lower_fallback=self._lower_fallback, lower=self._lower)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -121,6 +147,15 @@ class Vocabulary:
     def lower_fallback(self) -> bool:
         """Whether a word that is not known as written is looked up in lower case."""
         return self._lower_fallback
+
+    @property
+    def lower(self) -> bool:
+        """Whether words are brought to lower case before they are looked up."""
+        return self._lower
+
+    def normal(self, word: str) -> str:
+        """The word as it is looked up: in lower case with ``lower``, otherwise as it is."""
+        return _lower(word) if self._lower else word
 
     def __getitem__(self, word: str) -> int:
         return self._indices[word]
@@ -145,13 +180,17 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return (self._words, self._lower_fallback) == (other._words, other._lower_fallback)
+        return self._state == other._state
 
     def __hash__(self) -> int:
-        return hash((self._words, self._lower_fallback))
+        return hash(self._state)
+
+    @property
+    def _state(self) -> tuple[tuple[str, ...], bool, bool]:
+        return self._words, self._lower_fallback, self._lower
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make = functools.partial(Vocabulary, lower_fallback=self._lower_fallback)
+        make = functools.partial(Vocabulary, lower_fallback=self._lower_fallback, lower=self._lower)
         return make, (self._words,)
 
     def __repr__(self) -> str:
@@ -160,10 +199,10 @@ class Vocabulary:
     def to_json(self) -> str:
         """A JSON object with ``format_version`` and ``words``, one word a line.
 
-        With ``lower_fallback`` it says so before the words.
+        What is true of ``lower_fallback`` and ``lower`` is said before the words.
         """
-        flag = {"lower_fallback": True} if self._lower_fallback else {}
-        content = {"format_version": _FORMAT_VERSION, **flag, "words": self._words}
+        flags = {name: True for name in _FLAGS if getattr(self, name)}
+        content = {"format_version": _FORMAT_VERSION, **flags, "words": self._words}
         return json.dumps(content, ensure_ascii=False, indent=0) + "\n"
 
     @classmethod
@@ -178,7 +217,7 @@ class Vocabulary:
         except (ValueError, RecursionError) as error:
             raise DataError(f"expected a vocabulary in JSON: {error}") from None
         words = _checked_words(content)
-        return cls(words, lower_fallback=content.get("lower_fallback", False))
+        return cls(words, **{name: content.get(name, False) for name in _FLAGS})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the vocabulary to one JSON file, whole or not at all."""
@@ -212,7 +251,16 @@ def _checked_words(content: Any) -> list[str]:
     words = content["words"]
     if not isinstance(words, list) or words[:1] != [UNKNOWN]:
         raise DataError(f"expected 'words' to be a list that starts with {UNKNOWN!r}")
-    flag = content.get("lower_fallback", False)
-    if not isinstance(flag, bool):
-        raise DataError(f"expected 'lower_fallback' to be true or false, got {flag!r}")
+    for name in _FLAGS:
+        if not isinstance(content.get(name, False), bool):
+            raise DataError(f"expected {name!r} to be true or false, got {content[name]!r}")
     return words
+
+
+def _lower(word: str) -> str:
+    """A word in lower case, but for brackets of the Penn Treebank, which vectors know as such."""
+    if "B-" not in word:
+        return word.lower()
+    return "".join(
+        part if _BRACKET.fullmatch(part) else part.lower() for part in _BRACKET.split(word)
+    )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsent.errors import DataError, GraphsentError
+from graphsent.sentences import Sentence
 from graphsent.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = st.lists(st.text(min_size=1).filter(lambda word: word != UNKNOWN), unique=True)
@@ -173,3 +174,29 @@ def test_the_file_is_readable_json(tmp_path):
     text = path.read_text(encoding="utf-8")
     assert json.loads(text) == {"format_version": 1, "words": ["<unk>", "caf\u00e9"]}
     assert "caf\u00e9" in text
+
+
+def test_words_in_lower_case(tmp_path):
+    trees = [Sentence(["The", "the", "-LRB-", ":-LRB-D", "<UNK>"])]
+    vocab = Vocabulary.from_trees(trees, min_count=1, lower=True)
+    assert vocab.words == ("<unk>", "the", "-LRB-", ":-LRB-d")
+    assert vocab["THE"] == vocab["the"] == 1
+    assert vocab["-LRB-"] == 2
+    assert vocab["film"] == 0
+    assert list(vocab.unknown(["The", "Film"])) == ["Film"]
+    assert Vocabulary.from_trees(trees, min_count=2, lower=True).words == ("<unk>", "the")
+    assert vocab.union(["A", "a"]).words[-1] == "a"
+
+    vocab.save(tmp_path / "vocabulary.json")
+    loaded = Vocabulary.load(tmp_path / "vocabulary.json")
+    assert loaded == vocab == pickle.loads(pickle.dumps(vocab))
+    assert loaded.lower
+    assert loaded != Vocabulary(vocab.words)
+
+
+def test_a_vocabulary_of_lower_case_has_no_other_words():
+    with pytest.raises(DataError, match="word 2: expected lower case, got 'Film'"):
+        Vocabulary(["a", "Film"], lower=True)
+    text = '{"format_version": 1, "lower": "yes", "words": ["<unk>"]}'
+    with pytest.raises(DataError, match="expected 'lower' to be true or false"):
+        Vocabulary.from_json(text)

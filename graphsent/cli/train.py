@@ -10,6 +10,9 @@ Examples:
       on DATA/sst/{train,dev,test}.txt
   graphsent train --task sst2 --model nbow --optimizer adam --lr 0.001 --embedding-optimizer same \
       --embedding-lr 0.001 --epochs 20 --patience 3 --out runs/c
+  graphsent train --task trec --model dcnn --data-dir DATA --vectors glove.txt --projection 48 \
+      --lower --min-count 2 --out runs/e
+      on vectors mapped to 48 dimensions; words in lower case, rare ones without a vector as <unk>
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
   graphsent train --task mytasks:make --model kimcnn --out runs/e
@@ -37,6 +40,7 @@ from graphsent.tasks import INPUT_KINDS, TASKS, task_maker, task_options
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.training import RunConfig, RunDirectory, TrainingOptions, resume, train
 from graphsent.training.config import default_training
+from graphsent.training.inputs import InputOptions
 from graphsent.training.setting import model_options, task_defaults
 
 __all__ = ["add_arguments", "run"]
@@ -75,6 +79,7 @@ def add_arguments(parser: Any) -> None:
         type=bool,
         help="Whether a word not known as written is looked up in lower case (default: true).",
     )
+    _add_inputs(parser)
     add(
         "--tokenizer",
         choices=tuple(TOKENIZERS),
@@ -107,6 +112,18 @@ def add_arguments(parser: Any) -> None:
                     "option of this command already: expected another name"
                 )
         _add_parameters(of_task, task_maker(chosen.task), options)
+
+
+def _add_inputs(parser: Any) -> None:
+    types = get_type_hints(InputOptions)
+    for option in dataclasses.fields(InputOptions):
+        switch = {"nargs": "?", "const": True} if types[option.name] is bool else {}
+        text = f"{option.metadata['help']} (default: {_text(option.default)})"
+        parser.add_argument(flag(option.name), type=types[option.name], help=text, **switch)
+
+
+def _text(default: Any) -> Any:
+    return str(default).lower() if isinstance(default, bool) else default
 
 
 def run(arguments: Any) -> None:
@@ -190,6 +207,7 @@ def _config(given: dict[str, Any]) -> RunConfig:
     parts = {
         "task_options": task_options(values["task"]),
         "model_options": model_options(values["model"]),
+        "inputs": _names(InputOptions),
         "training": _names(TrainingOptions),
     }
     for part, names in parts.items():

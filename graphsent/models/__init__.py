@@ -40,6 +40,7 @@ from graphsent.models.sequence import SequenceClassifier
 from graphsent.models.sequence_relatedness import SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
 from graphsent.models.treenet import SiblingBatch, TreeNetClassifier
+from graphsent.models.word_inputs import Inputs
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 
@@ -54,6 +55,7 @@ __all__ = [
     "FeatureGraph",
     "FilterNgrams",
     "GuidedBatch",
+    "Inputs",
     "KimCNN",
     "MaxTDNN",
     "Model",

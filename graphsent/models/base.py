@@ -16,8 +16,10 @@ from torch import nn
 from graphsent.cells import TreeCell
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_types
+from graphsent.models.embedding import WordEmbedding
 from graphsent.models.losses import classification_loss
 from graphsent.models.storage import SavedModel, read_model, write_model
+from graphsent.models.word_inputs import Inputs, WordInputs
 from graphsent.propagation import resolve_engine
 from graphsent.vocabulary import Vocabulary
 
@@ -56,6 +58,7 @@ class Model(nn.Module, ABC):
     tokenizer: str | None = None
     _arguments: dict[str, Any]
     _engine: str = "auto"
+    _inputs: Inputs | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
         """Checks the arguments of the call, and keeps them for :attr:`config`."""
@@ -98,6 +101,32 @@ class Model(nn.Module, ABC):
         if engine != "auto" and not any(isinstance(part, TreeCell) for part in self.modules()):
             raise ModelError(f"{self.name} has no cells that run over graphs: no engine to choose")
         self._engine = engine
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What stands for words; None for the vectors of a table as they are."""
+        return self._inputs
+
+    def set_inputs(self, inputs: Inputs) -> None:
+        """Puts other inputs, with a new word table, in place of the table of word vectors.
+
+        The length that the model reads stays: its argument ``embedding_dim``. They are saved with
+        the model.
+
+        Args:
+            inputs: What stands for words.
+
+        Raises:
+            ModelError: The model has no table of word vectors or other inputs already, or these do
+                not fit.
+        """
+        if self._inputs is not None:
+            raise ModelError(f"this {self.name} has its inputs already: {self._inputs}")
+        table = getattr(self, "embedding", None)
+        if not isinstance(table, WordEmbedding):
+            raise ModelError(f"{self.name} has no table of word vectors to replace")
+        self.embedding = WordInputs(inputs, table)
+        self._inputs = inputs
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> NamedTuple:
@@ -148,7 +177,8 @@ class Model(nn.Module, ABC):
             ModelError: The directory holds something else, or an argument is no JSON value.
         """
         state = self.state_dict()
-        saved = SavedModel(self.name, self.config, self.vocab, state, self.tokenizer)
+        inputs = None if self.inputs is None else self.inputs.to_dict()
+        saved = SavedModel(self.name, self.config, self.vocab, state, self.tokenizer, inputs)
         write_model(directory, saved)
 
     @classmethod
@@ -172,7 +202,10 @@ class Model(nn.Module, ABC):
 
         def build() -> ModelType:
             try:
-                return cls(saved.vocab, **saved.arguments)
+                model = cls(saved.vocab, **saved.arguments)
+                if saved.inputs is not None:
+                    model.set_inputs(Inputs.from_dict(saved.inputs))
+                return model
             except NotImplementedError:  # a model that cannot be built without memory
                 raise
             except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:

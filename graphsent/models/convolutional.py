@@ -73,7 +73,7 @@ class ConvolutionClassifier(SentenceClassifier):
         if not self.phrases or all(tree.num_nodes == 1 for tree in examples):
             return examples
         found = {
-            (tuple(tree.words[begin:end]), label): None
+            (tuple(map(self.vocab.normal, tree.words[begin:end])), label): None
             for tree in examples
             for label, (begin, end) in zip(tree.labels, tree.spans.tolist(), strict=True)
             if label

@@ -73,6 +73,10 @@ class WordEmbedding(nn.Embedding):
         # The host does not wait to know where there are words.
         return self._look_up(token.clamp(min=0)).masked_fill((token < 0).unsqueeze(1), 0)
 
+    def of_rows(self, rows: torch.Tensor) -> torch.Tensor:
+        """What stands for words with such vectors in another table, (N, dim): under dropout."""
+        return self.dropout(rows)
+
     def distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Equal words once where none has its own dropout.
 

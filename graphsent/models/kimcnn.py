@@ -22,6 +22,7 @@ from graphsent.models.phrase_convolution import (
     sum_windows,
     word_products,
 )
+from graphsent.models.word_inputs import Inputs
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["KimCNN"]
@@ -112,8 +113,17 @@ class KimCNN(ConvolutionClassifier):
             WideConv1d(embedding_dim, maps, height) for height in heights
         )
         self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
-        self.embedding.weight.requires_grad_(variant != "static")
-        fixed = self.embedding.weight.detach().clone() if variant == "multichannel" else None
+        self.variant = variant
+        self._set_channels()
+
+    def set_inputs(self, inputs: Inputs) -> None:
+        """See the base class; both channels are of these inputs."""
+        super().set_inputs(inputs)
+        self._set_channels()
+
+    def _set_channels(self) -> None:
+        self.embedding.weight.requires_grad_(self.variant != "static")
+        fixed = self.embedding.weight.detach().clone() if self.variant == "multichannel" else None
         self.register_buffer("fixed_vectors", fixed)
 
     def init_embeddings(self, matrix: Tensor | np.ndarray) -> None:
@@ -127,7 +137,7 @@ class KimCNN(ConvolutionClassifier):
         vectors = self.embedding(tokens)
         if self.fixed_vectors is None:
             return vectors
-        return vectors + self.embedding.dropout(self.fixed_vectors[tokens])
+        return vectors + self.embedding.of_rows(self.fixed_vectors[tokens])
 
     def word_rows(self, vectors: Tensor) -> list[Tensor]:
         """For each height what words add to their windows, (num_words, height * maps)."""

@@ -171,11 +171,15 @@ class RelatednessModel(Model):
             )
         return np.stack(rows) if rows else np.zeros((0, self.num_features), np.float32)
 
+    @property
+    def _device(self) -> torch.device:
+        return next(self.head.parameters()).device
+
     def _scores(self, pairs: list[TreePair]) -> np.ndarray:
-        batch = pair_batch(pairs, self.vocab).to(self.embedding.weight.device)
+        batch = pair_batch(pairs, self.vocab).to(self._device)
         return expected_score(self(batch).float()).cpu().numpy()
 
     def _sentence_vectors(self, trees: list[Any]) -> np.ndarray:
         graph = tree_graph(trees, self.vocab)
-        roots = root_nodes(graph).to(self.embedding.weight.device)
+        roots = root_nodes(graph).to(self._device)
         return self.sentence_states(graph, roots).float().cpu().numpy()

@@ -45,6 +45,7 @@ class SavedModel(NamedTuple):
     vocab: Vocabulary
     tensors: dict[str, torch.Tensor]
     tokenizer: str | None = None
+    inputs: dict[str, Any] | None = None
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
@@ -89,7 +90,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
             inside = directory / "model"
             hint = f"; the run's model is {inside}" if (inside / CONFIG_FILE).is_file() else ""
             raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
-    name, arguments, tokenizer, sums = _read_config(directory / CONFIG_FILE)
+    name, arguments, tokenizer, inputs, sums = _read_config(directory / CONFIG_FILE)
     for file, expected in sums.items():
         _check_sum(directory / file, expected)
     try:
@@ -102,7 +103,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         path = directory / TENSORS_FILE
         raise ModelError(f"{path}: truncated or no safetensors file: {error}") from None
     _check_tensors(tensors, str(directory / TENSORS_FILE))
-    return SavedModel(name, arguments, vocab, tensors, tokenizer)
+    return SavedModel(name, arguments, vocab, tensors, tokenizer, inputs)
 
 
 def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
@@ -156,11 +157,14 @@ def _config_of(model: SavedModel) -> dict[str, Any]:
         "model": model.name,
         "arguments": model.arguments,
     }
-    return config if model.tokenizer is None else {**config, "tokenizer": model.tokenizer}
+    optional = {"tokenizer": model.tokenizer, "inputs": model.inputs}
+    return {**config, **{name: value for name, value in optional.items() if value is not None}}
 
 
-def _read_config(path: Path) -> tuple[str, dict[str, Any], str | None, dict[str, str]]:
-    """Name, arguments, tokenizer, and sums of the other files by name, none in older models."""
+def _read_config(
+    path: Path,
+) -> tuple[str, dict[str, Any], str | None, dict[str, Any] | None, dict[str, str]]:
+    """Name, arguments, tokenizer, inputs, and sums of the other files by name, if it has them."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
@@ -181,10 +185,13 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any], str | None, dict[str,
     tokenizer, sums = config.get("tokenizer"), config.get(_SUMS, {})
     if not isinstance(tokenizer, str | None):
         raise ModelError(f"{path}: expected a name as 'tokenizer', got {tokenizer!r}")
+    inputs = config.get("inputs")
+    if not isinstance(inputs, dict | None):
+        raise ModelError(f"{path}: expected an object as 'inputs', got {inputs!r}")
     known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
     if not known or (_SUMS in config and set(sums) != set(_SUMMED)):
         raise ModelError(f"{path}: expected in {_SUMS!r} the sums of {' and '.join(_SUMMED)}")
-    return name, arguments, tokenizer, sums
+    return name, arguments, tokenizer, inputs, sums
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from graphsent.tasks.vectors import WordVectors, load_vectors
 from graphsent.trees import Tree
@@ -21,6 +21,7 @@ def build_vocabulary(
     min_count: int = 1,
     seed: int = 0,
     lower_fallback: bool = True,
+    lower: bool = False,
 ) -> tuple[Vocabulary, WordVectors | None]:
     """The vocabulary of a task, and its pre-trained vectors if there are files of them.
 
@@ -32,10 +33,12 @@ def build_vocabulary(
         train: Training trees.
         other: Further trees that the model will meet.
         vector_paths: See :func:`~graphsent.tasks.vectors.load_vectors`; may be empty.
-        min_count: Training words that come less often are left out, unless they have a vector.
+        min_count: Training words that come less often are left out, unless they have a vector. They
+            are ``<unk>`` then, whose vector is learnt from them.
         seed: Of the random vectors of words without one.
         lower_fallback: Whether a word that is not known as written is looked up in lower case, see
             :class:`~graphsent.vocabulary.Vocabulary`.
+        lower: Whether all words are brought to lower case, see there.
 
     Returns:
         The vocabulary, and vectors whose rows are in its order (None without files).
@@ -44,7 +47,7 @@ def build_vocabulary(
         DataError: A file of vectors is missing or malformed.
     """
     train, other = list(train), list(other)
-    vocab = Vocabulary.from_trees(train, min_count, lower_fallback=lower_fallback)
+    vocab = Vocabulary.from_trees(train, min_count, lower_fallback=lower_fallback, lower=lower)
     if not vector_paths:
         return vocab, None
     candidates = vocab.union(count_words([*train, *other]))
@@ -58,9 +61,15 @@ def build_vocabulary(
     return vocab, vectors.select(vocab)
 
 
-def count_words(trees: Iterable[Tree]) -> Counter[str]:
-    """How often each word comes in the trees."""
+def count_words(trees: Iterable[Tree], normal: Callable[[str], str] | None = None) -> Counter[str]:
+    """How often each word comes in the trees.
+
+    Args:
+        trees: The trees.
+        normal: Makes of a word what is counted, see :meth:`Vocabulary.normal
+            <graphsent.vocabulary.Vocabulary.normal>`; by default the word as it is.
+    """
     counts: Counter[str] = Counter()
     for tree in trees:
-        counts.update(tree.words)
+        counts.update(tree.words if normal is None else map(normal, tree.words))
     return counts

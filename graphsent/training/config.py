@@ -16,6 +16,7 @@ from graphsent.errors import DataError
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import SPLITS, Task, TaskData, get_task
 from graphsent.training.errors import TrainingError
+from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["RunConfig", "default_training"]
@@ -39,6 +40,7 @@ class RunConfig:
         lower_fallback: Whether a word that is not known as written is looked up in lower case.
         tokenizer: How the trained model divides raw text into words, one of
             :data:`graphsent.tokenizers.TOKENIZERS`; None for the task's, or if it reads trees.
+        inputs: What the model reads of words.
         training: How it is trained; by default with the settings of the model's paper.
     """
 
@@ -52,6 +54,7 @@ class RunConfig:
     vectors: tuple[str, ...] = ()
     lower_fallback: bool = True
     tokenizer: str | None = None
+    inputs: InputOptions = field(default_factory=InputOptions)
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -62,7 +65,8 @@ class RunConfig:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for YAML and JSON."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**values, "vectors": list(self.vectors), "training": self.training.to_dict()}
+        parts = {name: getattr(self, name).to_dict() for name in ("inputs", "training")}
+        return {**values, "vectors": list(self.vectors), **parts}
 
     def load_data(
         self, data_dir: str | os.PathLike[str] | None = None, splits: Sequence[str] = SPLITS
@@ -126,7 +130,7 @@ class RunConfig:
         for name in ("task", "model"):
             if not isinstance(values.get(name), str):
                 raise DataError(f"{name}: expected a name, got {values.get(name)!r}")
-        for name in ("training", "task_options", "model_options"):
+        for name in ("training", "inputs", "task_options", "model_options"):
             if not isinstance(values.setdefault(name, {}), dict):
                 raise DataError(f"{name}: expected names with values, got {values[name]!r}")
         for name in ("data_dir", "tree_kind", "parses_dir"):
@@ -139,6 +143,8 @@ class RunConfig:
             raise DataError(
                 f"lower_fallback: expected true or false, got {values['lower_fallback']!r}"
             )
+        _check_names(values["inputs"], InputOptions, "option of inputs")
+        values["inputs"] = InputOptions(**values["inputs"])
         _check_names(values["training"], TrainingOptions, "training option")
         training = replace(default_training(values["model"]), **values["training"])
         return cls(**{**values, "vectors": tuple(vectors), "training": training})

@@ -32,6 +32,7 @@ from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
+from graphsent.training.inputs import set_inputs
 from graphsent.training.optimizers import takes_rows
 
 __all__ = ["Setting", "count_parameters", "model_options", "prepare"]
@@ -92,16 +93,23 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
         config.vectors,
         seed=config.training.seed,
         lower_fallback=config.lower_fallback,
+        min_count=config.inputs.min_count,
+        lower=config.inputs.lower,
     )
+    counts = count_words(data.splits["train"], vocab.normal)
+    if config.inputs.min_count > 1:
+        echo(_rare_words(vocab, counts))
     facts = {"corpus": data.source.describe(), "vocabulary": len(vocab)}
     if vectors is not None:
-        counts = count_words(data.splits["train"])
         echo(vectors.summary(counts))
         facts["word_vectors"] = _describe_vectors(vectors, counts)
     model = _build(config, task, vocab, vectors)
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
-    config = replace(config, model_options=_chosen(model.config), tokenizer=model.tokenizer)
+    options = _chosen(model.config)
+    if model.inputs is not None:  # what is chosen is the length of a word's own vector
+        options["embedding_dim"] = model.inputs.word_dim
+    config = replace(config, model_options=options, tokenizer=model.tokenizer)
     sizes = count_parameters(model)
     echo(
         f"model: {config.model}, {sizes['parameters']:,} parameters, and "
@@ -186,7 +194,12 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
     }
     cls = model_class(config.model)
     taken = inspect.signature(cls).parameters
+    if config.inputs.projection:
+        word_dim = options.setdefault("embedding_dim", taken["embedding_dim"].default)
+        options["embedding_dim"] = config.inputs.model_dim(word_dim)
     model = cls(**{name: given[name] for name in given if name in taken}, **options)
+    if config.inputs.projection:
+        set_inputs(model, config.inputs, word_dim)
     if vectors is not None:
         model.init_embeddings(vectors.matrix)
     model.engine = config.training.engine
@@ -195,6 +208,13 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
 
 def _full_path(path: str) -> str:
     return str(Path(path).expanduser().resolve())
+
+
+def _rare_words(vocab: Vocabulary, counts: Mapping[str, int]) -> str:
+    """What there is to say of the words of train that have no row of their own."""
+    unknown = list(vocab.unknown(counts))
+    percent = 100 * sum(counts[word] for word in unknown) / max(1, sum(counts.values()))
+    return f"<unk>: {len(unknown):,} rare words of train, {percent:.2f} % of its tokens"
 
 
 def _describe_vectors(vectors: WordVectors, counts: dict[str, int]) -> dict[str, Any]:

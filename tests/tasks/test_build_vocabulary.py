@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from vector_files import glove, write
 
+from graphsent.sentences import Sentence
 from graphsent.tasks import build_vocabulary, count_words
 from graphsent.trees import Tree
 
@@ -60,3 +61,12 @@ def test_words_are_counted():
 def test_generators_will_do(vectors):
     vocab, _ = build_vocabulary(iter(TRAIN), iter(OTHER), vectors)
     assert vocab == build_vocabulary(TRAIN, OTHER, vectors)[0]
+
+
+def test_lower_case_is_that_of_words_vectors_and_counts(vectors):
+    train = [Sentence(["A", "a", "Film"]), Sentence(["FILM", "Lovely"])]
+    vocab, loaded = build_vocabulary(train, [Sentence(["B"])], vectors, min_count=2, lower=True)
+    assert vocab.words == loaded.words == ("<unk>", "a", "film", "b")
+    counts = count_words(train, vocab.normal)
+    assert counts == {"a": 2, "film": 2, "lovely": 1}
+    assert loaded.coverage(counts).tokens_found == 2
