@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +69,11 @@ class Sentence:
     def spans(self) -> np.ndarray:
         """The words that the node spans: all, (1, 2) int64."""
         return np.array([[0, len(self.words)]])
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """Always empty: unlike a tree a sentence can be changed, so that nothing is kept."""
+        return {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sentence):

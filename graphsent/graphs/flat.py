@@ -14,10 +14,13 @@ from graphsent.graphs import fields
 from graphsent.graphs.forest import Edges, Forest, edges_of, levels_of
 from graphsent.graphs.notes import note_edge_ends, note_levels
 from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
+from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
 Trees = Sequence[Tree] | Sequence[DependencyTree]
+Texts = Sequence[Tree | DependencyTree | Sentence]
+_NOTHING_KEPT = (None, None)
 
 
 class _Nodes(NamedTuple):
@@ -32,8 +35,11 @@ class _Nodes(NamedTuple):
     starting: np.ndarray
 
 
-class _Flat(NamedTuple):
-    """What is kept with a tree: ``_Nodes`` and ``Edges``, each in one piece, rows from 0."""
+class FlatTree(NamedTuple):
+    """What is kept with a tree: ``_Nodes`` and ``Edges``, each in one piece, rows from 0.
+
+    The numbers are of any integer type; batches have int64.
+    """
 
     nodes: np.ndarray  # (7, num_nodes)
     edges: np.ndarray  # (4, num_edges)
@@ -58,8 +64,8 @@ def trees_to_graph(
     """
     sibling = direction == fields.SIBLING
     parts = _flat_trees(trees, make_forest, sibling)
-    nodes = _Nodes(*_joined([part.nodes for part in parts], len(_Nodes._fields)))
-    edges = Edges(*_joined([part.edges for part in parts], len(Edges._fields)))
+    nodes = _Nodes(*joined([part.nodes for part in parts], len(_Nodes._fields)))
+    edges = Edges(*joined([part.edges for part in parts], len(Edges._fields)))
     num_nodes = np.array([part.nodes.shape[1] for part in parts], np.int64)
     num_edges = np.array([part.edges.shape[1] for part in parts], np.int64)
     first = np.repeat(np.cumsum(num_nodes) - num_nodes, num_edges)
@@ -89,7 +95,9 @@ def trees_to_graph(
     return graph
 
 
-def _flat_trees(trees: Trees, make_forest: Callable[[Trees], Forest], sibling: bool) -> list[_Flat]:
+def _flat_trees(
+    trees: Trees, make_forest: Callable[[Trees], Forest], sibling: bool
+) -> list[FlatTree]:
     """The arrays of each tree; those that are missing are made at once."""
     name = "sibling_graph" if sibling else "graph"
     missing = [tree for tree in trees if name not in tree.derived]
@@ -110,7 +118,7 @@ def _flat_trees(trees: Trees, make_forest: Callable[[Trees], Forest], sibling: b
             strict=True,
         )
         for tree, own_nodes, own_edges in parts:
-            tree.derived[name] = _Flat(own_nodes, own_edges)
+            tree.derived[name] = FlatTree(own_nodes, own_edges)
     return [tree.derived[name] for tree in trees]
 
 
@@ -119,8 +127,11 @@ def _split(columns: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
     return [part.copy() for part in np.split(columns, np.cumsum(sizes)[:-1], axis=1)]
 
 
-def _joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
-    return np.concatenate(parts, axis=1) if parts else np.zeros((num_rows, 0), np.int64)
+def joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
+    """The columns of all parts one after another, (num_rows, num_columns) int64."""
+    if not parts:
+        return np.zeros((num_rows, 0), np.int64)
+    return np.concatenate(parts, axis=1, dtype=np.int64)
 
 
 def _tokens(
@@ -129,31 +140,37 @@ def _tokens(
     """Vocabulary index of the word at each node, -1 without one."""
     if vocab is None:
         return np.full(len(position), NOTHING)
-    numbers = _word_numbers(trees, vocab)
+    numbers = word_numbers(trees, vocab)
     num_words = np.array([len(part) for part in numbers], np.int64)
     first_word = np.repeat(np.cumsum(num_words) - num_words, num_nodes)
     token = np.full(len(position), NOTHING)
     with_word = np.flatnonzero(position >= 0)
     place = position[with_word] + first_word[with_word]
-    token[with_word] = np.concatenate([np.zeros(0, np.int64), *numbers])[place]
+    token[with_word] = np.concatenate([np.zeros(0, np.int64), *numbers], dtype=np.int64)[place]
     return token
 
 
-def _word_numbers(trees: Trees, vocab: SymbolIndex) -> Sequence[np.ndarray]:
-    """The indices of the words of each tree; those in a Vocabulary, which never changes, once."""
+def word_numbers(trees: Texts, vocab: SymbolIndex) -> list[np.ndarray]:
+    """The indices of the words of each tree or sentence, each (num_words,) of integers.
+
+    Those in a Vocabulary, which never changes, are kept with a tree.
+    """
     name = "words"
-    missing = list(trees)
-    if isinstance(vocab, Vocabulary):
-        missing = [tree for tree in trees if tree.derived.get(name, (None,))[0] is not vocab]
-    words = [tree.words for tree in missing]
+    is_lasting = isinstance(vocab, Vocabulary)
+    kept = [
+        tree.derived.get(name, _NOTHING_KEPT) if is_lasting else _NOTHING_KEPT for tree in trees
+    ]
+    parts = [part if of is vocab else None for of, part in kept]
+    missing = [place for place, part in enumerate(parts) if part is None]
+    words = [trees[place].words for place in missing]
     ends = np.cumsum([len(each) for each in words], dtype=np.int64)
-    found = token_indices(chain.from_iterable(words), vocab, int(ends[-1]) if missing else 0)
-    parts = np.split(found, ends[:-1]) if missing else []
-    if not isinstance(vocab, Vocabulary):
-        return parts
-    for tree, part in zip(missing, parts, strict=True):
-        tree.derived[name] = (vocab, part.copy())
-    return [tree.derived[name][1] for tree in trees]
+    if missing:
+        found = token_indices(chain.from_iterable(words), vocab, int(ends[-1]))
+        for place, part in zip(missing, np.split(found, ends[:-1]), strict=True):
+            parts[place] = part
+            if is_lasting and not isinstance(trees[place], Sentence):
+                trees[place].derived[name] = (vocab, part.copy())
+    return parts
 
 
 def _labels(trees: Trees, num_nodes: np.ndarray, label_index: SymbolIndex | None) -> np.ndarray:

@@ -26,15 +26,16 @@ def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
     if isinstance(inputs, str | Tree | DependencyTree):
         raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
     trees = list(inputs)
-    if set(map(type, trees)) in ({Tree}, {DependencyTree}):  # as in training
-        return trees
+    types = set(map(type, trees))
+    if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
+        return trees  # as in training
     for number, tree in enumerate(trees, start=1):
         try:
             if not isinstance(tree, DependencyTree):
                 trees[number - 1] = _constituency_tree(tree)
         except (TreeError, ModelError) as error:
             raise ModelError(f"input {number}: {error}") from None
-    if len({type(tree) for tree in trees}) > 1:
+    if len({isinstance(tree, Tree) for tree in trees}) > 1:
         raise ModelError("constituency and dependency trees cannot be mixed in one call")
     return trees
 

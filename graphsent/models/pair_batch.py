@@ -14,6 +14,7 @@ from graphsent.graphs import root_nodes
 from graphsent.models.batch import tree_graph
 from graphsent.models.inputs import as_trees
 from graphsent.pairs import TreePair
+from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["PairBatch", "as_pairs", "pair_batch"]
@@ -64,7 +65,7 @@ def as_pairs(inputs: Iterable[Any]) -> list[TreePair]:
         except ModelError as error:
             raise ModelError(f"pair {number}: {error}") from None
         pairs.append(TreePair(first, second, *item[2:]))
-    if len({type(pair.first) for pair in pairs}) > 1:
+    if len({isinstance(pair.first, Tree) for pair in pairs}) > 1:
         raise ModelError("constituency and dependency trees cannot be mixed in one call")
     return pairs
 

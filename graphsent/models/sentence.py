@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from graphsent.errors import ModelError
-from graphsent.graphs.symbols import label_indices, token_indices
+from graphsent.graphs.flat import joined, word_numbers
+from graphsent.graphs.symbols import label_indices
 from graphsent.models.batch import chosen_units
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.inputs import as_sentences
@@ -38,6 +39,17 @@ class SequenceBatch(NamedTuple):
     def to(self, device: torch.device | str) -> SequenceBatch:
         """The batch on another device."""
         return SequenceBatch(*(tensor.to(device) for tensor in self))
+
+
+class FlatUnits(NamedTuple):
+    """What is kept with a tree for the sequences of words that its nodes are.
+
+    Attributes:
+        rows: (4, num_nodes) of integers: class or -1, first and last + 1 word, 1 at the root and 0
+            elsewhere.
+    """
+
+    rows: np.ndarray
 
 
 class SentenceClassifier(TreeClassifier):
@@ -123,20 +135,36 @@ def sequence_batch(trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any
         trees: Sentences and trees of any kind.
         vocab: ``vocab[word]`` is the index of a word.
     """
-    words = [word for tree in trees for word in tree.words]
-    labels = [label for tree in trees for label in tree.labels]
-    num_words = np.array([len(tree.words) for tree in trees], np.int64)
-    num_nodes = np.array([tree.num_nodes for tree in trees], np.int64)
-    first_word, first_node = np.cumsum(num_words) - num_words, np.cumsum(num_nodes) - num_nodes
-    spans = [tree.spans for tree in trees] or [np.zeros((0, 2), np.int64)]
-    ranges = np.concatenate(spans) + np.repeat(first_word, num_nodes)[:, None]
-    roots = [
-        node if isinstance(tree, Tree) else node + int(np.argmin(tree.depths))
-        for tree, node in zip(trees, first_node.tolist(), strict=True)
-    ]
+    numbers, units = word_numbers(trees, vocab), _flat_units(trees)
+    num_words = np.array([len(part) for part in numbers], np.int64)
+    num_units = np.array([part.rows.shape[1] for part in units], np.int64)
+    labels, *ranges, is_root = joined([part.rows for part in units], 4)
+    first_word = np.repeat(np.cumsum(num_words) - num_words, num_units)
+    tokens = np.concatenate([np.zeros(0, np.int64), *numbers], dtype=np.int64)
     return SequenceBatch(
-        torch.from_numpy(token_indices(words, vocab, len(words))),
-        torch.from_numpy(ranges),
-        torch.from_numpy(label_indices(labels, None, len(labels))),
-        torch.tensor(roots, dtype=torch.int64),
+        torch.from_numpy(tokens),
+        torch.from_numpy(np.stack(ranges, axis=1) + first_word[:, None]),
+        torch.from_numpy(labels),
+        torch.from_numpy(np.flatnonzero(is_root)),
     )
+
+
+def _flat_units(trees: Sequence[Sentence | Tree | DependencyTree]) -> list[FlatUnits]:
+    """The arrays of each tree; those that are missing are made, and kept with trees."""
+    name = "units"
+    found = [tree.derived.get(name) for tree in trees]
+    missing = [place for place, units in enumerate(found) if units is None]
+    labels = label_indices(
+        (label for place in missing for label in trees[place].labels),
+        None,
+        sum(trees[place].num_nodes for place in missing),
+    )
+    end = 0
+    for place in missing:
+        tree = trees[place]
+        begin, end = end, end + tree.num_nodes
+        rows = np.zeros((4, tree.num_nodes), np.int64)
+        rows[0], rows[1:3] = labels[begin:end], tree.spans.T
+        rows[3, int(np.argmin(tree.depths)) if isinstance(tree, DependencyTree) else 0] = 1
+        found[place] = tree.derived[name] = FlatUnits(rows)
+    return found
