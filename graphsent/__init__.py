@@ -35,6 +35,7 @@ _ROOMS = (
     "graphs",
     "layers",
     "models",
+    "parsing",
     "propagation",
     "tasks",
     "training",

@@ -22,8 +22,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PYTHONS = ["3.10", "3.11", "3.12"]
 # A module whose distribution has another name.
 DISTRIBUTIONS = {"pytorch_lightning": "pytorch-lightning", "yaml": "pyyaml"}
-# A parser is the choice of the user; the tests use none. Torch pins Triton where it needs it.
-UNPINNED = {"stanza", "triton"}
+# Torch pins Triton where it needs it.
+UNPINNED = {"triton"}
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "train": "train a model on a task, or go on with a run",
     "evaluate": "judge a trained model on a split of its task",
+    "parse": "parse sentences to a file of trees",
     "predict": "classify every phrase of parse trees",
     "draw": "draw parse trees, with what a model says about them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",

@@ -32,7 +32,15 @@ from graphsent.trees.records import (
 )
 from graphsent.trees.text_files import read_text
 
-__all__ = ["Given", "given_in", "name_of", "parse_sentences", "sentences_from", "trees_from"]
+__all__ = [
+    "Given",
+    "given_in",
+    "name_of",
+    "opened",
+    "parse_sentences",
+    "sentences_from",
+    "trees_from",
+]
 
 Tokenize = Callable[[str], list[str]]
 
@@ -70,7 +78,7 @@ def given_in(path: str, tokenize: Tokenize | None) -> Iterator[list[Given]]:
         DataError: The file cannot be opened, or be read to its end.
     """
     source = name_of(path)
-    with _opened(path) as stream:
+    with opened(path) as stream:
         pieces = lines_of(stream, source)
         is_conllu = path.endswith(_CONLLU)
         if path == "-":
@@ -197,7 +205,12 @@ def _is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Readable]:
+def opened(path: str) -> Iterator[Readable]:
+    """The bytes of a file, unzipped if named ``*.gz``, or of standard input for ``-``.
+
+    Raises:
+        DataError: The file cannot be opened.
+    """
     if path == "-":
         yield sys.stdin.buffer
         return

@@ -62,16 +62,7 @@ class Prediction:
             return Sentence(tree.words, *labels)
         if isinstance(tree, Tree):
             return Tree(labels, tree.tokens, tree.parents)
-        return DependencyTree(
-            tree.words,
-            tree.heads,
-            labels=labels,
-            relations=tree.relations,
-            upos=tree.upos,
-            xpos=tree.xpos,
-            lemmas=tree.lemmas,
-            metadata=tree.metadata,
-        )
+        return tree.replace(labels=labels)
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON values.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -195,7 +195,7 @@ def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:
     for span, label in zip(tree.spans.tolist(), tree.labels, strict=True):
         labels.setdefault(tuple(span), label)  # of a unary chain the topmost
     found = [labels.get(tuple(span), "") for span in parse.spans.tolist()]
-    return _relabelled(parse, tree.words, found)
+    return parse.replace(words=tree.words, labels=found)
 
 
 def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree | Tree:
@@ -203,22 +203,7 @@ def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree 
     if isinstance(parse, Tree):
         return Tree((label, *parse.labels[1:]), parse.tokens, parse.parents)
     labels = [label if head < 0 else "" for head in parse.heads.tolist()]
-    return _relabelled(parse, parse.words, labels)
-
-
-def _relabelled(
-    parse: DependencyTree, words: Sequence[str], labels: Sequence[str]
-) -> DependencyTree:
-    return DependencyTree(
-        words,
-        parse.heads,
-        labels=labels,
-        relations=parse.relations,
-        upos=parse.upos,
-        xpos=parse.xpos,
-        lemmas=parse.lemmas,
-        metadata=parse.metadata,
-    )
+    return parse.replace(labels=labels)
 
 
 def _letters(text: str) -> str:

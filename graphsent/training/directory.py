@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import atomic_path, leftovers, recover
+from graphsent._locks import locked
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
-from graphsent.training.lock import locked
 
 __all__ = ["RunDirectory", "load_model"]
 
@@ -67,8 +67,9 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise TrainingError(f"{self.path}: cannot create the run: {error.strerror}") from None
+        message = f"{self.path}: another run is in it now: choose another directory"
         try:
-            with locked(self.path):
+            with locked(self.path, TrainingError(message)):
                 yield
         finally:
             if is_new:

@@ -136,6 +136,11 @@ class DependencyTree:
         """What other parts of the library have made of the tree, kept with it by name."""
         return {}
 
+    def replace(self, **arguments: Any) -> DependencyTree:
+        """The tree with other values for some arguments of the constructor."""
+        columns = {name: getattr(self, name) for name in ("words", "heads", *_COLUMNS, "metadata")}
+        return DependencyTree(**{**columns, **arguments})
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a DependencyTree is immutable: cannot set {name!r}")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphsent.training.errors import TrainingError
+from graphsent.errors import GraphsentError
 
 try:
     import fcntl
@@ -18,13 +18,17 @@ __all__ = ["locked"]
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path, error: GraphsentError | None = None) -> Iterator[None]:
     """Keeps other processes out of a directory; the lock ends with the process at the latest.
 
     It leaves no file. Where the system has no such locks, it does nothing.
 
+    Args:
+        directory: The directory, which exists.
+        error: What is raised if another process is in it; None to wait until it is out.
+
     Raises:
-        TrainingError: Another process is in it.
+        GraphsentError: The error that was given.
     """
     if fcntl is None:
         yield
@@ -32,10 +36,10 @@ def locked(directory: Path) -> Iterator[None]:
     handle = os.open(directory, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if error is not None else 0))
         except BlockingIOError:
-            message = f"{directory}: another run is in it now: choose another directory"
-            raise TrainingError(message) from None
+            assert error is not None, "a lock that was waited for was refused"
+            raise error from None
         except OSError:  # a file system without locks
             pass
         yield

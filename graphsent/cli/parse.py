@@ -1,0 +1,144 @@
+r"""Parse sentences, one a line, to a file of trees.
+
+NAME is the parser:
+  spacy:MODEL         dependency trees by an installed spaCy pipeline, or one in a directory
+  stanza:LANGUAGE     trees of either kind by the models that stanza.download has fetched
+  benepar:DIRECTORY   constituency trees by a Berkeley neural parser
+  corenlp:URL         trees of either kind by a CoreNLP server
+  module:function     your own: from a list of sentences to a list of trees
+Each needs its package: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
+
+Dependency trees are written to *.conllu, constituency trees to files of other names, in brackets;
+both zipped if the name ends in .gz. The input is text, a sentence a line, or label<TAB>sentence if
+it is named *.tsv; it may be zipped, too. Labels go along: "# label = " in CoNLL-U, label<TAB>tree
+in brackets. Lines that cannot be parsed are reported by number and keep their place: an empty line
+in brackets, a missing "# sent_id" in CoNLL-U; the exit status is then 1.
+
+What is parsed is kept beside OUT after each batch. After Ctrl-C, or worse, the same command goes on
+there.
+
+Examples:
+  graphsent parse reviews.txt --out reviews.conllu --parser spacy:en_core_web_sm
+  graphsent parse reviews.tsv --out reviews.trees.gz --parser benepar:DIRECTORY
+  graphsent parse - --out out.trees --parser stanza:de --split-sentences < book.txt
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from tqdm import tqdm
+
+from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.trees_in import name_of, opened
+from graphsent.cli.usage import UsageError, check_target
+from graphsent.errors import DataError, FailedError, GraphsentError
+from graphsent.parsing import is_own, load_parser
+from graphsent.parsing.files import BATCH_SIZE, CONLLU, TextLine, partial_path, write_parses
+from graphsent.trees import TreeError
+from graphsent.trees.records import lines_of
+
+__all__ = ["add_arguments", "run"]
+
+_LABELLED = (".tsv", ".tsv.gz")
+
+
+def add_arguments(parser: Any) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("file", type=str, metavar="IN", help="Sentences; - is standard input.")
+    parser.add_argument("--out", type=str, metavar="OUT", help="File of trees to write.")
+    parser.add_argument("--parser", type=str, metavar="NAME", help="As listed above.")
+    parser.add_argument(
+        "--split-sentences",
+        action="store_true",
+        help="Give each sentence of a line a tree of its own (default: one tree a line).",
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=BATCH_SIZE,
+        help=f"Lines parsed at once (default: {BATCH_SIZE}).",
+    )
+    parser.add_argument(
+        "--num-threads",
+        type=int,
+        help="Threads of torch for benepar and Stanza, requests at a time for CoreNLP.",
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="Start anew where an interrupted command could be gone on with.",
+    )
+
+
+def run(arguments: Any) -> None:
+    """Writes the trees."""
+    _check(arguments)
+    kind = "dependency" if arguments.out.endswith(CONLLU) else "constituency"
+    if is_own(arguments.parser):
+        import_from_here(arguments.parser)
+    parser = load_parser(arguments.parser, kind, arguments.num_threads)
+    source = name_of(arguments.file)
+    print(f"parser: {parser.source.parser}, {parser.source.version}", file=sys.stderr)
+    start = time.perf_counter()
+    with tqdm(unit=" lines", unit_scale=True, disable=not sys.stderr.isatty()) as progress:
+
+        def report(number: int, error: GraphsentError) -> None:
+            # An error of the text itself says where it is.
+            named = isinstance(error, TreeError) and error.source is not None
+            place = "" if named else f"{source}:{number}: "
+            with progress.external_write_mode(file=sys.stderr):
+                print(f"graphsent parse: {place}{error}", file=sys.stderr)
+
+        try:
+            outcome = write_parses(
+                arguments.out,
+                _lines(arguments.file),
+                parser,
+                split=arguments.split_sentences,
+                batch_size=arguments.batch_size,
+                overwrite=arguments.overwrite,
+                on_bad=report,
+                on_done=progress.update,
+            )
+        except KeyboardInterrupt:
+            done = f"what was parsed is in {partial_path(arguments.out)}"
+            raise KeyboardInterrupt(f"interrupted; {done}: the same command goes on") from None
+    seconds = time.perf_counter() - start
+    before = f", {outcome.before:,} of them before" if outcome.before else ""
+    print(f"parsed {outcome.lines:,} lines in {seconds:.1f} s{before}; wrote {arguments.out}")
+    if outcome.bad:
+        raise FailedError(f"{outcome.bad:,} of {outcome.lines:,} lines have no tree")
+
+
+def _check(arguments: Any) -> None:
+    for name in ("out", "parser"):
+        if not getattr(arguments, name):
+            raise UsageError(f"--{name} is missing")
+    for name in ("batch_size", "num_threads"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')}: expected at least 1, got {value}")
+    check_target(arguments.out, "--out", [arguments.file])
+
+
+def _lines(path: str) -> Iterator[TextLine]:
+    """The lines of the input as they come."""
+    source = name_of(path)
+    labelled = path.endswith(_LABELLED)
+    with opened(path) as stream:
+        for piece in lines_of(stream, source):
+            for line in piece:
+                found = TextLine(line.number, line.text, error=line.error)
+                yield _with_label(found) if labelled else found
+
+
+def _with_label(line: TextLine) -> TextLine:
+    label, tab, text = line.text.partition("\t")
+    if not tab:
+        error = line.error or DataError("no tab: expected 'label<TAB>sentence'")
+        return line._replace(label="", error=error)
+    return line._replace(text=text, label=label.strip())

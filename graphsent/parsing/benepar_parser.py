@@ -1,0 +1,71 @@
+"""Constituency trees by a Berkeley neural parser (Kitaev, Cao and Klein 2019) in a directory."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import sha256
+from graphsent.parsing.errors import ParserError
+from graphsent.parsing.packages import imported
+from graphsent.parsing.parser import Parser, TreeSource, check_kind
+from graphsent.parsing.text import bracket_token, split_sentences
+from graphsent.parsing.threads import torch_threads
+from graphsent.tokenizers import tokenize_treebank
+from graphsent.trees import Tree
+
+__all__ = ["load"]
+
+_WEIGHTS = "benepar_model.bin"
+_SHOWN = 12  # hexadecimal digits of the sum of the weights
+
+
+def load(directory: str, kind: str | None, num_threads: int | None) -> Parser:
+    """The parser of a directory, see :func:`~graphsent.parsing.load_parser`.
+
+    Its words are those of :func:`~graphsent.tokenizers.tokenize_treebank`.
+
+    Args:
+        directory: A model as benepar exports it: weights, configuration and tokenizer.
+        kind: None or ``"constituency"``.
+        num_threads: Threads of torch.
+    """
+    path = Path(directory).expanduser().resolve()
+    name = f"benepar:{path}"
+    kind = check_kind(name, ("constituency",), kind)
+    weights = path / _WEIGHTS
+    if not weights.is_file():
+        raise ParserError(f"{name}: expected the directory of a benepar model, with {_WEIGHTS}")
+    benepar = imported("benepar", "benepar")
+    transformers = imported("transformers", "benepar")
+    transformers.logging.set_verbosity_error()  # advice for people who train
+    try:
+        parser = benepar.Parser(str(path))
+    except Exception as error:  # of several packages
+        reason = " ".join(str(error).split())
+        raise ParserError(f"{name}: benepar cannot load the model: {reason}") from None
+    found = f"benepar {version('benepar')}, weights {sha256(weights)[:_SHOWN]}"
+
+    def parse(texts: list[str]) -> list[Tree]:
+        words = map(_words, split_sentences(texts))
+        sentences = [
+            benepar.InputSentence(words=each, escaped_words=list(map(bracket_token, each)))
+            for each in words
+        ]
+        with torch_threads(num_threads), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*arg_constraints", UserWarning)  # of torch-struct
+            return [_tree(tree) for tree in parser.parse_sents(sentences)]
+
+    return Parser(TreeSource(kind, name, found), parse)
+
+
+def _words(sentences: list[str]) -> list[str]:
+    """The words of a text: the tokenizer knows a full stop only at the end of a sentence."""
+    return [word for sentence in sentences for word in tokenize_treebank(sentence)]
+
+
+def _tree(tree: Any) -> Tree:
+    tree.set_label("ROOT")  # the parser's is TOP
+    return Tree.from_nltk(tree)

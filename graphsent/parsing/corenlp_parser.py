@@ -1,0 +1,97 @@
+"""Trees of both kinds by a CoreNLP server (Manning et al. 2014), through NLTK's client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from graphsent.parsing.errors import ParserError, ParserFailed
+from graphsent.parsing.packages import imported
+from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
+from graphsent.parsing.text import word_token
+from graphsent.trees import DependencyTree, Tree, unescape
+
+__all__ = ["load"]
+
+_ANNOTATORS = {
+    "constituency": "tokenize,ssplit,pos,parse",
+    "dependency": "tokenize,ssplit,pos,lemma,depparse",
+}
+_ONE_SENTENCE = {"ssplit.isOneSentence": "true"}
+_TIMEOUT = 120.0  # seconds for one sentence: the server loads its models with the first
+
+
+def load(url: str, kind: str | None, num_threads: int | None) -> Parser:
+    """The parser of a server, see :func:`~graphsent.parsing.load_parser`.
+
+    Args:
+        url: Its address, such as ``http://localhost:9000``; the language is the server's.
+        kind: The kind of trees.
+        num_threads: Requests at a time.
+    """
+    name = f"corenlp:{url}"
+    kind = check_kind(name, KINDS, kind)
+    if not url.startswith(("http://", "https://")):
+        raise ParserError(f"{name}: expected the address of a server, as http://localhost:9000")
+    imported("requests", "corenlp")
+    client = imported("nltk.parse.corenlp", "corenlp").CoreNLPParser(url=url)
+    read = _constituency_tree if kind == "constituency" else _dependency_tree
+
+    def answer(text: str, properties: dict[str, str]) -> list[Any]:
+        return _ask(name, client, text, properties)
+
+    def parse_one(text: str) -> Tree | DependencyTree | None:
+        properties = {"annotators": _ANNOTATORS[kind], **_ONE_SENTENCE}
+        sentences = answer(text, properties)
+        return read(sentences[0]) if len(sentences) == 1 else None
+
+    def split_one(text: str) -> list[str]:
+        sentences = answer(text, {"annotators": "tokenize,ssplit"})
+        return [_text_of(sentence["tokens"], text) for sentence in sentences]
+
+    def parse(texts: list[str]) -> list[Tree | DependencyTree | None]:
+        return _map(parse_one, texts, num_threads)
+
+    def split(texts: list[str]) -> list[list[str]]:
+        return _map(split_one, texts, num_threads)
+
+    version = f"a server's, annotators {_ANNOTATORS[kind]}"  # it does not tell its own
+    return Parser(TreeSource(kind, name, version), parse, split)
+
+
+def _ask(name: str, client: Any, text: str, properties: dict[str, str]) -> list[Any]:
+    import requests
+
+    try:
+        return client.api_call(text, properties, timeout=_TIMEOUT)["sentences"]
+    except requests.HTTPError:  # the server's word on this sentence
+        raise
+    except (requests.RequestException, ValueError, KeyError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ParserFailed(f"{name}: no answer of a CoreNLP server: {reason}") from None
+
+
+def _map(function: Callable[[str], Any], texts: list[str], num_threads: int | None) -> list[Any]:
+    with ThreadPoolExecutor(num_threads or 1) as pool:
+        return list(pool.map(function, texts))
+
+
+def _constituency_tree(sentence: dict[str, Any]) -> Tree:
+    return Tree.from_string(" ".join(sentence["parse"].split()))
+
+
+def _dependency_tree(sentence: dict[str, Any]) -> DependencyTree:
+    tokens = sorted(sentence["tokens"], key=lambda token: token["index"])
+    edges = sorted(sentence["basicDependencies"], key=lambda edge: edge["dependent"])
+    return DependencyTree(
+        [word_token(unescape(token["word"])) for token in tokens],
+        [edge["governor"] - 1 for edge in edges],
+        relations=[edge["dep"] if edge["governor"] else "root" for edge in edges],
+        xpos=[token.get("pos", "") for token in tokens],
+        lemmas=[word_token(token.get("lemma", "")) for token in tokens],
+    )
+
+
+def _text_of(tokens: list[dict[str, Any]], text: str) -> str:
+    return text[tokens[0]["characterOffsetBegin"] : tokens[-1]["characterOffsetEnd"]]

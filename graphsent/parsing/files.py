@@ -1,0 +1,287 @@
+"""Files of parses: made once, a piece at a time, and gone on with after an interruption."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from graphsent._files import atomic_path
+from graphsent._locks import locked
+from graphsent.errors import DataError, GraphsentError
+from graphsent.parsing.errors import UnparsedSentence
+from graphsent.parsing.parser import Parser
+from graphsent.trees import DependencyTree, bracketed, to_conllu
+from graphsent.trees.errors import TreeError
+from graphsent.trees.text_files import write_text
+
+__all__ = ["BATCH_SIZE", "CONLLU", "Outcome", "TextLine", "partial_path", "write_parses"]
+
+BATCH_SIZE = 256
+CONLLU = (".conllu", ".conllu.gz")
+_STATE, _TREES = "state.json", "trees"
+_CHUNK = 1 << 20  # bytes
+
+
+class TextLine(NamedTuple):
+    """A line of input.
+
+    Attributes:
+        number: From 1.
+        text: The text to parse.
+        label: Its label, None if the input has none.
+        error: Why it cannot be parsed, known before.
+    """
+
+    number: int
+    text: str
+    label: str | None = None
+    error: GraphsentError | None = None
+
+
+class Outcome(NamedTuple):
+    """Numbers of lines: all, those without a tree, and those that were parsed before."""
+
+    lines: int
+    bad: int
+    before: int
+
+
+@dataclass
+class _State:
+    """What is complete of a file.
+
+    Attributes:
+        made_by: Parser, version, kind of trees and form of the file.
+        lines: Lines of the input that are done.
+        bad: How many of them have no tree.
+        size: Bytes that they take.
+        digest: SHA-256 of these lines of the input.
+    """
+
+    made_by: dict[str, Any]
+    lines: int = 0
+    bad: int = 0
+    size: int = 0
+    digest: str = hashlib.sha256().hexdigest()
+
+
+def partial_path(path: str | os.PathLike[str]) -> Path:
+    """The directory beside a file that holds what is complete of it, until all is."""
+    path = Path(path)
+    return path.with_name(f".{path.name}.parsing")
+
+
+def write_parses(
+    path: str | os.PathLike[str],
+    lines: Iterable[TextLine],
+    parser: Parser,
+    *,
+    split: bool = False,
+    batch_size: int = BATCH_SIZE,
+    overwrite: bool = False,
+    on_bad: Callable[[int, GraphsentError], None] = lambda number, error: None,
+    on_done: Callable[[int], None] = lambda count: None,
+) -> Outcome:
+    """Parses lines of text to a file, which appears when it is complete.
+
+    Dependency trees are written in CoNLL-U, with ``# sent_id`` (the number of the line, and with
+    ``split`` that of the sentence: ``3.2``), ``# label`` and ``# text``; constituency trees one a
+    line, after their label and a tab where lines have labels. A line without a tree keeps its
+    place: its number is missing among the ids, its tree in the line of its label.
+
+    What is complete is kept beside the file after every batch. The next call with the same
+    arguments goes on there.
+
+    Args:
+        path: The file; zipped if named ``*.gz``. CoNLL-U is named ``*.conllu``.
+        lines: The input.
+        parser: The parser.
+        split: Whether a line may be several sentences, each of which gets a tree.
+        batch_size: Lines that are parsed at once.
+        overwrite: Whether what is kept of an earlier call is thrown away.
+        on_bad: Is given the number of a line that has no tree, and why.
+        on_done: Is given the number of lines done by a batch.
+
+    Raises:
+        DataError: What is kept beside the file is of another parser or other lines, or another
+            process is writing it; or the name of the file does not suit the kind of trees.
+        ParserError: The parser gives something else than trees of its kind.
+        ParserFailed: It cannot work at all.
+    """
+    path = Path(path)
+    _check_name(path, parser.source.kind)
+    partial = partial_path(path)
+    partial.mkdir(parents=True, exist_ok=True)
+    with locked(partial, DataError(f"{path}: another process is writing it")):
+        if overwrite:
+            _clear(partial)
+        state = _resumed(partial, {**parser.source._asdict(), "split": split})
+        before = state.lines
+        items = iter(lines)
+        digest = _skipped(items, state, path)
+        on_done(before)
+        with _appended(partial / _TREES, state.size) as file:
+            while batch := list(itertools.islice(items, batch_size)):
+                pieces, errors = _parsed(batch, parser, split)
+                file.write("".join(pieces).encode())
+                file.flush()
+                for line in batch:
+                    digest.update(_bytes_of(line))
+                state.lines += len(batch)
+                state.bad += len(errors)
+                state.size = file.tell()
+                state.digest = digest.hexdigest()
+                _save(partial, state)
+                for number, error in errors.items():
+                    on_bad(number, error)
+                on_done(len(batch))
+        _finish(path, partial / _TREES)
+        shutil.rmtree(partial)
+    return Outcome(state.lines, state.bad, before)
+
+
+def _parsed(
+    batch: Sequence[TextLine], parser: Parser, split: bool
+) -> tuple[list[str], dict[int, GraphsentError]]:
+    """What is written for each line, and why lines have no tree, by their numbers."""
+    sound = [line for line in batch if line.error is None]
+    texts = [line.text for line in sound]
+    sentences = parser.split(texts) if split else [[text] for text in texts]
+    # An empty line has no sentences, and is told so.
+    sentences = [found or [text] for found, text in zip(sentences, texts, strict=True)]
+    trees = iter(parser.attempt(sentence for found in sentences for sentence in found))
+    by_number = {
+        line.number: list(zip(found, itertools.islice(trees, len(found)), strict=True))
+        for line, found in zip(sound, sentences, strict=True)
+    }
+    pieces: list[str] = []
+    errors: dict[int, GraphsentError] = {}
+    for line in batch:
+        try:
+            if line.error is not None:
+                raise line.error
+            pieces += _entries(line, by_number[line.number], parser.source.kind, split)
+        except (UnparsedSentence, DataError, TreeError) as error:
+            errors[line.number] = error
+            pieces.append(_without_tree(line, parser.source.kind))
+    return pieces, errors
+
+
+def _entries(line: TextLine, trees: Sequence[tuple[str, Any]], kind: str, split: bool) -> list[str]:
+    """What is written for the trees of a line; all or, if one is an error, none."""
+    entries = []
+    for number, (text, tree) in enumerate(trees, start=1):
+        if isinstance(tree, GraphsentError):
+            raise tree
+        name = f"{line.number}.{number}" if split else f"{line.number}"
+        if kind == "dependency":
+            entries.append(_conllu(tree, line, text, name))
+        else:
+            entries.append(_labelled(line) + bracketed(tree) + "\n")
+    return entries
+
+
+def _conllu(tree: DependencyTree, line: TextLine, text: str, name: str) -> str:
+    metadata = {"sent_id": name, "text": " ".join(text.split())}
+    if line.label is not None:
+        metadata["label"] = line.label
+    return to_conllu(tree.replace(metadata=metadata)) + "\n"
+
+
+def _without_tree(line: TextLine, kind: str) -> str:
+    return "" if kind == "dependency" else _labelled(line) + "\n"
+
+
+def _labelled(line: TextLine) -> str:
+    return "" if line.label is None else f"{line.label}\t"
+
+
+def _check_name(path: Path, kind: str) -> None:
+    is_conllu = path.name.endswith(CONLLU)
+    if is_conllu != (kind == "dependency"):
+        expected = "*.conllu or *.conllu.gz" if not is_conllu else "another name than *.conllu"
+        raise DataError(f"{path}: expected {expected} for {kind} trees")
+
+
+def _resumed(partial: Path, made_by: dict[str, Any]) -> _State:
+    """What is complete, nothing at first.
+
+    Raises:
+        DataError: It is damaged, or was made by something else.
+    """
+    file = partial / _STATE
+    if not file.exists():
+        return _State(made_by)
+    hint = "start anew with --overwrite"
+    try:
+        state = _State(**json.loads(file.read_text(encoding="utf-8")))
+        state.lines, state.bad, state.size = map(int, (state.lines, state.bad, state.size))
+        state.made_by = dict(state.made_by)
+        whole = (partial / _TREES).stat().st_size >= state.size
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{file}: damaged: {error}; {hint}") from None
+    if not whole:
+        raise DataError(f"{partial / _TREES}: truncated; {hint}")
+    for name, value in made_by.items():
+        found = state.made_by.get(name)
+        if found != value:
+            raise DataError(f"{partial} was begun with {name} {found!r}, not {value!r}: {hint}")
+    return state
+
+
+def _skipped(lines: Iterator[TextLine], state: _State, path: Path) -> Any:
+    """The running sum of the lines that are done, which are read and left out.
+
+    Raises:
+        DataError: They are not the lines that were parsed.
+    """
+    digest = hashlib.sha256()
+    count = 0
+    for line in itertools.islice(lines, state.lines):
+        digest.update(_bytes_of(line))
+        count += 1
+    if count < state.lines or digest.hexdigest() != state.digest:
+        raise DataError(
+            f"{path} was begun with other input: its first {state.lines:,} lines changed; start "
+            "anew with --overwrite"
+        )
+    return digest
+
+
+def _bytes_of(line: TextLine) -> bytes:
+    text = f"{line.number}\t{line.label}\t{line.text}\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+@contextmanager
+def _appended(path: Path, size: int) -> Iterator[BinaryIO]:
+    """The file, open at its end after so many bytes; what a killed process added is cut off."""
+    with path.open("ab") as file:
+        file.truncate(size)
+        yield file
+
+
+def _save(partial: Path, state: _State) -> None:
+    with atomic_path(partial / _STATE) as temporary:
+        temporary.write_text(json.dumps(vars(state)), encoding="utf-8")
+
+
+def _clear(partial: Path) -> None:
+    for name in (_STATE, _TREES):
+        (partial / name).unlink(missing_ok=True)
+
+
+def _finish(path: Path, complete: Path) -> None:
+    if path.suffix != ".gz":
+        os.replace(complete, path)
+        return
+    with complete.open(encoding="utf-8", newline="") as file:
+        write_text(path, iter(lambda: file.read(_CHUNK), ""))

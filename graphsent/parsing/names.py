@@ -1,0 +1,69 @@
+"""The names of parsers."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from graphsent._names import nearest
+from graphsent.parsing.errors import ParserError
+
+__all__ = ["PARSERS", "is_own", "is_safe", "unknown_parser"]
+
+
+class Family(NamedTuple):
+    """What follows the name after a colon, and the module whose ``load`` makes the parser."""
+
+    argument: str
+    module: str
+
+
+PARSERS = {
+    "benepar": Family("DIRECTORY", "graphsent.parsing.benepar_parser"),
+    "corenlp": Family("URL", "graphsent.parsing.corenlp_parser"),
+    "spacy": Family("MODEL", "graphsent.parsing.spacy_parser"),
+    "stanza": Family("LANGUAGE", "graphsent.parsing.stanza_parser"),
+}
+_PACKAGE = re.compile(r"\w+")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def unknown_parser(name: str, reason: str = "") -> ParserError:
+    """The error that there is no such parser, with all forms of names.
+
+    Args:
+        name: What was given.
+        reason: Why a module or function of that name cannot be used.
+    """
+    forms = ", ".join(f"{family}:{each.argument}" for family, each in PARSERS.items())
+    because = f" ({reason})" if reason else ""
+    return ParserError(
+        f"unknown parser {name!r}{because}: expected {forms} or module:function"
+        f"{nearest(name.partition(':')[0], PARSERS)}"
+    )
+
+
+def is_own(name: str) -> bool:
+    """Whether a parser is named as ``module:function``, from outside the package."""
+    return name.partition(":")[0] not in PARSERS
+
+
+def is_safe(name: str) -> bool:
+    """Whether a parser that a stranger names may be used without being asked for.
+
+    One that imports a user's module may run any code, as may a spaCy pipeline that comes as files;
+    and a server elsewhere would be sent what the user writes.
+
+    Example:
+        >>> is_safe("spacy:en_core_web_sm"), is_safe("my_module:parse")
+        (True, False)
+        >>> is_safe("corenlp:http://localhost:9000"), is_safe("corenlp:http://example.org")
+        (True, False)
+    """
+    family, _, argument = name.partition(":")
+    if family == "spacy":
+        return _PACKAGE.fullmatch(argument) is not None
+    if family == "corenlp":
+        return urlsplit(argument).hostname in _LOOPBACK
+    return family in PARSERS

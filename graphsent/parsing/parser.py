@@ -1,0 +1,139 @@
+"""A parser: what it is called, and a function from sentences to trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from graphsent.errors import GraphsentError
+from graphsent.parsing.errors import ParserError, UnparsedSentence
+from graphsent.parsing.text import as_text, split_sentences
+from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
+
+__all__ = ["KINDS", "Parser", "TreeSource", "check_kind", "function_name", "kind_of"]
+
+KINDS = ("constituency", "dependency")
+Parsed = Tree | DependencyTree
+
+
+class TreeSource(NamedTuple):
+    """Where trees come from; saved with the models that learned from them.
+
+    Attributes:
+        kind: ``"constituency"`` or ``"dependency"``.
+        parser: The name of the parser, as for :func:`~graphsent.parsing.load_parser`; ``""`` if
+            they are a treebank's own or come from files of parses.
+        version: Of the parser and its model, for people and for comparison.
+    """
+
+    kind: str
+    parser: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Parser:
+    """Parses sentences; made by :func:`~graphsent.parsing.load_parser`.
+
+    Args:
+        source: Kind of the trees, name and version.
+        function: Gives a tree for each of a list of sentences: a ``Tree``, a ``DependencyTree``, an
+            ``nltk.Tree`` or a bracketed string, or None for a sentence that it cannot parse. Its
+            sentences have single blanks, and are not empty.
+        split: Gives the sentences of each of a list of texts.
+    """
+
+    source: TreeSource
+    function: Callable[[list[str]], Sequence[Any]]
+    split: Callable[[list[str]], list[list[str]]] = split_sentences
+
+    def __call__(self, sentences: Iterable[str]) -> list[Parsed]:
+        """The tree of each sentence.
+
+        Raises:
+            UnparsedSentence: The parser cannot parse one; its number, from 1, is named.
+            ParserError: What the parser gives is no tree of its kind.
+            ParserFailed: The parser cannot work at all.
+        """
+        trees = self.attempt(sentences)
+        for number, tree in enumerate(trees, start=1):
+            if isinstance(tree, GraphsentError):
+                raise UnparsedSentence(f"input {number}: {tree}")
+        return trees  # type: ignore[return-value]
+
+    def attempt(self, sentences: Iterable[str]) -> list[Parsed | UnparsedSentence]:
+        """The tree of each sentence, or why it has none.
+
+        Raises:
+            ParserError: What the parser gives is no tree of its kind.
+            ParserFailed: The parser cannot work at all.
+        """
+        texts = [as_text(sentence) for sentence in sentences]
+        parsed = iter(self._attempt([text for text in texts if text]))
+        return [
+            next(parsed) if text else UnparsedSentence("an empty line: expected a sentence")
+            for text in texts
+        ]
+
+    def _attempt(self, texts: list[str]) -> list[Parsed | UnparsedSentence]:
+        if not texts:
+            return []
+        try:
+            found = list(self.function(texts))
+        except (GraphsentError, MemoryError):
+            raise
+        except Exception as error:  # of another package, which may raise anything
+            if len(texts) == 1:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                name = self.source.parser
+                return [UnparsedSentence(f"{name} cannot parse {_shown(texts[0])}: {reason}")]
+            half = len(texts) // 2  # to find the sentences that it is about
+            return [*self._attempt(texts[:half]), *self._attempt(texts[half:])]
+        if len(found) != len(texts):
+            raise ParserError(
+                f"{self.source.parser} gave {len(found)} trees for {len(texts)} sentences: "
+                "expected one for each"
+            )
+        return [self._checked(tree, text) for tree, text in zip(found, texts, strict=True)]
+
+    def _checked(self, tree: Any, text: str) -> Parsed | UnparsedSentence:
+        name = self.source.parser
+        if tree is None:
+            return UnparsedSentence(f"{name} has no tree for {_shown(text)}")
+        if not isinstance(tree, DependencyTree):
+            try:
+                tree = as_tree(tree)
+            except TreeError as error:
+                return UnparsedSentence(f"{name} gave no tree for {_shown(text)}: {error}")
+        if kind_of(tree) != self.source.kind:
+            raise ParserError(
+                f"{name} gave a {kind_of(tree)} tree: expected {self.source.kind} trees"
+            )
+        return tree
+
+
+def check_kind(name: str, kinds: tuple[str, ...], kind: str | None) -> str:
+    """The kind that is asked for, by default the first of those that a parser gives.
+
+    Raises:
+        ParserError: The parser does not give it.
+    """
+    if kind is not None and kind not in kinds:
+        raise ParserError(f"{name} gives {kinds[0]} trees, {kind} trees are needed")
+    return kind or kinds[0]
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """``module:function`` for a function, for messages and for what is saved."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', '') or ''}:{name}"
+
+
+def kind_of(tree: Parsed) -> str:
+    """The kind of a tree, ``"constituency"`` or ``"dependency"``."""
+    return "dependency" if isinstance(tree, DependencyTree) else "constituency"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,71 @@
+"""What goes into a parser, and the words that come out."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from graphsent.trees import unescape
+
+__all__ = ["as_text", "bracket_token", "split_sentences", "word_token"]
+
+_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+# Of English, without their last full stop; others start no new sentence only if a small letter
+# follows.
+_ABBREVIATIONS = (
+    "adj al approx apr asst aug ave capt cf co col corp dec dept dr e.g est etc feb fig gen gov "
+    "hon i.e inc jan jr lt ltd maj messrs mr mrs ms mt no nov oct p.m a.m ph.d pres prof rep rev "
+    "sen sept sgt sr st u.k u.n u.s vol vs"
+)
+
+
+def as_text(text: str) -> str:
+    r"""The text as parsers expect it: single blanks, and no escapes of the Penn Treebank.
+
+    Example:
+        >>> as_text("  A film -LRB- 1993 -RRB-  and\ta sequel ")
+        'A film ( 1993 ) and a sequel'
+    """
+    return " ".join(map(unescape, text.split()))
+
+
+def word_token(word: str) -> str:
+    """A word as dependency trees have it: without blanks, which some tokenizers leave inside.
+
+    Example:
+        >>> word_token("1 000")
+        '1_000'
+    """
+    return "_".join(word.split())
+
+
+def bracket_token(word: str) -> str:
+    """A word as bracketed trees have it: round brackets are escaped as in the Penn Treebank.
+
+    Other characters are as they were, as in the parses of the benchmark corpora.
+
+    Example:
+        >>> bracket_token(":-)"), bracket_token("[a]"), bracket_token("-LRB-")
+        (':--RRB-', '[a]', '-LRB-')
+    """
+    return word_token(word).translate(_BRACKETS)
+
+
+def split_sentences(texts: list[str]) -> list[list[str]]:
+    """The sentences of each text, for parsers that do not split: NLTK's Punkt, without a model.
+
+    Example:
+        >>> split_sentences(["Mr. Smith goes to Washington. A classic!"])
+        [['Mr. Smith goes to Washington.', 'A classic!']]
+    """
+    splitter = _punkt()
+    return [splitter.tokenize(text) for text in texts]
+
+
+@functools.cache
+def _punkt() -> Any:
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    parameters = PunktParameters()
+    parameters.abbrev_types = set(_ABBREVIATIONS.split())
+    return PunktSentenceTokenizer(parameters)

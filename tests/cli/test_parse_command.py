@@ -1,0 +1,139 @@
+"""`graphsent parse`: inputs, messages, statuses, and going on after an interruption."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphsent.cli import main
+from graphsent.parsing.files import partial_path
+from graphsent.trees import read_conllu, read_labelled_trees
+
+FLAT, HEADED = "--parser=toy_parsers:flat", "--parser=toy_parsers:headed"
+
+
+def test_text_and_labelled_text(tmp_path, capsys):
+    (tmp_path / "in.txt").write_text("a\tb\nc d\n")
+    assert main(["parse", str(tmp_path / "in.txt"), HEADED, f"--out={tmp_path}/o.conllu"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("parsed 2 lines in ")
+    assert captured.err == "parser: toy_parsers:headed, 3\n"
+    trees = read_conllu(tmp_path / "o.conllu")
+    assert [tree.words for tree in trees] == [("a", "b"), ("c", "d")]
+
+    with gzip.open(tmp_path / "in.tsv.gz", "wt") as file:
+        file.write("x\ta b\ny\tc d\n")
+    out = tmp_path / "o.trees.gz"
+    assert main(["parse", str(tmp_path / "in.tsv.gz"), FLAT, f"--out={out}"]) == 0
+    assert [(label, tree.words) for label, tree in read_labelled_trees(out)] == [
+        ("x", ["a", "b"]),
+        ("y", ["c", "d"]),
+    ]
+
+
+def test_bad_lines_are_named(tmp_path, capsys):
+    path = tmp_path / "in.tsv"
+    path.write_bytes(b"x\ta b\nno tab\ny\tbad\nz\t\xff\nz\tc\n")
+    assert main(["parse", str(path), FLAT, f"--out={tmp_path}/out"]) == 1
+    *errors, last = capsys.readouterr().err.splitlines()[1:]
+    assert [error.partition(": ")[2] for error in errors] == [
+        f"{path}:2: no tab: expected 'label<TAB>sentence'",
+        f"{path}:3: toy_parsers:flat has no tree for 'bad'",
+        f"{path}:4:3: 0xFF is no text in UTF-8 (invalid start byte): expected UTF-8",
+    ]
+    assert last == "graphsent parse: 3 of 5 lines have no tree"
+    assert len((tmp_path / "out").read_text().splitlines()) == 5
+
+
+def test_standard_input_and_sentences(tmp_path, monkeypatch):
+    text = io.TextIOWrapper(io.BytesIO(b"One film. Two films."))
+    monkeypatch.setattr("sys.stdin", text)
+    assert main(["parse", "-", HEADED, "--split-sentences", f"--out={tmp_path}/o.conllu"]) == 0
+    trees = read_conllu(tmp_path / "o.conllu")
+    assert [tree.metadata["sent_id"] for tree in trees] == ["1.1", "1.2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.txt", FLAT], "--out is missing"),
+        (["in.txt", "--out=o"], "--parser is missing"),
+        (["in.txt", FLAT, "--out=in.txt"], "--out in.txt would replace what is read"),
+        (["in.txt", FLAT, "--out=o", "--batch-size=0"], "--batch-size: expected at least 1, got 0"),
+        (["in.txt", FLAT, "--out=o.conllu"], None),
+        (["in.txt", HEADED, "--out=o"], "gives dependency trees, constituency trees are needed"),
+        (["in.txt", "--parser=spaci:en", "--out=o"], "did you mean 'spacy'?"),
+        (["nowhere.txt", FLAT, "--out=o"], "cannot read nowhere.txt"),
+        (["in.txt", FLAT, "--out=o", "--num-threads=2"], "chooses its threads itself"),
+    ],
+)
+def test_what_cannot_be_used(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("a b\n")
+    try:
+        status = main(["parse", *arguments])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert (message or "gave a constituency tree: expected dependency") in capsys.readouterr().err
+    assert not Path("o").exists()
+
+
+def test_parsers_of_the_current_directory(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def parse(texts):\n    return ['(S (A x))' for _ in texts]\n"
+    )
+    (tmp_path / "in.txt").write_text("a\n")
+    command = [
+        "-c",
+        "import sys; from graphsent.cli import main; sys.path.remove(''); exit(main())",
+    ]
+    arguments = ["parse", "in.txt", "--parser=mine:parse", "--out=out"]
+    here = Path(__file__).resolve().parents[2]
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(here)},
+        check=True,
+    )
+    assert (tmp_path / "out").read_text() == "(S (A x))\n"
+
+
+SLOW = """\
+import os, signal
+def parse(texts):
+    if os.path.exists("stop") and "l3" in texts:
+        os.kill(os.getpid(), {signal})
+    return ["(S " + text + ")" for text in texts]
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_an_interrupted_command_goes_on(tmp_path, number, status):
+    (tmp_path / "slow.py").write_text(SLOW.format(signal=int(number)))
+    (tmp_path / "in.txt").write_text("".join(f"l{n}\n" for n in range(6)))
+    (tmp_path / "stop").touch()
+    command = [sys.executable, "-m", "graphsent.cli", "parse", "in.txt", "--out=out.gz"]
+    command += ["--parser=slow:parse", "--batch-size=2"]
+    here = Path(__file__).resolve().parents[2]
+    options = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(here)}}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert result.returncode == status
+    if number == signal.SIGINT:
+        assert "interrupted; what was parsed is in " in result.stderr
+        assert "Traceback" not in result.stderr
+    assert not (tmp_path / "out.gz").exists()
+    (tmp_path / "stop").unlink()
+    result = subprocess.run(command, capture_output=True, text=True, check=True, **options)
+    assert "parsed 6 lines" in result.stdout
+    assert ", 2 of them before" in result.stdout
+    with gzip.open(tmp_path / "out.gz", "rt") as file:
+        assert file.read() == "".join(f"(S l{n})\n" for n in range(6))
+    assert not partial_path(tmp_path / "out.gz").exists()

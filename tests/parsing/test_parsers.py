@@ -1,0 +1,162 @@
+"""Parsers by name, and what they do about sentences that they cannot parse."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import sys
+
+import pytest
+from toy_parsers import FLAT, HEADED, flat, headed
+
+from graphsent.parsing import (
+    Parser,
+    ParserError,
+    ParserFailed,
+    TreeSource,
+    as_parser,
+    is_safe,
+    load_parser,
+)
+from graphsent.parsing.errors import UnparsedSentence
+from graphsent.trees import Tree
+
+
+@pytest.mark.parametrize("module", ["text", "names"])
+def test_examples(module):
+    results = doctest.testmod(importlib.import_module(f"graphsent.parsing.{module}"))
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("spacy", "unknown parser 'spacy': expected benepar:DIRECTORY, .* did you mean 'spacy'"),
+        ("", "unknown parser ''"),
+        ("nowhere:parse", r"unknown parser 'nowhere:parse' \(No module named 'nowhere'\)"),
+        ("toy_parsers:nothing", "unknown parser 'toy_parsers:nothing'"),
+        ("toy_parsers:__doc__", "toy_parsers:__doc__: expected a function, got str"),
+        ("benepar:nowhere", "benepar:.*nowhere: expected the directory of a benepar model"),
+        ("corenlp:localhost", "corenlp:localhost: expected the address of a server"),
+    ],
+)
+def test_there_is_no_such_parser(name, message):
+    with pytest.raises(ParserError, match=message):
+        load_parser(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("spacy:en", "constituency"), ("benepar:x", "dependency")]
+)
+def test_a_parser_gives_its_kind_of_trees(name, kind):
+    with pytest.raises(ParserError, match=f"{name[:5]}.* gives .* trees, {kind} trees are needed"):
+        load_parser(name, kind)
+    with pytest.raises(ParserError, match="unknown kind of trees 'words'"):
+        load_parser(name, "words")
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("spacy", "spacy:en"), ("stanza", "stanza:en"), ("requests", "corenlp:http://localhost:1")],
+)
+def test_the_extra_is_named_if_a_package_is_missing(module, name, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    extra = name.partition(":")[0]
+    with pytest.raises(ParserFailed, match=rf"pip install 'graphsent\[{extra}\]'"):
+        load_parser(name)
+
+
+def test_the_extra_of_benepar(tmp_path, monkeypatch):
+    (tmp_path / "benepar_model.bin").touch()
+    monkeypatch.setitem(sys.modules, "benepar", None)
+    with pytest.raises(ParserFailed, match=r"pip install 'graphsent\[benepar\]'"):
+        load_parser(f"benepar:{tmp_path}")
+
+
+def test_a_function_of_ones_own():
+    parser = load_parser("toy_parsers:headed")
+    assert parser.source == TreeSource("dependency", "toy_parsers:headed", "3")
+    (tree,) = parser(["a  film "])
+    assert tree.words == ("a", "film")
+    by_source = load_parser("toy_parsers:flat").source
+    assert by_source.kind == "constituency"
+    assert by_source.version.startswith("source ")
+    with pytest.raises(ParserError, match="gives dependency trees, constituency trees are needed"):
+        load_parser("toy_parsers:headed", "constituency")
+
+
+def test_functions_and_parsers_are_parsers():
+    assert as_parser(FLAT, "constituency") is FLAT
+    assert as_parser(flat, "constituency").source.parser == "toy_parsers:flat"
+    assert as_parser("toy_parsers:flat", "constituency")(["a b"]) == FLAT(["a b"])
+    with pytest.raises(ParserError, match="toy:flat gives constituency trees, dependency"):
+        as_parser(FLAT, "dependency")
+    with pytest.raises(ParserError, match="expected a parser, its name or a function, got int"):
+        as_parser(3, "dependency")
+
+
+@pytest.mark.parametrize("parser", [FLAT, HEADED])
+def test_a_bad_sentence_stands_alone(parser):
+    trees = parser.attempt(["a b", "c bad", "", "d", " \t", "bad", "e f g"])
+    words = [None if isinstance(tree, UnparsedSentence) else list(tree.words) for tree in trees]
+    assert words == [["a", "b"], None, None, ["d"], None, None, ["e", "f", "g"]]
+    assert str(trees[2]) == "an empty line: expected a sentence"
+    assert "'c bad'" in str(trees[1])
+    with pytest.raises(UnparsedSentence, match=r"input 2: .*'c bad'"):
+        parser(["a b", "c bad"])
+    assert parser.attempt([]) == []
+
+
+def test_what_another_package_raises_is_said_in_one_line():
+    (error,) = HEADED.attempt(["bad"])
+    assert str(error) == "toy:headed cannot parse 'bad': RuntimeError: bad luck"
+
+
+def test_trees_in_other_forms():
+    parser = Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S (A a))"] * len(texts))
+    assert parser(["a", "b"]) == [Tree.from_string("(S (A a))")] * 2
+    broken = Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S (A a)", 3])
+    first, second = broken.attempt(["a", "b"])
+    assert "x:y gave no tree for 'a': " in str(first)
+    assert "got int" in str(second)
+
+
+def test_what_is_no_fault_of_a_sentence():
+    with pytest.raises(ParserError, match="gave 1 trees for 2 sentences"):
+        Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S a)"]).attempt(["a", "b"])
+    with pytest.raises(ParserError, match="gave a dependency tree: expected constituency trees"):
+        Parser(TreeSource("constituency", "x:y"), headed).attempt(["a"])
+
+    def gone(texts):
+        raise ParserFailed("no server")
+
+    with pytest.raises(ParserFailed, match="no server"):
+        Parser(TreeSource("constituency", "x:y"), gone).attempt(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("spacy:en_core_web_sm", True),
+        ("spacy:./pipeline", False),
+        ("stanza:en", True),
+        ("benepar:/models/en", True),
+        ("corenlp:http://127.0.0.1:9000", True),
+        ("corenlp:http://localhost.example.org", False),
+        ("os:system", False),
+        ("", False),
+    ],
+)
+def test_what_a_stranger_may_name(name, safe):
+    assert is_safe(name) == safe
+
+
+def test_escapes_are_undone_for_the_parser():
+    seen = []
+    parser = Parser(
+        TreeSource("constituency", "x:y"), lambda texts: seen.extend(texts) or flat(texts)
+    )
+    (tree,) = parser(["a -LRB- b -RRB- and\\/or c"])
+    assert seen == ["a ( b ) and/or c"]
+    assert tree.words[1] == "-LRB-"
