@@ -91,10 +91,7 @@ def test_parsers_of_the_current_directory(tmp_path):
         "def parse(texts):\n    return ['(S (A x))' for _ in texts]\n"
     )
     (tmp_path / "in.txt").write_text("a\n")
-    command = [
-        "-c",
-        "import sys; from graphsent.cli import main; sys.path.remove(''); exit(main())",
-    ]
+    code = "import sys; from graphsent.cli import main; sys.path.remove(''); sys.exit(main())"
     arguments = ["parse", "in.txt", "--parser=mine:parse", "--out=out"]
     here = Path(__file__).resolve().parents[2]
     subprocess.run(
