@@ -27,7 +27,7 @@ class Corpus:
         name: Short name, also stored with results.
         title: Name for people.
         files: Split -> file, relative to the data directory; it may be inside of a zip archive, as
-            ``corpora/qc.zip/qc/train.txt``.
+            ``corpora/qc.zip/qc/train.txt``. With ``parts``, the directory that these lie in.
         published_counts: Split -> number of examples after the task's own selection, where the
             literature states it. It guards against results from a file that was cut or altered.
         parses: Kind of trees -> split -> files with the trees of that kind, relative to the
@@ -35,6 +35,7 @@ class Corpus:
         own_kinds: What the files themselves hold, of ``INPUT_KINDS``.
         held_out: Share of the training examples that are the dev split, for a corpus without one;
             0 for others.
+        parts: Names of the files that make up a split together; none if it is one file.
     """
 
     name: str
@@ -44,11 +45,17 @@ class Corpus:
     parses: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     own_kinds: tuple[str, ...] = ("constituency", WORDS)
     held_out: float = 0.0
+    parts: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> list[str]:
         """Of ``INPUT_KINDS``, what can be read of it."""
         return [kind for kind in INPUT_KINDS if kind in self.parses or kind in self.own_kinds]
+
+    def all_files(self) -> list[str]:
+        """Every file of the corpus once, relative to the data directory."""
+        names = dict.fromkeys(self.files.values())
+        return [f"{name}/{part}" for name in names for part in self.parts] or list(names)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ class CorpusSource:
         counts: Split -> number of examples, for the splits that were read.
         tree_kind: The kind of trees that were read, or ``"words"``.
         parses: Split -> the files that they are from, where these are not the corpus's own.
+        remarks: What to know about results with it, see :meth:`~graphsent.tasks.Task.remarks`.
     """
 
     corpus: Corpus
@@ -68,6 +76,7 @@ class CorpusSource:
     counts: Mapping[str, int] = field(default_factory=dict)
     tree_kind: str = TREE_KINDS[0]
     parses: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def with_parses(self, tree_kind: str, find_directory: Callable[[], Path]) -> CorpusSource:
         """The same corpus with the files of its trees of one kind.
@@ -99,21 +108,29 @@ class CorpusSource:
             )
         return replace(self, tree_kind=tree_kind, parses=parses)
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the splits that were read have the numbers of examples that are published."""
+        published = self.corpus.published_counts
+        return all(published.get(split) == count for split, count in self.counts.items())
+
     def summary(self) -> str:
         """One line for people: name, counts with deviations from the published ones, path."""
         counts = ", ".join(f"{split} {self._count(split)}" for split in self.counts)
-        directory = next(iter(self.files.values())).parent
+        path = next(iter(self.files.values()))
+        directory = path if self.corpus.parts else path.parent
         parses = ""
         if self.parses:
             folder = next(iter(self.parses.values()))[0].parent
             parses = f", {self.tree_kind} trees from {folder}"
-        return f"{self.corpus.title} ({counts}) from {directory}{parses}"
+        remarks = "".join(f"; {remark}" for remark in self.remarks)
+        return f"{self.corpus.title} ({counts}) from {directory}{parses}{remarks}"
 
     def describe(self) -> dict[str, Any]:
         """The corpus for ``results.json``: names; count, files and SHA-256 of each split."""
         splits = {
             split: {
-                **_describe(self.files[split]),
+                **self._describe(split),
                 "examples": count,
                 "parses": [_describe(path) for path in self.parses.get(split, ())],
             }
@@ -127,7 +144,15 @@ class CorpusSource:
         }
         if self.corpus.held_out:
             described["dev_held_out_of_train"] = self.corpus.held_out
+        if self.remarks:
+            described["remarks"] = list(self.remarks)
         return described
+
+    def _describe(self, split: str) -> dict[str, Any]:
+        path = self.files[split]
+        if not self.corpus.parts:
+            return _describe(path)
+        return {"path": str(path), "parts": [_describe(path / part) for part in self.corpus.parts]}
 
     def _count(self, split: str) -> str:
         count = self.counts[split]
@@ -146,7 +171,7 @@ def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:
     missing: list[str] = []
     for corpus in candidates:
         files = {split: data_dir / name for split, name in corpus.files.items()}
-        absent = [corpus.files[split] for split, path in files.items() if not is_file(path)]
+        absent = [name for name in corpus.all_files() if not is_file(data_dir / name)]
         if not absent:
             if corpus.held_out:
                 files = {"train": files["train"], "dev": files["train"], "test": files["test"]}

@@ -9,6 +9,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphsent.errors import DataError
 from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees, unescape
 
@@ -19,6 +21,7 @@ __all__ = [
     "parses_of_texts",
     "read_parses",
     "resolve_parses_dir",
+    "root_label",
     "with_root_label",
 ]
 
@@ -58,12 +61,16 @@ def read_parses(path: Path) -> list[DependencyTree] | list[Tree]:
     return list(iter_parses(path))
 
 
-def iter_parses(path: Path) -> Iterator[DependencyTree] | Iterator[Tree]:
+def iter_parses(
+    path: Path, *, drop_empty: bool = False
+) -> Iterator[DependencyTree] | Iterator[Tree]:
     """The trees of a file of parses, one by one.
 
     Args:
         path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one a line
             after a label and a tab.
+        drop_empty: Whether a line may have no tree, as that of a sentence without words, and is
+            left out; CoNLL-U has no place for such a sentence.
 
     Raises:
         TreeError: A tree is broken.
@@ -73,9 +80,10 @@ def iter_parses(path: Path) -> Iterator[DependencyTree] | Iterator[Tree]:
         yield from iter_conllu(path)
         return
     for number, (_, tree) in enumerate(iter_labelled_trees(path), start=1):
-        if tree is None:
+        if tree is not None:
+            yield tree
+        elif not drop_empty:
             raise DataError(f"{path}:{number}: expected a tree after the tab, got nothing")
-        yield tree
 
 
 def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tuple]:
@@ -110,7 +118,7 @@ def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tupl
 
 
 def parses_of_texts(
-    texts: Iterable[str], path: Path, parses_path: Path
+    texts: Iterable[str], path: Path, parses_path: Path, *, drop_empty: bool = False
 ) -> Iterator[DependencyTree] | Iterator[Tree]:
     """The parses of sentences that are known as text; the parser may have tokenised otherwise.
 
@@ -118,6 +126,7 @@ def parses_of_texts(
         texts: The sentences of the file ``path``, tokenised or not.
         path: Named in errors.
         parses_path: A file of parses, in the same order.
+        drop_empty: See :func:`iter_parses`.
 
     Raises:
         DataError: There is not one parse for each, or one has other letters or digits.
@@ -132,7 +141,8 @@ def parses_of_texts(
             f"{path} is {text!r}"
         )
 
-    return (parse for _, parse in _in_step(texts, path, parses_path, problem))
+    found = _in_step(texts, path, parses_path, problem, drop_empty=drop_empty)
+    return (parse for _, parse in found)
 
 
 def _in_step(
@@ -140,6 +150,8 @@ def _in_step(
     path: Path,
     parses_path: Path,
     problem: Callable[[Any, Any, int], str],
+    *,
+    drop_empty: bool = False,
 ) -> Iterator[tuple]:
     """Each example of a file with its parse.
 
@@ -149,12 +161,13 @@ def _in_step(
         parses_path: The parses, in the same order.
         problem: Says why an example and a parse do not belong together, given the number of the
             sentence from 1; "" if they do.
+        drop_empty: See :func:`iter_parses`.
 
     Raises:
         DataError: There is a problem. If there is not one parse for each example, that is it.
         TreeError: A parse is broken.
     """
-    examples, parses = iter(examples), iter_parses(parses_path)
+    examples, parses = iter(examples), iter_parses(parses_path, drop_empty=drop_empty)
     for number, (example, parse) in enumerate(zip_longest(examples, parses), start=1):
         message = ""
         if example is not None and parse is not None:
@@ -204,6 +217,11 @@ def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree 
         return Tree((label, *parse.labels[1:]), parse.tokens, parse.parents)
     labels = [label if head < 0 else "" for head in parse.heads.tolist()]
     return parse.replace(labels=labels)
+
+
+def root_label(example: Any) -> str:
+    """The label of a whole sentence: that of the root of its tree."""
+    return example.labels[int(np.argmin(example.depths))]
 
 
 def _letters(text: str) -> str:

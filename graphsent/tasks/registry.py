@@ -18,9 +18,12 @@ __all__ = ["TASKS", "get_task", "is_own", "task_maker", "task_options"]
 
 # Name -> module and function that makes the task; its parameters are the task's options.
 TASKS = {
+    "cr": "graphsent.tasks.cross_validated:cr",
+    "mr": "graphsent.tasks.cross_validated:mr",
     "sick": "graphsent.tasks.sick:sick",
     "sst2": "graphsent.tasks.sst:sst2",
     "sst5": "graphsent.tasks.sst:sst5",
+    "subj": "graphsent.tasks.cross_validated:subj",
     "trec": "graphsent.tasks.trec:trec",
     "twitter": "graphsent.tasks.twitter:twitter",
 }

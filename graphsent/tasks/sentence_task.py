@@ -24,9 +24,13 @@ class SentenceTask(Task):
 
     Examples are :class:`~graphsent.sentences.Sentence` or, with parses, trees with the class at the
     root.
+
+    Attributes:
+        drops_empty: Whether sentences without words are left out, of parses, too.
     """
 
     selection_metric = "accuracy"
+    drops_empty = False
 
     @abstractmethod
     def read_sentences(self, path: Path) -> Iterable[Sentence]:
@@ -59,7 +63,7 @@ class SentenceTask(Task):
             return
         sentences, again = itertools.tee(sentences)
         texts = (" ".join(sentence.words) for sentence in again)
-        trees = parses_of_texts(texts, path, parses[0])
+        trees = parses_of_texts(texts, path, parses[0], drop_empty=self.drops_empty)
         for tree, sentence in zip(trees, sentences, strict=True):
             yield with_root_label(tree, sentence.label)
 

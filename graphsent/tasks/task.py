@@ -138,7 +138,16 @@ class Task(ABC):
             if not examples[split]:
                 raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}
-        return TaskData(examples, replace(source, counts=counts))
+        source = replace(source, counts=counts)
+        return TaskData(examples, replace(source, remarks=self.remarks(source)))
+
+    def remarks(self, source: CorpusSource) -> tuple[str, ...]:
+        """What to know about results with a corpus, for the log and ``results.json``.
+
+        Args:
+            source: The corpus, with the counts of the splits that were read.
+        """
+        return ()
 
     def stream(
         self,

@@ -1,0 +1,76 @@
+"""Folds of a corpus for cross-validation."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphsent.errors import DataError
+
+__all__ = ["deal", "fold_split"]
+
+_DEV_SHARE = 10  # one in ten of the examples outside the fold
+
+
+def deal(texts: Sequence[str], labels: Sequence[str], num_folds: int) -> np.ndarray:
+    """The fold of each example: the same in every run, on every machine.
+
+    The texts of a class, each once, are put in the order of their SHA-256 and dealt to the folds in
+    turn, one class after the other: folds are as large as each other, and so is the share of each
+    class in them. Letters and digits count, letter case and signs do not: texts that differ in
+    nothing else fall into one fold, so that none is both learnt and judged. Nothing depends on a
+    seed, or on the order of the file.
+
+    Args:
+        texts: One for each example.
+        labels: Their classes.
+        num_folds: How many folds.
+
+    Returns:
+        (num_examples,) int64, from 0 to ``num_folds - 1``.
+
+    Raises:
+        DataError: There are fewer than two folds.
+    """
+    if num_folds < 2:
+        raise DataError(f"expected two folds or more, got {num_folds}")
+    digests = [_digest(text) for text in texts]
+    # A text with several classes is dealt with the first of them by name.
+    class_of: dict[bytes, str] = {}
+    for digest, label in zip(digests, labels, strict=True):
+        class_of[digest] = min(label, class_of.get(digest, label))
+    order = sorted(class_of, key=lambda digest: (class_of[digest], digest))
+    fold_of = {digest: place % num_folds for place, digest in enumerate(order)}
+    return np.array([fold_of[digest] for digest in digests], np.int64)
+
+
+def fold_split(
+    texts: Sequence[str], labels: Sequence[str], num_folds: int, fold: int
+) -> np.ndarray:
+    """Which split each example is of when a fold is the test split.
+
+    The dev split is a tenth of the other examples, dealt as :func:`deal` does.
+
+    Args:
+        texts: See :func:`deal`, as the others.
+        labels: See there.
+        num_folds: See there.
+        fold: The one that is the test split, from 0.
+
+    Returns:
+        (num_examples,) strings: ``"train"``, ``"dev"`` or ``"test"``.
+    """
+    split = np.where(deal(texts, labels, num_folds) == fold, "test", "train")
+    (rest,) = np.nonzero(split == "train")
+    dealt = deal([texts[i] for i in rest], [labels[i] for i in rest], _DEV_SHARE)
+    split[rest[dealt == 0]] = "dev"
+    return split
+
+
+def _digest(text: str) -> bytes:
+    """Of letters and digits; a letter with an accent is the same in all forms of Unicode."""
+    normal = unicodedata.normalize("NFKC", text).lower()
+    return hashlib.sha256("".join(filter(str.isalnum, normal)).encode()).digest()

@@ -1,0 +1,52 @@
+"""Corpora that NLTK reads, in a data directory of the user's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphsent._unpacking import UNREADABLE
+from graphsent.errors import DataError
+
+__all__ = ["nltk_lines"]
+
+
+def nltk_lines(directory: Path, name: str) -> list[str]:
+    """The lines of a file of one of NLTK's corpora of sentences, their words between blanks.
+
+    Args:
+        directory: The corpus under ``corpora`` in a directory of NLTK data, unpacked or in its
+            archive: ``nltk_data/corpora/sentence_polarity.zip/sentence_polarity``.
+        name: The file, in UTF-8.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    from nltk.corpus.reader import CategorizedSentencesCorpusReader
+    from nltk.data import find
+
+    home = next(parent.parent for parent in directory.parents if parent.name == "corpora")
+    with _searched(str(home.resolve())) as root:
+        try:
+            reader = CategorizedSentencesCorpusReader(
+                find(f"{directory.relative_to(home).as_posix()}/", [root]),
+                [name],
+                cat_map={name: [name]},
+            )
+            return [" ".join(words) for words in reader.sents()]
+        except (*UNREADABLE, LookupError, UnicodeDecodeError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"cannot read {directory / name}: {reason}") from error
+
+
+@contextmanager
+def _searched(root: str) -> Iterator[str]:
+    """Puts a directory on NLTK's search path: from version 3.10 it opens no file outside of it."""
+    from nltk import data
+
+    data.path.append(root)
+    try:
+        yield root
+    finally:
+        data.path.remove(root)

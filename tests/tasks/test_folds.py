@@ -1,0 +1,68 @@
+"""Dealing a corpus to folds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphsent.errors import DataError
+from graphsent.tasks.folds import deal, fold_split
+
+TEXTS = [f"sentence number {number} ." for number in range(307)]
+LABELS = ["0" if number < 100 else "1" for number in range(307)]
+
+
+def test_folds_are_as_large_as_each_other_and_so_are_classes_in_them():
+    folds = deal(TEXTS, LABELS, 10)
+    assert set(np.bincount(folds).tolist()) == {30, 31}
+    for label, count in Counter(LABELS).items():
+        sizes = np.bincount(folds[np.array(LABELS) == label], minlength=10)
+        assert set(sizes.tolist()) <= {count // 10, count // 10 + 1}
+
+
+def test_folds_stay_what_they_are():
+    # Figures in publications depend on them.
+    assert deal(TEXTS, LABELS, 10)[:12].tolist() == [9, 1, 0, 5, 1, 6, 9, 3, 0, 4, 8, 6]
+
+
+def test_the_order_of_the_file_does_not_count():
+    backwards = deal(TEXTS[::-1], LABELS[::-1], 10)[::-1]
+    np.testing.assert_array_equal(backwards, deal(TEXTS, LABELS, 10))
+
+
+@given(st.lists(st.tuples(st.sampled_from("aAb é?1"), st.sampled_from("01")), min_size=1))
+def test_one_text_is_in_one_fold(examples):
+    texts, labels = zip(*examples, strict=True)
+    folds = deal(texts, labels, 3)
+    letters = ["".join(filter(str.isalnum, text.lower())) for text in texts]
+    assert len(set(zip(letters, folds.tolist(), strict=True))) == len(set(letters))
+
+
+def test_one_text_in_two_forms_of_unicode():
+    first, second = deal(["café .", "cafe\u0301", *TEXTS], ["0", "0", *LABELS], 10)[:2]
+    assert first == second
+
+
+def test_every_example_is_in_test_once_and_dev_is_a_tenth_of_the_rest():
+    splits = np.array([fold_split(TEXTS, LABELS, 10, fold) for fold in range(10)])
+    assert ((splits == "test").sum(axis=0) == 1).all()
+    for split in splits:
+        counts = Counter(split.tolist())
+        rest = counts["train"] + counts["dev"]
+        assert abs(counts["dev"] - rest / 10) < 1
+        positive = np.mean(np.array(LABELS)[split == "dev"] == "1")
+        assert positive == pytest.approx(207 / 307, abs=0.03)
+
+
+def test_repeated_texts_are_in_one_split():
+    split = fold_split([*TEXTS, *TEXTS], [*LABELS, *LABELS], 10, 4)
+    np.testing.assert_array_equal(split[:307], split[307:])
+
+
+def test_one_fold_is_none():
+    with pytest.raises(DataError, match="expected two folds or more, got 1"):
+        deal(TEXTS, LABELS, 1)
