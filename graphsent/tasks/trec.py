@@ -9,7 +9,7 @@ from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import iter_lines
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
 
@@ -29,7 +29,11 @@ _FINE_NAMES = tuple(f"{coarse}:{fine}" for coarse in _FINE for fine in _FINE[coa
 _HELD_OUT = 0.1
 _COUNTS = {"train": 4907, "dev": 545, "test": 500}
 _SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
-# Where the corpus lies: in NLTK's archive, unpacked by NLTK, under the names of its authors.
+_REPEATED = "10 of the 500 test questions are among the training questions, too"
+# QuestionBank, of which the parser learnt, has them.
+_SEEN = "the parser that made these trees had learnt from 498 of the 500 test questions"
+# Where the corpus lies: in NLTK's archive, unpacked by NLTK, under the names of its authors. NLTK's
+# own reader takes the Latin-1 of train.txt for ISO-8859-2.
 _PLACES = (
     {
         "train": "nltk_data/corpora/qc.zip/qc/train.txt",
@@ -78,6 +82,12 @@ class QuestionTask(SentenceTask):
                 )
             name = label if label in self._classes else label.partition(":")[0]
             yield Sentence(_with_negations(words), self._classes[name])
+
+    def remarks(self, source: CorpusSource) -> tuple[str, ...]:
+        """What makes TREC's test questions easier than new ones; nothing of another corpus."""
+        if not source.is_published:
+            return ()
+        return (_REPEATED, _SEEN) if source.tree_kind == "constituency" else (_REPEATED,)
 
 
 def trec(classes: str = "coarse", split_seed: int = 0) -> Task:

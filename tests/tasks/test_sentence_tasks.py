@@ -12,6 +12,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks import INPUT_KINDS, build_vocabulary, get_task
 from graphsent.tasks.held_out import held_out
+from graphsent.tasks.parses import root_label
 from graphsent.tokenizers import tokenize_tweet
 from graphsent.trees import DependencyTree, Tree
 
@@ -67,6 +68,7 @@ def test_questions_in_an_archive(questions):
     task = get_task("trec")
     data = task.load(questions, tree_kind="words")
     assert data.source.counts == {"train": 27, "dev": 3, "test": 3}
+    assert data.source.remarks == ()  # not TREC's, though in its place
     expected = {
         "When did Anna paint ?": "5",
         "Who did n't sing or wo n't ?": "3",
@@ -239,11 +241,33 @@ def test_sentences_are_like_trees_of_one_node():
 def test_the_real_questions(kind, data_dir, parses_dir):
     data = get_task("trec").load(data_dir, tree_kind=kind, parses_dir=parses_dir)
     assert data.source.counts == {"train": 4907, "dev": 545, "test": 500}
+    remarks = data.source.describe()["remarks"]
+    assert "10 of the 500 test questions are among the training questions" in remarks[0]
+    assert ["had learnt from 498 of the 500" in remark for remark in remarks[1:]] == (
+        [True] if kind == "constituency" else []
+    )
+    assert remarks[0] in data.source.summary()
     words = [each.words for each in data.splits["dev"]]
     plain = get_task("trec").load(data_dir, ["dev"], tree_kind="words").splits["dev"]
     assert [each.words for each in plain] == [
         [word.replace("-LRB-", "(").replace("-RRB-", ")") for word in each] for each in words
     ]
+
+
+@pytest.mark.data
+def test_test_questions_that_are_in_train(data_dir):
+    splits = get_task("trec").load(data_dir, tree_kind="words").splits
+    known = {tuple(each.words) for split in ("train", "dev") for each in splits[split]}
+    assert sum(tuple(each.words) in known for each in splits["test"]) == 10
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_the_real_fine_classes(kind, data_dir, parses_dir):
+    task = get_task("trec", classes="fine")
+    data = task.load(data_dir, tree_kind=kind, parses_dir=parses_dir)
+    labels = [root_label(each) for split in data.splits.values() for each in split]
+    assert len(set(labels)) == len(task.label_names) == 50
 
 
 @pytest.mark.data
