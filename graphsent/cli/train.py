@@ -41,7 +41,7 @@ from graphsent.tokenizers import TOKENIZERS
 from graphsent.training import RunConfig, RunDirectory, TrainingOptions, resume, train
 from graphsent.training.config import default_training
 from graphsent.training.inputs import InputOptions
-from graphsent.training.setting import model_options, task_defaults
+from graphsent.training.setting import model_options, task_defaults, task_option_defaults
 
 __all__ = ["add_arguments", "run"]
 
@@ -111,7 +111,8 @@ def add_arguments(parser: Any) -> None:
                     f"the task {chosen.task} has an option {name!r}, but {flag(name)} is an "
                     "option of this command already: expected another name"
                 )
-        _add_parameters(of_task, task_maker(chosen.task), options)
+        defaults = task_option_defaults(chosen.model, chosen.task)
+        _add_parameters(of_task, task_maker(chosen.task), options, defaults)
 
 
 def _add_inputs(parser: Any) -> None:

@@ -45,6 +45,8 @@ class Model(nn.Module, ABC):
             :class:`~graphsent.training.TrainingOptions`.
         task_defaults: Task -> arguments of the constructor that the paper has for it, where they
             differ from the constructor's defaults; used in training unless told otherwise.
+        task_option_defaults: Task -> options of the task itself that the paper has, where they
+            differ from the task's defaults; used in training unless told otherwise.
         vocab: The words it knows.
         tokenizer: How it divides raw text into words; None if it reads nothing but trees.
     """
@@ -54,6 +56,7 @@ class Model(nn.Module, ABC):
     examples: str = "trees"
     training_defaults: Mapping[str, Any] = {}
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
+    task_option_defaults: Mapping[str, Mapping[str, Any]] = {}
     vocab: Vocabulary
     tokenizer: str | None = None
     _arguments: dict[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -21,6 +21,9 @@ class ConvolutionClassifier(SentenceClassifier):
     Results do not depend on padding or on the other sentences of a batch. Arguments are those of
     :class:`~graphsent.models.sentence.SentenceClassifier`.
     """
+
+    # Kalchbrenner et al. 2014 and Kim 2014 learn from the phrases of neutral sentences, too.
+    task_option_defaults: Mapping[str, Mapping[str, Any]] = {"sst2": {"neutral_roots": "phrases"}}
 
     @abstractmethod
     def features(self, rows: Any, ranges: Tensor, words: Tensor | None = None) -> Tensor:
@@ -70,7 +73,9 @@ class ConvolutionClassifier(SentenceClassifier):
         Args:
             examples: Trees and sentences.
         """
-        if not self.phrases or all(tree.num_nodes == 1 for tree in examples):
+        if not self.phrases:  # a sentence without a class would only make batches smaller
+            return [each for each in examples if each.labels[int(each.depths.argmin())]]
+        if all(tree.num_nodes == 1 for tree in examples):
             return examples
         found = {
             (tuple(map(self.vocab.normal, tree.words[begin:end])), label): None

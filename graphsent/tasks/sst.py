@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
-from graphsent.tasks.parses import align, label_by_span
+from graphsent.tasks.parses import align, label_by_span, root_label
 from graphsent.tasks.task import Task
 from graphsent.trees import DependencyTree, Tree, iter_trees, relabel
 
@@ -35,8 +35,9 @@ class SentimentTask(Task):
         label_names: Names of the classes.
         published_counts: Numbers of trees of the Stanford Sentiment Treebank.
         classes: Treebank label -> class index as a string, "" for none. None keeps the labels and
-            the trees whose root is neutral; otherwise those trees are dropped.
+            the trees whose root is neutral; otherwise those trees are dropped from the splits.
         judged: The class indices that compete at test; all of them by default.
+        keeps_neutral_roots: Whether trees whose root is neutral stay in train for their phrases.
         options: Options that the task was made with.
     """
 
@@ -50,6 +51,7 @@ class SentimentTask(Task):
         *,
         classes: Mapping[str, str] | None = None,
         judged: tuple[int, ...] | None = None,
+        keeps_neutral_roots: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
@@ -61,9 +63,12 @@ class SentimentTask(Task):
         )
         self._classes = classes
         self._judged = judged or tuple(range(len(label_names)))
+        self._keeps_neutral_roots = keeps_neutral_roots
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Tree] | list[DependencyTree]:
         """The trees of a file in the treebank's bracket format, with class indices as labels.
+
+        Trees with a neutral root are among them; :meth:`load` drops those.
 
         Args:
             path: The file.
@@ -82,11 +87,10 @@ class SentimentTask(Task):
         """The examples of :meth:`read` one by one."""
         trees = _checked(iter_trees(path), path)
         if not parses:
-            yield from (self._with_classes(tree) for tree in trees if self._keeps(tree))
+            yield from map(self._with_classes, trees)
             return
         for tree, parse in align(trees, path, parses[0]):
-            if self._keeps(tree):
-                yield label_by_span(parse, self._with_classes(tree))
+            yield label_by_span(parse, self._with_classes(tree))
 
     def metrics(self) -> MetricCollection:
         """``root_accuracy`` and ``phrase_accuracy``."""
@@ -94,8 +98,14 @@ class SentimentTask(Task):
 
         return tree_metrics(self._judged)
 
-    def _keeps(self, tree: Tree) -> bool:
-        return self._classes is None or tree.labels[0] != _NEUTRAL
+    def _of_split(
+        self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
+    ) -> Iterable[Any]:
+        trees = super()._of_split(read, corpus, split)
+        if self._classes is None or (split == "train" and self._keeps_neutral_roots):
+            return trees
+        neutral = self._classes[_NEUTRAL]
+        return (tree for tree in trees if root_label(tree) != neutral)
 
     def _with_classes(self, tree: Tree) -> Tree:
         return tree if self._classes is None else relabel(tree, self._classes)
@@ -106,27 +116,39 @@ def sst5() -> Task:
     return SentimentTask("sst5", _FIVE, _FIVE_COUNTS)
 
 
-def sst2(neutral: str = "mask") -> Task:
-    """Negative against positive; trees with a neutral root are dropped from every split.
+def sst2(neutral: str = "mask", neutral_roots: str = "drop") -> Task:
+    """Negative against positive; sentences that are neutral as a whole are not judged.
 
     Args:
         neutral: What becomes of neutral phrases inside the other trees. ``"mask"``: they have no
             label, so that they add nothing to the loss. ``"class"``: they are a third class in
             training, and only negative and positive compete at test (Tai et al. 2015).
+        neutral_roots: What becomes of trees with a neutral root. ``"drop"``: they are in no split.
+            ``"phrases"``: those of train stay there for their other phrases, as for the
+            convolutional models of Kalchbrenner et al. 2014 and Kim 2014.
 
     Raises:
-        DataError: ``neutral`` is neither.
+        DataError: A value is none of these.
     """
-    if neutral == "mask":
-        names, classes, judged = ("negative", "positive"), _TWO_CLASSES, (0, 1)
-    elif neutral == "class":
-        names, classes, judged = ("negative", "neutral", "positive"), _THREE_CLASSES, (0, 2)
-    else:
-        hint = nearest(neutral, ("mask", "class"))
-        raise DataError(f"unknown treatment neutral={neutral!r}: expected 'mask' or 'class'{hint}")
+    _check_option("neutral", neutral, ("mask", "class"))
+    _check_option("neutral_roots", neutral_roots, ("drop", "phrases"))
+    keeps = neutral_roots == "phrases"
     return SentimentTask(
-        "sst2", names, _TWO_COUNTS, classes=classes, judged=judged, options={"neutral": neutral}
+        "sst2",
+        ("negative", "positive") if neutral == "mask" else ("negative", "neutral", "positive"),
+        {**_TWO_COUNTS, "train": _FIVE_COUNTS["train"]} if keeps else _TWO_COUNTS,
+        classes=_TWO_CLASSES if neutral == "mask" else _THREE_CLASSES,
+        judged=(0, 1) if neutral == "mask" else (0, 2),
+        keeps_neutral_roots=keeps,
+        options={"neutral": neutral, "neutral_roots": neutral_roots},
     )
+
+
+def _check_option(name: str, value: str, valid: tuple[str, ...]) -> None:
+    if value not in valid:
+        expected = " or ".join(map(repr, valid))
+        hint = nearest(value, valid)
+        raise DataError(f"unknown treatment {name}={value!r}: expected {expected}{hint}")
 
 
 def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpus:

@@ -66,7 +66,8 @@ class TweetTask(SentenceTask):
         """
         if path.suffix == ".txt":
             for tree in sst2().iter_examples(path):
-                yield Sentence([word.lower() for word in tree.words], tree.labels[0])
+                if tree.labels[0]:
+                    yield Sentence([word.lower() for word in tree.words], tree.labels[0])
             return
         rows = csv.reader(f"{line}\n" for line in iter_lines(path))
         for row in rows:

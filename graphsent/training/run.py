@@ -17,7 +17,7 @@ from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
 from graphsent.training.fit import fit
-from graphsent.training.setting import Setting, prepare
+from graphsent.training.setting import Setting, prepare, task_option_defaults
 from graphsent.training.subnormals import flushed_subnormals
 
 __all__ = ["resume", "train"]
@@ -65,6 +65,8 @@ def train(
     """
     run = RunDirectory(out)
     run.check_free(overwrite=overwrite)  # before anything that takes long
+    defaults = task_option_defaults(config.model, config.task)
+    config = replace(config, task_options={**defaults, **config.task_options})
     setting = prepare(config, echo)
     with run.held():
         run.create(setting.config, overwrite=overwrite)

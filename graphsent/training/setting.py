@@ -132,6 +132,11 @@ def task_defaults(model: str, task: str) -> Mapping[str, Any]:
     return model_class(model).task_defaults.get(task, {}) if model in MODELS else {}
 
 
+def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
+    """The options of a task that the paper of a model has; none if there is no such model."""
+    return model_class(model).task_option_defaults.get(task, {}) if model in MODELS else {}
+
+
 def count_parameters(model: Model) -> dict[str, int]:
     """Numbers of parameters: of word vectors, and of all the rest."""
     tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]

@@ -11,8 +11,10 @@ from itertools import chain
 import pytest
 
 from graphsent.errors import DataError
+from graphsent.models.kimcnn import KimCNN
 from graphsent.tasks import TASKS, get_task
 from graphsent.trees import Tree, TreeError
+from graphsent.vocabulary import Vocabulary
 
 LINES = {
     "train": (
@@ -58,11 +60,29 @@ def test_neutral_phrases_as_a_third_class(sst_dir):
     assert labels(train) == [("2", "1", "2", "2", "1"), ("0", "0", "1", "1", "1")]
 
 
+@pytest.mark.parametrize(
+    ("neutral", "root", "inner"), [("mask", "", ("0", "")), ("class", "1", ("0", "1"))]
+)
+def test_phrases_of_neutral_sentences(sst_dir, neutral, root, inner):
+    task = get_task("sst2", neutral=neutral, neutral_roots="phrases")
+    data = task.load(sst_dir)
+    assert labels(data.splits["train"])[1] == (root, *inner)
+    assert data.source.counts == {"train": 3, "dev": 1, "test": 1}  # neutral ones are not judged
+    assert "train 3, published: 8,544" in data.source.summary()
+
+
+@pytest.mark.parametrize("option", ["neutral", "neutral_roots"])
+def test_treatments_of_what_is_neutral_are_checked(option):
+    with pytest.raises(DataError, match=f"unknown treatment {option}='masked': expected '"):
+        get_task("sst2", **{option: "masked"})
+
+
 @pytest.mark.parametrize("name", ["sst5", "sst2"])
 def test_tasks_can_be_made_again_from_name_and_options(name):
     task = get_task(name)
     assert repr(get_task(task.name, **task.options)) == repr(task)
-    assert get_task("sst2", neutral="class").options == {"neutral": "class"}
+    options = {"neutral": "class", "neutral_roots": "drop"}
+    assert get_task("sst2", neutral="class").options == options
     assert repr(get_task("sst5")) == "get_task('sst5')"
 
 
@@ -174,3 +194,15 @@ def test_the_real_binary_task(data_dir, neutral):
     roots = [Counter(tree.labels[0] for tree in data.splits[split]) for split in ("dev", "test")]
     positive = str(len(task.label_names) - 1)
     assert roots == [{"0": 428, positive: 444}, {"0": 912, positive: 909}]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("neutral_roots", "phrases"), [("drop", 67_349), ("phrases", 77_616)])
+def test_labelled_phrases_of_the_real_treebank(data_dir, neutral_roots, phrases):
+    task = get_task("sst2", neutral_roots=neutral_roots)
+    train = task.load(data_dir, ["train"]).splits["train"]
+    vocab = Vocabulary(["film"])
+    model = KimCNN(vocab, 2, 4, maps=1)
+    assert len(model.training_examples(train)) == phrases
+    sentences = KimCNN(vocab, 2, 4, maps=1, phrases=False).training_examples(train)
+    assert len(sentences) == 6920
