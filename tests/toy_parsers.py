@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from graphsent.parsing import Parser, TreeSource
-from graphsent.trees import DependencyTree, Tree, escape
+from graphsent.parsing.text import bracket_token
+from graphsent.trees import DependencyTree, Tree
 
 
 def flat(sentences):
@@ -12,7 +13,7 @@ def flat(sentences):
     for sentence in sentences:
         words = sentence.split()
         labels = ["ROOT", *("W" for _ in words)]
-        tokens = [None, *map(escape, words)]
+        tokens = [None, *map(bracket_token, words)]
         trees.append(None if "bad" in words else Tree(labels, tokens, [-1, *(0 for _ in words)]))
     return trees
 

@@ -2,9 +2,10 @@
 
 Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input looks like it;
 labelled or not, and of any shape that the model takes. A bracketed tree may go on in lines that are
-indented. Models that read words alone also take a sentence a line: raw text, which they divide into
-words as the tokenizer does that was chosen in training. A line that starts with a bracket is a
-tree. One result a tree or sentence:
+indented. Raw text, a sentence a line, is taken, too: models of words divide it as the tokenizer
+does that was chosen in training; models of trees parse it with the parser that they were trained
+with, or with --parser. A line is a tree if it is exactly one, and raw text otherwise; where that is
+wrong, --input says what lines are. One result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree with predicted classes as labels
@@ -24,6 +25,7 @@ Examples:
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' | graphsent predict runs/a
   graphsent predict runs/a trees.txt --format jsonl | jq .name
   echo "Where's the Louvre?" | graphsent predict runs/dcnn
+  echo "A moving film." | graphsent predict runs/a --parser benepar:DIRECTORY
   graphsent predict runs/sick first.conllu second.conllu
 """
 
@@ -31,14 +33,17 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from graphsent.cli.trees_in import Given, given_in, name_of
+from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.trees_in import INPUTS, Given, ReadTexts, given_in, name_of
 from graphsent.cli.usage import UsageError
-from graphsent.errors import FailedError, GraphsentError
+from graphsent.errors import FailedError, GraphsentError, GraphsentWarning
 from graphsent.models import Model, RelatednessModel, Sentence
+from graphsent.parsing import is_own
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
 from graphsent.trees import DependencyTree, TreeError, to_conllu
@@ -125,6 +130,16 @@ def add_arguments(parser: Any) -> None:
         "--format", choices=_FORMATS, default="text", help="Of the output (default: text)."
     )
     parser.add_argument(
+        "--input", choices=INPUTS, default="auto", help="What the lines are (default: auto)."
+    )
+    parser.add_argument(
+        "--parser",
+        type=str,
+        metavar="NAME",
+        help="Parses raw text for a model of trees, as spacy:MODEL (default: what parsed the trees "
+        "that it was trained on); see graphsent parse --help.",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="Stop at the first input that is bad."
     )
     parser.add_argument(
@@ -148,8 +163,9 @@ def run(arguments: Any) -> None:
     model.engine = arguments.engine
     of_pairs = isinstance(model, RelatednessModel)
     _check_arguments(model, arguments, of_pairs)
+    read_texts = _reader_of_texts(model, arguments)
     tally = _Tally(model, strict=arguments.strict, listed=arguments.unknown)
-    given = _pairs(arguments, tally) if of_pairs else _singles(model, arguments)
+    given = _pairs(read_texts, arguments, tally) if of_pairs else _singles(read_texts, arguments)
     for inputs in given:
         for begin in range(0, len(inputs), _AT_ONCE):
             for line in _lines(model, inputs[begin : begin + _AT_ONCE], arguments, tally):
@@ -172,19 +188,51 @@ def _check_arguments(model: Any, arguments: Any, of_pairs: bool) -> None:
         raise UsageError("--format trees is for classes of nodes; scores are text or jsonl")
 
 
-def _singles(model: Any, arguments: Any) -> Iterator[list[_Input]]:
-    tokenize = model.tokenize if model.tree_kind == "words" else None
-    for piece in given_in(arguments.file, tokenize):
+def _reader_of_texts(model: Any, arguments: Any) -> ReadTexts | None:
+    """How the model reads raw text, None if it reads trees alone."""
+    if model.tree_kind == "words" and not arguments.parser:
+        return lambda texts: [Sentence(model.tokenize(text)) for text in texts]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GraphsentWarning)
+        if arguments.parser:
+            if is_own(arguments.parser):
+                import_from_here(arguments.parser)
+            model.parser = arguments.parser
+    _say_warnings(caught)
+    if model.reads_text:
+        return lambda texts: _parsed(model, texts)
+    if arguments.input == "text":
+        raise UsageError(f"--input text: the model {model.name!r} reads trees: add --parser NAME")
+    return None
+
+
+def _parsed(model: Any, texts: list[str]) -> list[Any]:
+    """The trees of texts; what there is to say about the parser is said when it is made."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GraphsentWarning)
+        found = model.parse(texts)
+    _say_warnings(caught)
+    return found
+
+
+def _say_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
+    for warning in caught:
+        if issubclass(warning.category, GraphsentWarning):
+            _say(str(warning.message))
+
+
+def _singles(read_texts: ReadTexts | None, arguments: Any) -> Iterator[list[_Input]]:
+    for piece in given_in(arguments.file, read_texts, arguments.input):
         inputs = [_Input(each.line, each.content, _errors(arguments.file, each)) for each in piece]
         if arguments.format == "trees" and any(isinstance(each.value, Sentence) for each in inputs):
             raise UsageError("--format trees is for trees; classes of sentences are text or jsonl")
         yield inputs
 
 
-def _pairs(arguments: Any, tally: _Tally) -> Iterator[list[_Input]]:
+def _pairs(read_texts: ReadTexts | None, arguments: Any, tally: _Tally) -> Iterator[list[_Input]]:
     """Pairs of what comes in two files, neither of which is read much further than the other."""
     paths = (arguments.file, arguments.second)
-    pieces = [given_in(path, None) for path in paths]
+    pieces = [given_in(path, read_texts, arguments.input) for path in paths]
     waiting: list[deque[Given]] = [deque(), deque()]
     counts = [0, 0]
     ended = False
@@ -221,7 +269,7 @@ def _errors(path: str, given: Given) -> tuple[str, ...]:
     named = isinstance(error, TreeError) and error.source is not None
     message = str(error) if named else f"{name_of(path)}:{given.line}: {error}"
     if isinstance(error, TextOutsideTree) and error.column == 1:
-        message += "; this model reads parse trees, no raw text"
+        message += "; this model reads parse trees, no raw text without --parser"
     return (message,)
 
 

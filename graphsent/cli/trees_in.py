@@ -33,6 +33,7 @@ from graphsent.trees.records import (
 from graphsent.trees.text_files import read_text
 
 __all__ = [
+    "INPUTS",
     "Given",
     "given_in",
     "name_of",
@@ -43,10 +44,15 @@ __all__ = [
 ]
 
 Tokenize = Callable[[str], list[str]]
+Content = Tree | DependencyTree | Sentence | GraphsentError
+ReadTexts = Callable[[list[str]], Sequence[Content]]
+
+INPUTS = ("auto", "text", "trees")
 
 _STDIN = "standard input"
 _ANY_TREES = {"empty_nodes": "token", "require_labels": False}
 _CONLLU = (".conllu", ".conllu.gz")
+_AT_ONCE = 256  # records read together: parsing them takes seconds
 _MOST_COMMENTS = 1000  # lines above the first sentence of a text that may be CoNLL-U
 
 
@@ -54,7 +60,7 @@ class Given(NamedTuple):
     """What a user gave at a line: a tree or sentence, or what is wrong there."""
 
     line: int
-    content: Tree | DependencyTree | Sentence | GraphsentError
+    content: Content
 
 
 def name_of(path: str) -> str:
@@ -62,7 +68,9 @@ def name_of(path: str) -> str:
     return _STDIN if path == "-" else path
 
 
-def given_in(path: str, tokenize: Tokenize | None) -> Iterator[list[Given]]:
+def given_in(
+    path: str, read_texts: ReadTexts | None, expected: str = "auto"
+) -> Iterator[list[Given]]:
     """The trees or sentences of a file, of standard input for ``-``, piece by piece as they come.
 
     The formats are those of :func:`trees_from` and :func:`sentences_from`, but what is wrong takes
@@ -72,23 +80,34 @@ def given_in(path: str, tokenize: Tokenize | None) -> Iterator[list[Given]]:
 
     Args:
         path: The file.
-        tokenize: Divides raw text into words; None if trees are expected, and no sentences.
+        read_texts: Gives a sentence or tree for each of a list of lines of raw text, or what is
+            wrong with it; None if trees are expected, and no text.
+        expected: ``"text"``, so that every line is raw text; ``"trees"``; or ``"auto"``, so that a
+            line is a tree if it is exactly one, and raw text otherwise.
 
     Raises:
         DataError: The file cannot be opened, or be read to its end.
     """
     source = name_of(path)
+    if expected == "trees":
+        read_texts = None
     with opened(path) as stream:
         pieces = lines_of(stream, source)
-        is_conllu = path.endswith(_CONLLU)
-        if path == "-":
-            is_conllu, pieces = _recognized(pieces, trees=tokenize is None)
+        is_conllu = path.endswith(_CONLLU) and expected != "text"
+        if path == "-" and expected != "text":
+            is_conllu, pieces = _recognized(pieces, trees=read_texts is None)
         if is_conllu:
             for records in conllu_records(pieces):
                 yield _read(records, source, read_conllu_records)
             return
-        for records in line_records(pieces, sentences=tokenize is not None):
-            yield _read(records, source, _reader_of_lines(tokenize))
+        if expected == "text":
+            found = ([Record(*line) for line in piece] for piece in pieces)
+        else:
+            found = line_records(pieces, sentences=read_texts is not None)
+        read = _reader_of_lines(read_texts, brackets=expected != "text")
+        for records in found:
+            for begin in range(0, len(records), _AT_ONCE):
+                yield _read(records[begin : begin + _AT_ONCE], source, read)
 
 
 def trees_from(path: str) -> list[Tree] | list[DependencyTree]:
@@ -158,20 +177,26 @@ def _read(
 
 
 def _reader_of_lines(
-    tokenize: Tokenize | None,
+    read_texts: ReadTexts | None, *, brackets: bool
 ) -> Callable[[Sequence[Record], str], list[list[Any]]]:
-    """Reads bracketed trees and, if there is something to divide them with, sentences."""
-
-    def is_tree(record: Record) -> bool:
-        return tokenize is None or record.text.lstrip().startswith("(")
+    """Reads bracketed trees, unless ``brackets`` is false, and raw text, if something reads it."""
 
     def read(records: Sequence[Record], source: str) -> list[list[Any]]:
-        brackets = [record for record in records if is_tree(record)]
-        trees = iter(read_brackets(brackets, source))
-        return [
-            next(trees) if is_tree(record) else [Sentence(tokenize(record.text))]
-            for record in records
-        ]
+        if read_texts is None:
+            return read_brackets(records, source)
+        found: list[list[Any] | None] = [None] * len(records)
+        likely = [brackets and record.text.lstrip().startswith("(") for record in records]
+        trees = iter(read_brackets(list(itertools.compress(records, likely)), source))
+        for index in itertools.compress(range(len(records)), likely):
+            contents = next(trees)
+            is_tree = len(contents) == 1 and isinstance(contents[0], Tree)
+            if is_tree or "\n" in records[index].text:
+                found[index] = contents
+        rest = [index for index, contents in enumerate(found) if contents is None]
+        texts = read_texts([records[index].text for index in rest]) if rest else []
+        for index, content in zip(rest, texts, strict=True):
+            found[index] = [content]
+        return found  # type: ignore[return-value]
 
     return read
 

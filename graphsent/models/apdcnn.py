@@ -20,7 +20,6 @@ from graphsent.models.filters import Filter
 from graphsent.models.guided_batch import GuidedBatch, guided_batch
 from graphsent.models.guided_stack import GuidedStack
 from graphsent.models.inference import evaluating, map_batches
-from graphsent.models.inputs import as_trees
 from graphsent.models.losses import classification_loss
 from graphsent.models.max_norm import limit_row_norms
 from graphsent.models.shape import to_binary
@@ -237,7 +236,7 @@ class APDCNN(TreeClassifier):
         """
         if self.branches != "both":
             raise ModelError(f"there is no attention: the model has branches={self.branches!r}")
-        trees = as_trees(trees)
+        trees = self._read(trees)
         with evaluating(self) as model:
             sizes = [len(tree.words) for tree in trees]
             return map_batches(trees, sizes, batch_size, model._weights)

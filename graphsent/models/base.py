@@ -18,6 +18,7 @@ from graphsent.errors import ModelError
 from graphsent.models.arguments import check_types
 from graphsent.models.embedding import WordEmbedding
 from graphsent.models.losses import classification_loss
+from graphsent.models.raw_text import RawText, tree_source
 from graphsent.models.storage import SavedModel, read_model, write_model
 from graphsent.models.word_inputs import Inputs, WordInputs
 from graphsent.propagation import resolve_engine
@@ -28,7 +29,7 @@ __all__ = ["Model"]
 ModelType = TypeVar("ModelType", bound="Model")
 
 
-class Model(nn.Module, ABC):
+class Model(RawText, nn.Module, ABC):
     """A sentence model.
 
     A subclass has a ``name``, the one it is registered under, and a constructor that takes
@@ -181,7 +182,8 @@ class Model(nn.Module, ABC):
         """
         state = self.state_dict()
         inputs = None if self.inputs is None else self.inputs.to_dict()
-        saved = SavedModel(self.name, self.config, self.vocab, state, self.tokenizer, inputs)
+        trees = None if self.tree_source is None else self.tree_source._asdict()
+        saved = SavedModel(self.name, self.config, self.vocab, state, self.tokenizer, inputs, trees)
         write_model(directory, saved)
 
     @classmethod
@@ -222,6 +224,7 @@ class Model(nn.Module, ABC):
         model = build()
         if model.tokenizer is not None:
             model.tokenizer = saved.tokenizer or "whitespace"  # as before there was a choice
+        model.tree_source = tree_source(saved.trees, directory)
         _check_tensors(model.state_dict(), saved.tensors, directory)
         for tensor in saved.tensors.values():
             if tensor.is_floating_point():

@@ -119,7 +119,7 @@ class TreeClassifier(Model):
         return batch
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_trees(inputs)
+        return as_trees(inputs, self.parse if self.reads_text else None)
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
         graph = tree_graph(trees, self.vocab, both_ways=self.both_ways)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from graphsent.errors import DataError, ModelError
+from graphsent.errors import DataError, GraphsentError, ModelError
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 
-__all__ = ["as_sentences", "as_trees"]
+__all__ = ["Parse", "as_sentences", "as_trees", "with_texts_parsed"]
+
+Parse = Callable[[Sequence[str]], Sequence[Any]]
+"""From raw text to trees; where there is none, the error that says why."""
 
 
-def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
+def as_trees(
+    inputs: Iterable[Any], parse: Parse | None = None
+) -> list[Tree] | list[DependencyTree]:
     """Constituency or dependency trees in any form that graphsent takes.
 
     Args:
         inputs: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string with or without labels; or
-            all of them ``DependencyTree``.
+            all of them ``DependencyTree``. With a parser also a ``Sentence`` or a string of raw
+            text, which is any that is not exactly one bracketed tree.
+        parse: Parses raw text; None if no parser is there.
 
     Raises:
-        ModelError: One of them is something else or malformed, such as a sentence that was not
-            parsed; or the two kinds are mixed. The number of the input, from 1, is named.
+        ModelError: One of them is something else or malformed, or cannot be parsed; or the two
+            kinds are mixed. The number of the input, from 1, is named.
     """
     if isinstance(inputs, str | Tree | DependencyTree):
         raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
@@ -29,6 +36,8 @@ def as_trees(inputs: Iterable[Any]) -> list[Tree] | list[DependencyTree]:
     types = set(map(type, trees))
     if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
         return trees  # as in training
+    if parse is not None:
+        trees = with_texts_parsed(trees, parse)
     for number, tree in enumerate(trees, start=1):
         try:
             if not isinstance(tree, DependencyTree):
@@ -47,8 +56,8 @@ def as_sentences(
 
     Args:
         inputs: Each a ``Sentence``, a list of words, a tree in one of the forms of
-            :func:`as_trees`, or a string of raw text. A string that starts with a bracket is a
-            tree.
+            :func:`as_trees`, or a string of raw text. A string that is exactly one bracketed
+            tree is that tree.
         tokenize: Divides raw text into words. Nothing else is divided.
 
     Raises:
@@ -66,24 +75,50 @@ def as_sentences(
     return sentences
 
 
+def with_texts_parsed(inputs: Sequence[Any], parse: Parse) -> list[Any]:
+    """The inputs with trees, or errors, for those that are raw text, parsed all at once."""
+    found = [_one_tree(each) or each if isinstance(each, str) else each for each in inputs]
+    texts = {
+        number: each if isinstance(each, str) else " ".join(each.words)
+        for number, each in enumerate(found)
+        if isinstance(each, str | Sentence)
+    }
+    trees = parse([*texts.values()]) if texts else []
+    for number, tree in zip(texts, trees, strict=True):
+        found[number] = tree
+    return found
+
+
+def _one_tree(text: str) -> Tree | None:
+    """The tree that a string is, None if it is anything else."""
+    if not text.lstrip().startswith("("):
+        return None
+    try:
+        return Tree.from_string(text, empty_nodes="token", require_labels=False)
+    except TreeError:
+        return None
+
+
 def _sentence(each: Any, tokenize: Callable[[str], list[str]]) -> Sentence | Tree | DependencyTree:
     if isinstance(each, Sentence | DependencyTree):
         return each
-    if isinstance(each, str) and not each.lstrip().startswith("("):
-        return Sentence(tokenize(each))
+    if isinstance(each, str):
+        return _one_tree(each) or Sentence(tokenize(each))
     if type(each) in (list, tuple):  # an nltk.Tree is a list
         return Sentence(each)
     return _constituency_tree(each)
 
 
 def _constituency_tree(tree: Any) -> Tree:
+    if isinstance(tree, GraphsentError):  # a sentence that could not be parsed
+        raise ModelError(str(tree))
     if isinstance(tree, Sentence):
         tree = " ".join(tree.words)
     if not isinstance(tree, str):
         return as_tree(tree)
     if not tree.lstrip().startswith("("):
         raise ModelError(
-            f"expected a parse tree, got the sentence {tree!r}; parse it first, for instance with "
-            "Stanza's constituency parser, and pass the bracketed tree: (S (NP ...) (VP ...))"
+            f"expected a parse tree, got the sentence {tree!r}: set model.parser to parse "
+            "sentences, or pass trees: (S (NP ...) (VP ...))"
         )
     return Tree.from_string(tree, empty_nodes="token", require_labels=False)

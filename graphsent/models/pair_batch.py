@@ -12,7 +12,7 @@ from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
 from graphsent.models.batch import tree_graph
-from graphsent.models.inputs import as_trees
+from graphsent.models.inputs import Parse, as_trees, with_texts_parsed
 from graphsent.pairs import TreePair
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
@@ -40,12 +40,13 @@ class PairBatch(NamedTuple):
         return PairBatch(self.graph, *(tensor.to(device) for tensor in self[1:]))
 
 
-def as_pairs(inputs: Iterable[Any]) -> list[TreePair]:
+def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair]:
     """Pairs of trees in any form that graphsent takes.
 
     Args:
         inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and perhaps a
             score; trees as in :func:`~graphsent.models.inputs.as_trees`.
+        parse: Parses raw text; None if no parser is there.
 
     Raises:
         ModelError: One of them is something else, or the kinds of trees are mixed. The number of
@@ -53,13 +54,18 @@ def as_pairs(inputs: Iterable[Any]) -> list[TreePair]:
     """
     if isinstance(inputs, str | TreePair):
         raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
-    pairs = []
-    for number, item in enumerate(inputs, start=1):
+    items = list(inputs)
+    for number, item in enumerate(items, start=1):
         if not isinstance(item, tuple) or len(item) not in (2, 3):
             raise ModelError(
                 f"pair {number}: expected a tuple of two trees and perhaps a score, got "
                 f"{type(item).__name__}"
             )
+    if parse is not None:
+        sides = iter(with_texts_parsed([side for item in items for side in item[:2]], parse))
+        items = [(next(sides), next(sides), *item[2:]) for item in items]
+    pairs = []
+    for number, item in enumerate(items, start=1):
         try:
             first, second = as_trees(item[:2])
         except ModelError as error:

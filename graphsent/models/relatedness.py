@@ -110,7 +110,7 @@ class RelatednessModel(Model):
         Raises:
             ModelError: Something is no pair of trees, or a score is out of range.
         """
-        pairs = as_pairs(pairs)
+        pairs = as_pairs(pairs, self.parse if self.reads_text else None)
         highest = len(self.label_names)
         for number, pair in enumerate(pairs, start=1):
             if pair.score is not None and not 1 <= pair.score <= highest:
@@ -148,7 +148,7 @@ class RelatednessModel(Model):
         Raises:
             ModelError: Something is no pair of trees.
         """
-        pairs = as_pairs(pairs)
+        pairs = as_pairs(pairs, self.parse if self.reads_text else None)
         sizes = [pair.first.num_nodes + pair.second.num_nodes for pair in pairs]
         with evaluating(self) as model:
             scores = map_batches(pairs, sizes, batch_size, model._scores)
@@ -164,7 +164,7 @@ class RelatednessModel(Model):
         Raises:
             ModelError: Something is no tree.
         """
-        trees = as_trees(trees)
+        trees = as_trees(trees, self.parse if self.reads_text else None)
         with evaluating(self) as model:
             rows = map_batches(
                 trees, [tree.num_nodes for tree in trees], batch_size, model._sentence_vectors

@@ -46,6 +46,7 @@ class SavedModel(NamedTuple):
     tensors: dict[str, torch.Tensor]
     tokenizer: str | None = None
     inputs: dict[str, Any] | None = None
+    trees: dict[str, Any] | None = None
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
@@ -90,7 +91,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
             inside = directory / "model"
             hint = f"; the run's model is {inside}" if (inside / CONFIG_FILE).is_file() else ""
             raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
-    name, arguments, tokenizer, inputs, sums = _read_config(directory / CONFIG_FILE)
+    name, arguments, tokenizer, inputs, trees, sums = _read_config(directory / CONFIG_FILE)
     for file, expected in sums.items():
         _check_sum(directory / file, expected)
     try:
@@ -103,7 +104,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         path = directory / TENSORS_FILE
         raise ModelError(f"{path}: truncated or no safetensors file: {error}") from None
     _check_tensors(tensors, str(directory / TENSORS_FILE))
-    return SavedModel(name, arguments, vocab, tensors, tokenizer, inputs)
+    return SavedModel(name, arguments, vocab, tensors, tokenizer, inputs, trees)
 
 
 def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
@@ -157,14 +158,12 @@ def _config_of(model: SavedModel) -> dict[str, Any]:
         "model": model.name,
         "arguments": model.arguments,
     }
-    optional = {"tokenizer": model.tokenizer, "inputs": model.inputs}
+    optional = {"tokenizer": model.tokenizer, "inputs": model.inputs, "trees": model.trees}
     return {**config, **{name: value for name, value in optional.items() if value is not None}}
 
 
-def _read_config(
-    path: Path,
-) -> tuple[str, dict[str, Any], str | None, dict[str, Any] | None, dict[str, str]]:
-    """Name, arguments, tokenizer, inputs, and sums of the other files by name, if it has them."""
+def _read_config(path: Path) -> tuple[Any, ...]:
+    """Name, arguments, tokenizer, inputs, trees, and sums of the other files, if it has them."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
@@ -185,13 +184,14 @@ def _read_config(
     tokenizer, sums = config.get("tokenizer"), config.get(_SUMS, {})
     if not isinstance(tokenizer, str | None):
         raise ModelError(f"{path}: expected a name as 'tokenizer', got {tokenizer!r}")
-    inputs = config.get("inputs")
-    if not isinstance(inputs, dict | None):
-        raise ModelError(f"{path}: expected an object as 'inputs', got {inputs!r}")
+    inputs, trees = config.get("inputs"), config.get("trees")
+    for key, value in (("inputs", inputs), ("trees", trees)):
+        if not isinstance(value, dict | None):
+            raise ModelError(f"{path}: expected an object as {key!r}, got {value!r}")
     known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
     if not known or (_SUMS in config and set(sums) != set(_SUMMED)):
         raise ModelError(f"{path}: expected in {_SUMS!r} the sums of {' and '.join(_SUMMED)}")
-    return name, arguments, tokenizer, inputs, sums
+    return name, arguments, tokenizer, inputs, trees, sums
 
 
 def _refuse_constant(name: str) -> NoReturn:

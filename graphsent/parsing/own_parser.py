@@ -14,17 +14,13 @@ from graphsent.parsing.names import unknown_parser
 from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
 from graphsent.parsing.text import split_sentences
 
-__all__ = ["load"]
+__all__ = ["load", "of_function"]
 
 _SHOWN = 12  # hexadecimal digits of the sum of a source file
 
 
 def load(name: str, kind: str | None, num_threads: int | None) -> Parser:
     """The parser of a function, see :func:`~graphsent.parsing.load_parser`.
-
-    Attributes of the function are read if it has them: ``tree_kind``, the kind of its trees;
-    ``version``, to tell it from others; and ``split``, which gives the sentences of each of a list
-    of texts.
 
     Args:
         name: ``module:function``.
@@ -37,6 +33,24 @@ def load(name: str, kind: str | None, num_threads: int | None) -> Parser:
         function = pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise unknown_parser(name, str(error)) from None
+    return of_function(function, name, kind)
+
+
+def of_function(function: Any, name: str, kind: str | None) -> Parser:
+    """The parser of a function.
+
+    Attributes of the function are read if it has them: ``tree_kind``, the kind of its trees;
+    ``version``, to tell it from others; and ``split``, which gives the sentences of each of a list
+    of texts.
+
+    Args:
+        function: From a list of sentences to a list of trees.
+        name: What it is called.
+        kind: The kind of trees.
+
+    Raises:
+        ParserError: It is no function, or gives the other kind.
+    """
     if not callable(function):
         raise ParserError(f"{name}: expected a function, got {type(function).__name__}")
     own_kind = getattr(function, "tree_kind", None)

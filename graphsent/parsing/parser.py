@@ -11,7 +11,7 @@ from graphsent.parsing.errors import ParserError, UnparsedSentence
 from graphsent.parsing.text import as_text, split_sentences
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 
-__all__ = ["KINDS", "Parser", "TreeSource", "check_kind", "function_name", "kind_of"]
+__all__ = ["KINDS", "Parser", "TreeSource", "check_kind", "kind_of"]
 
 KINDS = ("constituency", "dependency")
 Parsed = Tree | DependencyTree
@@ -122,12 +122,6 @@ def check_kind(name: str, kinds: tuple[str, ...], kind: str | None) -> str:
     if kind is not None and kind not in kinds:
         raise ParserError(f"{name} gives {kinds[0]} trees, {kind} trees are needed")
     return kind or kinds[0]
-
-
-def function_name(function: Callable[..., Any]) -> str:
-    """``module:function`` for a function, for messages and for what is saved."""
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"{getattr(function, '__module__', '') or ''}:{name}"
 
 
 def kind_of(tree: Parsed) -> str:

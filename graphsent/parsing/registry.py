@@ -7,9 +7,10 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from graphsent.parsing import own_parser
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.names import PARSERS, unknown_parser
-from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind, function_name
+from graphsent.parsing.parser import KINDS, Parser, check_kind
 
 __all__ = ["as_parser", "load_parser"]
 
@@ -39,7 +40,7 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
         raise unknown_parser(name)
     if family in PARSERS:
         return importlib.import_module(PARSERS[family].module).load(argument, kind, num_threads)
-    return importlib.import_module("graphsent.parsing.own_parser").load(name, kind, num_threads)
+    return own_parser.load(name, kind, num_threads)
 
 
 def as_parser(parser: Parser | str | Callable[[list[str]], Any], kind: str) -> Parser:
@@ -56,10 +57,12 @@ def as_parser(parser: Parser | str | Callable[[list[str]], Any], kind: str) -> P
     if isinstance(parser, str):
         return load_parser(parser, kind)
     if not isinstance(parser, Parser):
-        if not callable(parser):
-            raise ParserError(
-                f"expected a parser, its name or a function, got {type(parser).__name__}"
-            )
-        parser = Parser(TreeSource(kind, function_name(parser)), parser)
+        return own_parser.of_function(parser, _name(parser), kind)
     check_kind(parser.source.parser, (parser.source.kind,), kind)
     return parser
+
+
+def _name(function: Any) -> str:
+    """``module:function``; of an object that can be called, its class."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"

@@ -92,7 +92,7 @@ def test_functions_and_parsers_are_parsers():
     assert as_parser("toy_parsers:flat", "constituency")(["a b"]) == FLAT(["a b"])
     with pytest.raises(ParserError, match="toy:flat gives constituency trees, dependency"):
         as_parser(FLAT, "dependency")
-    with pytest.raises(ParserError, match="expected a parser, its name or a function, got int"):
+    with pytest.raises(ParserError, match="builtins:int: expected a function, got int"):
         as_parser(3, "dependency")
 
 

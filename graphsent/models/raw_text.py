@@ -1,0 +1,130 @@
+"""Raw text for models that read trees: the parser that made the trees they learned from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphsent.errors import GraphsentWarning, ModelError
+from graphsent.parsing import Parser, ParserError, TreeSource, as_parser, is_safe
+from graphsent.parsing.errors import UnparsedSentence
+from graphsent.trees import DependencyTree, Tree, escape, map_tokens, unescape
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["RawText", "tree_source"]
+
+
+class RawText:
+    """Base of models, for those that read trees.
+
+    Attributes:
+        tree_source: Where the trees that the model learned from come from, saved with it; None if
+            that is not known.
+    """
+
+    name: str
+    tree_kind: str
+    vocab: Vocabulary
+    tree_source: TreeSource | None = None
+    _parser: Parser | None = None
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether the model has a parser, so that it takes sentences for trees."""
+        return self._parser is not None or bool(self.tree_source and self.tree_source.parser)
+
+    @property
+    def parser(self) -> Parser | None:
+        """What parses raw text that the model is given.
+
+        By default it is the parser of :attr:`tree_source`, made when it is needed first; None if
+        the model learned from trees of other origin. It can be set: to a
+        :class:`~graphsent.parsing.Parser`, a name for :func:`~graphsent.parsing.load_parser`, or a
+        function from a list of sentences to a list of trees. It is not saved with the model.
+
+        Raises:
+            ModelError: The model reads words or the other kind of trees, there is no such parser;
+                or the one of a saved model may run any code, and must be set to be used.
+            ParserFailed: The parser's package is not installed.
+        """
+        if self._parser is None and self.reads_text:
+            name = self.tree_source.parser
+            if not is_safe(name):
+                raise ModelError(
+                    f"the model names the parser {name!r}, which may run any code or send the text "
+                    f"away: to use it, name it yourself (--parser {name}, or model.parser = ...)"
+                )
+            self.parser = name
+        return self._parser
+
+    @parser.setter
+    def parser(self, parser: Parser | str | Callable[[list[str]], Any] | None) -> None:
+        self._parser = None if parser is None else self._checked(parser)
+
+    def _checked(self, parser: Parser | str | Callable[[list[str]], Any]) -> Parser:
+        kind = self.tree_source.kind if self.tree_source else self.tree_kind
+        if kind == "words":
+            raise ModelError(f"the model {self.name!r} reads words: it needs no parser")
+        try:
+            found = as_parser(parser, kind)
+        except ParserError as error:
+            raise ModelError(f"the model {self.name!r} reads {kind} trees: {error}") from None
+        before, now = self.tree_source, found.source
+        if before is not None and before.parser and before.version != now.version:
+            warnings.warn(
+                f"the model learned from trees by {before.parser} ({before.version}); "
+                f"{now.parser} ({now.version}) may parse otherwise",
+                GraphsentWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def parse(self, texts: Sequence[str]) -> list[Tree | DependencyTree | UnparsedSentence]:
+        r"""The trees of raw text, one for each, or why a text has none.
+
+        Words that the model does not know take the form in which it knows them: with or without
+        the escapes of the Penn Treebank, such as ``\/`` for a slash.
+
+        Args:
+            texts: Sentences.
+
+        Raises:
+            ModelError: The model has no parser, or it cannot be used.
+            ParserFailed: The parser cannot work.
+        """
+        if self.parser is None:
+            raise ModelError(f"the model {self.name!r} has no parser: set model.parser")
+        return [
+            tree if isinstance(tree, UnparsedSentence) else self._with_known_words(tree)
+            for tree in self.parser.attempt(texts)
+        ]
+
+    def _with_known_words(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
+        if all(map(self.vocab.__getitem__, tree.words)):
+            return tree
+        if isinstance(tree, Tree):  # whose brackets must stay escaped
+            return map_tokens(tree, lambda word: self._known(word, escape(word)))
+        forms = [self._known(word, escape(word), unescape(word)) for word in tree.words]
+        return tree.replace(words=forms)
+
+    def _known(self, word: str, *others: str) -> str:
+        """Of the forms of a word the first that the model knows, else the word."""
+        return next((form for form in (word, *others) if self.vocab[form]), word)
+
+
+def tree_source(values: Any, directory: Any) -> TreeSource | None:
+    """What a saved model says of its trees.
+
+    Raises:
+        ModelError: It is no such thing.
+    """
+    if values is None:
+        return None
+    try:
+        source = TreeSource(**values)
+    except TypeError as error:
+        raise ModelError(f"{directory}: wrong 'trees': {error}") from None
+    if not all(isinstance(value, str) for value in source):
+        raise ModelError(f"{directory}: wrong 'trees': expected strings, got {values!r}")
+    return source
