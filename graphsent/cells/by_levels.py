@@ -140,7 +140,10 @@ class LevelRun:
         if index is None:
             leaves, inner = self._split(x)
             return _Projected(leaves, None, inner)
-        return _Projected(take(x, index[: self.num_leaves]), None, x, index[self.num_leaves :])
+        leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
+        if self._shares_leaves():
+            return _Projected(x, leaves, x, inner)
+        return _Projected(take(x, leaves), None, x, inner)
 
     def _project_leaves(
         self, rows: Tensor, index: np.ndarray, lowest: int
@@ -226,7 +229,7 @@ class LevelRun:
         num_results: int | None,
     ) -> State:
         inner, rows = x.inner, x.inner_rows
-        if fused.edge_maps or self.inner_extra:  # these have rows of nodes
+        if self.inner_extra:  # these are of nodes
             inner, rows = x.every_inner(), None
         rows = self._on_device(rows)
         dtype = inner.dtype  # under autocast not that of the weights
@@ -244,7 +247,7 @@ class LevelRun:
             edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
             problem = (fused.rule, self.schedule, start, inputs, edge_weight, weights, vectors)
-            return run_edges(*problem, shared, num_results, again)
+            return run_edges(*problem, shared, rows, num_results, again)
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         num_inner = self.schedule.num_nodes - self.num_leaves

@@ -45,6 +45,7 @@ def run_compiled_edges(
     weights: Sequence[Tensor],
     vectors: Sequence[Tensor],
     leaves: Tensor | None,
+    input_rows: Tensor | None,
     num_results: int | None,
     recur: Recur | None,
 ) -> tuple[Tensor, ...] | None:
@@ -52,7 +53,7 @@ def run_compiled_edges(
     tensors = (inputs, edge_weight, *weights, *vectors, *tensors_of(start))
     if not has_walk(rule, KINDS, *tensors):
         return None
-    plan = _EdgePlan(rule, schedule, start, leaves, num_results, recur)
+    plan = _EdgePlan(rule, schedule, start, leaves, input_rows, num_results, recur)
     size = rule.size
     shapes = [(edge_weight, (len(rule.edge_order) * size, size))]
     shapes += [
@@ -73,12 +74,14 @@ class _EdgePlan(Plan):
         schedule: Schedule,
         start: Start,
         leaves: Tensor | None,
+        input_rows: Tensor | None,
         num_results: int | None,
         recur: Recur | None,
     ) -> None:
         gates = _input_of(rule.edge_order, rule.products)
-        ends = (schedule, schedule.source)
-        super().__init__(rule, *ends, start, leaves, gates, None, num_results, recur)
+        super().__init__(
+            rule, schedule, schedule.source, start, leaves, gates, input_rows, num_results, recur
+        )
         inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1, device="cpu")
         self.first_edge = torch.searchsorted(schedule.target, inner)
         self.attentive = rule.compiled.startswith("attentive")
@@ -167,7 +170,7 @@ class _CompiledEdges(Function):
         if inputs.dim() == 1:
             rows = torch.cat((into["dedge_sums"].sum(0), into["dsums"].sum(0)))
             blocks = torch.tensor(list(plan.input_of), device="cpu")
-            dinputs.zero_().view(-1, plan.rule.size).index_add_(
+            dinputs.view(-1, plan.rule.size).index_add_(
                 0, blocks, rows.view(-1, plan.rule.size)
             )
         return None, None, dinputs, *_map_gradients(plan.rule, known, into), *dgiven

@@ -133,6 +133,7 @@ def run_edges(
     weights: Sequence[Tensor],
     vectors: Sequence[Tensor] = (),
     leaves: Tensor | None = None,
+    input_rows: Tensor | None = None,
     num_results: int | None = None,
     recur: Recur | None = None,
 ) -> tuple[Tensor, ...]:
@@ -144,12 +145,13 @@ def run_edges(
         start: parts of the states of the first level, (num_sources, size), or with ``leaves`` any
             rows, or what they are made of.
         inputs: what the inputs contribute to the sums, (num_nodes - num_sources, blocks * size)
-            by position, or one row for all nodes.
+            by position, or one row for all nodes, or with ``input_rows`` any rows.
         edge_weight: (blocks * size, size).
         weights: for each product (blocks * size, size).
         vectors: parameters that the rule itself reads, (size,).
         leaves: (num_sources,) which row of ``start`` is the state of each node of the first level;
             nodes may share them.
+        input_rows: (num_nodes - num_sources,) which row of ``inputs`` is that of each other node.
         num_results: so many parts of the states, h first, by node; all by position by default.
         recur: the same recursion in operations of torch, for gradients of gradients; it is given
             the weight of the edges, the others, and the vectors.
@@ -163,12 +165,16 @@ def run_edges(
     """
     if schedule.num_levels <= 1:
         return in_order(states_of(start, leaves), schedule, num_results)
-    maps = (inputs, edge_weight, weights, vectors, leaves)
-    states = run_compiled_edges(rule, schedule, start, *maps, num_results, recur)
+    maps = (edge_weight, weights, vectors, leaves)
+    states = run_compiled_edges(
+        rule, schedule, start, inputs, *maps, input_rows, num_results, recur
+    )
     if states is not None:
         return states
+    if input_rows is not None:
+        inputs = inputs.index_select(0, input_rows)
     start = states_of(start)
-    states = run_triton_edges(rule, schedule, start, *maps, recur)
+    states = run_triton_edges(rule, schedule, start, inputs, *maps, recur)
     if states is None:
         start = states_of(start, leaves)
         tensors = (inputs, edge_weight, *weights, *vectors, *start)

@@ -58,6 +58,7 @@ class Problem(Compared):
         *,
         one_row: bool = False,
         shared_leaves: bool = False,
+        shared_inputs: bool = False,
         dtype: torch.dtype = torch.float64,
     ) -> None:
         draw = Draw(dtype)
@@ -71,6 +72,10 @@ class Problem(Compared):
         self.start = [draw(num_rows, size) for _ in range(self.rule.num_parts)]
         self.start_gate_output, self.num_results = None, None
         self.inputs = draw(blocks * size) if one_row else draw(num_inner, blocks * size)
+        self.input_rows = None
+        if shared_inputs:
+            self.input_rows = torch.randint(7, (num_inner,), generator=draw.generator)
+            self.inputs = draw(7, blocks * size)
         heights = [len(self.rule.edge_order), *(len(p.gates) for p in self.rule.products)]
         self.weights = [draw(height * size, size) for height in heights]
         with torch.no_grad():
@@ -88,7 +93,8 @@ class Problem(Compared):
         start = self.start
         if self.start_gate_output is not None:
             start = start_of(self.start, self.start_gate_output, self.rule.size)
-        return run_edges(self.rule, self.schedule, start, *maps, self.leaves, self.num_results)
+        rows = (self.leaves, self.input_rows)
+        return run_edges(self.rule, self.schedule, start, *maps, *rows, self.num_results)
 
 
 def star(width: int) -> dgl.DGLGraph:
@@ -112,6 +118,14 @@ def test_sizes(rule, size, dtype, monkeypatch):
 def test_options(rule, one_row, shared_leaves, monkeypatch):
     graph = dag(random.Random(2), 30, 5)
     check(Problem(rule, graph, one_row=one_row, shared_leaves=shared_leaves), monkeypatch)
+
+
+@each_rule
+@pytest.mark.parametrize("size", [3, 8, 33])
+def test_shared_inputs(rule, size, monkeypatch):
+    problem = Problem(rule, dag(random.Random(4), 60, 5), size, shared_inputs=True)
+    check(problem, monkeypatch)
+    check_threads(problem, 2)
 
 
 WITH_MEMORY = [name for name in RULES if "LSTM" in name]

@@ -66,7 +66,7 @@ static void gates_of_edges(const struct edges *e, int64_t first, int64_t last, i
   const real *sums = e->sums;
   for (int64_t edge = first; edge < last; edge++, sums += padded(e->at_edge)) {
     while (edge >= w->first_edge[row + 1]) row++;
-    const real *inputs = w->inputs + row * w->input_stride;
+    const real *inputs = w->inputs + place_of_input(w, row);
     real *gates = w->edge_gates + edge * e->at_edge;
     if (w->attentive) {
       tanh_row(size, sums, inputs + w->input_of[0] * size, gates);
@@ -141,7 +141,7 @@ static void edges_block(const struct edges *e, int64_t first, int64_t last) {
   for (row = first; row < last; row++, sums[0] += width, sums[1] += width) {
     for (int64_t gate = 0; gate < w->num_gates; gate++) {
       add(sums[gate / per_weight] + gate % per_weight * size,
-          w->inputs + row * w->input_stride + w->input_of[of_nodes + gate] * size, 0, size);
+          w->inputs + place_of_input(w, row) + w->input_of[of_nodes + gate] * size, 0, size);
     }
     const int64_t place = (w->num_sources + row) * size;
     real *gates = w->gates + row * e->at_node;
@@ -212,24 +212,24 @@ static void pool_gradient(const struct edges *e, int64_t row, const real *datten
   }
 }
 
-static void gradient_of_inputs(const struct edges *e, int64_t row) {
+// Adds some columns of the gradients of a node's inputs, which nodes may share.
+static void send_sums(const struct edges *e, int64_t row, int64_t from, int64_t to) {
   const struct walk *w = e->w;
   const int64_t size = w->size, of_edge = 1 + w->attentive;
-  real *dinputs = w->dinputs + row * w->input_stride;
+  real *dinputs = w->dinputs + place_of_input(w, row);
   for (int64_t gate = 0; gate < w->num_gates; gate++) {
     const real *dsum = w->dsums + row * e->at_node + gate * size;
-    memcpy(dinputs + w->input_of[of_edge + gate] * size, dsum, size * sizeof(real));
+    add(dinputs + w->input_of[of_edge + gate] * size, dsum, from, to);
   }
   const int64_t begin = w->first_edge[row], end = w->first_edge[row + 1];
   for (int64_t gate = 0; gate < of_edge; gate++) {
-    real *to = dinputs + w->input_of[gate] * size, *part = e->sums;
+    real *dinput = dinputs + w->input_of[gate] * size, *part = e->sums;
     const real *dsums = w->dedge_sums + gate * size;
-    memset(to, 0, size * sizeof(real));
     for (int64_t edge = begin; edge < end; edge += SUMMED_AT_ONCE) {
       const int64_t next = smaller(edge + SUMMED_AT_ONCE, end);
-      memcpy(part, dsums + edge * e->at_edge, size * sizeof(real));
-      for (int64_t k = edge + 1; k < next; k++) add(part, dsums + k * e->at_edge, 0, size);
-      add(to, part, 0, size);
+      memcpy(part + from, dsums + edge * e->at_edge + from, (to - from) * sizeof(real));
+      for (int64_t k = edge + 1; k < next; k++) add(part, dsums + k * e->at_edge, from, to);
+      add(dinput, part, from, to);
     }
   }
 }
@@ -264,7 +264,6 @@ static void edges_gradient_block(const struct edges *e, int64_t first, int64_t l
   for (int64_t row = first; row < last; row++) {
     pool_gradient(e, row, e->dpooled[0] + (row - first) * size,
                   e->dpooled[1] + (row - first) * size);
-    if (w->input_stride) gradient_of_inputs(e, row);
   }
   const int64_t end = w->first_edge[last];
   for (int64_t edge = w->first_edge[first]; edge < end; edge += e->block) {
@@ -298,6 +297,7 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
   for (int64_t p = 0; p < e.products; p++) {
     pack(w->more_weights[p], w->size, e.columns, w->size, e.packed_node[p], thread, threads);
   }
+  begin_inputs(w, thread, threads);
   begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t begin = first_row(w, level), end = first_row(w, level + 1);
@@ -310,6 +310,9 @@ static void edges_backward_by(const struct walk *w, int64_t thread, int64_t thre
     }
     if (w->single_successor) send_messages(w, first, last, 1, 0, w->size);
     BARRIER
+    for (int64_t row = begin; row < end && w->input_stride; row++) {
+      send_sums(&e, row, from, to);
+    }
     send_messages(w, begin, end, 0, from, to);
     if (!w->single_successor) send_messages(w, begin, end, 1, from, to);
   }

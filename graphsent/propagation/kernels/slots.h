@@ -149,12 +149,11 @@ static void multiply_pairs(const struct slots *s, int64_t thread, int64_t thread
 // What comes from the inputs and from pairs.
 static void begin_sums(const struct slots *s, int64_t row, real *sums) {
   const struct walk *w = s->w;
-  const int64_t input = w->input_rows ? w->input_rows[row] : row;
+  const real *inputs = w->inputs + place_of_input(w, row);
   memcpy(sums, s->base, s->gates * sizeof(real));
   for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++) {
     if (w->input_of[gate] < 0) continue;
-    const real *inputs = w->inputs + input * w->input_stride + w->input_of[gate] * w->size;
-    add(sums + gate * w->size, inputs, 0, w->size);
+    add(sums + gate * w->size, inputs + w->input_of[gate] * w->size, 0, w->size);
   }
   for (int64_t k = 0; k < w->count; k++) {
     const int64_t pair = s->places.pair_of[row * w->count + k];

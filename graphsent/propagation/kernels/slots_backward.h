@@ -101,22 +101,13 @@ static void send_to_states(const struct slots *s, const real *scratch, int64_t r
   }
 }
 
-// Gradients of inputs that nodes share are sums.
-static void begin_inputs(const struct slots *s, int64_t thread, int64_t threads) {
-  const struct walk *w = s->w;
-  if (w->input_stride && !w->input_rows) return;
-  const int64_t from = share(0, w->inputs_size, thread, threads);
-  const int64_t to = share(0, w->inputs_size, thread + 1, threads);
-  memset(w->dinputs + from, 0, (to - from) * sizeof(real));
-}
-
 static void send_to_inputs(const struct slots *s, int64_t row, int64_t from, int64_t to) {
   const struct walk *w = s->w;
-  const int64_t size = w->size, input = w->input_rows ? w->input_rows[row] : row;
+  const int64_t size = w->size;
   const real *dsums = w->dsums + row * s->gates;
   for (int64_t gate = 0; gate < w->num_gates && w->input_stride; gate++, dsums += size) {
     if (w->input_of[gate] < 0) continue;
-    real *dinputs = w->dinputs + input * w->input_stride + w->input_of[gate] * size;
+    real *dinputs = w->dinputs + place_of_input(w, row) + w->input_of[gate] * size;
     if (w->input_rows || (gate && w->input_of[gate] == w->input_of[gate - 1])) {
       add(dinputs, dsums, from, to);
     } else {
@@ -238,7 +229,8 @@ static void slots_backward_by(const struct walk *w, int64_t thread, int64_t thre
     memset(s.zeros, 0, w->size * sizeof(real));
     if (w->dbias) memset(w->dbias, 0, s.gates * sizeof(real));
   }
-  begin_inputs(&s, thread, threads);
+  // Gradients of inputs that nodes share are sums.
+  if (w->input_rows || !w->input_stride) begin_inputs(w, thread, threads);
   memset(s.scratch + s.bias, 0, s.gates * sizeof(real));
   begin_gradients(w, thread, threads);
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {

@@ -159,6 +159,10 @@ static inline int64_t place_of_leaf(const struct walk *w, int64_t position) {
   return (w->leaves ? w->leaves[position] : position) * w->size;
 }
 
+static inline int64_t place_of_input(const struct walk *w, int64_t row) {
+  return (w->input_rows ? w->input_rows[row] : row) * w->input_stride;
+}
+
 // A part of the state of the node at a position.
 static inline const real *state_at(const struct walk *w, int part, int64_t position) {
   if (position < w->num_sources) return w->start[part] + place_of_leaf(w, position);
@@ -210,6 +214,13 @@ static void end_states(const struct walk *w, int64_t thread, int64_t threads) {
 static inline const real *given_at(const struct walk *w, int part, int64_t position) {
   if (!w->dresults[part]) return NULL;
   return w->dresults[part] + (w->nodes ? w->nodes[position] : position) * w->size;
+}
+
+// The gradients of the inputs, before anything is added to them.
+static void begin_inputs(const struct walk *w, int64_t thread, int64_t threads) {
+  const int64_t from = share(0, w->inputs_size, thread, threads);
+  const int64_t to = share(0, w->inputs_size, thread + 1, threads);
+  memset(w->dinputs + from, 0, (to - from) * sizeof(real));
 }
 
 // The gradients of the states, as far as they do not come from other states.
