@@ -35,5 +35,8 @@ def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") ->
     labels = batch.labels
     if nodes == "root":
         logits, labels = logits[batch.roots], labels[batch.roots]
+    # As one image of units: torch's softmax is several times as fast along columns as along rows
+    # that are as short as these.
+    logits, labels = logits.t().unsqueeze(0), labels.unsqueeze(0)
     total = functional.cross_entropy(logits, labels, ignore_index=_UNLABELLED, reduction="sum")
     return total / len(batch.roots)
