@@ -11,17 +11,19 @@ __all__ = ["TreePair"]
 
 
 class TreePair(NamedTuple):
-    """Two sentences, and how related they are.
+    """Two sentences, and how related they are or which class they are of.
 
     Attributes:
         first: Tree of the one sentence.
         second: Tree of the other, of the same kind.
-        score: How related they are, from 1; None where it is not known.
+        score: How related they are; None where it is not known.
+        label: Their class, a decimal index; ``""`` where there is none.
     """
 
     first: Tree | DependencyTree
     second: Tree | DependencyTree
     score: float | None = None
+    label: str = ""
 
     @property
     def words(self) -> list[str]:

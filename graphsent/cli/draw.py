@@ -69,7 +69,7 @@ def _judged(tree: Any, path: str, weighed: bool) -> tuple[Any, tuple[str, ...], 
     from graphsent.training import load_model
 
     model = load_model(path)
-    if not isinstance(model, TreeClassifier):
+    if not isinstance(model, TreeClassifier) or model.goal == "regression":
         raise UsageError(f"{path}: the model {model.name!r} has no classes of nodes to draw")
     if not weighed:
         prediction = model.predict([tree])[0]

@@ -43,7 +43,7 @@ def run(arguments: Any) -> None:
     import_from_here(config.task)
     model = load_model(arguments.run)
     model.engine = arguments.engine
-    task, data = config.load_data(arguments.data_dir, splits=(arguments.split,))
+    task, data = config.load_data(arguments.data_dir, (arguments.split,), model.label_names)
     print(f"data: {data.source.summary()}")
     values = evaluate(model, task, data.splits[arguments.split])
     print(f"{arguments.split}: {figures(values)}")

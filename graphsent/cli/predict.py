@@ -1,4 +1,4 @@
-"""Predict the class of every phrase of parse trees, or how related pairs of sentences are.
+"""Predict the class of every phrase of parse trees, or a score, or how two sentences relate.
 
 Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input looks like it;
 labelled or not, and of any shape that the model takes. A bracketed tree may go on in lines that are
@@ -10,8 +10,10 @@ wrong, --input says what lines are. One result a tree or sentence:
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree with predicted classes as labels
 
-A model of relatedness takes two files, whose first trees are a pair, as are the second ones, and so
-on. One result a pair: score and both sentences, as text or jsonl.
+A model of regression gives the score and the sentence, as text or jsonl.
+
+A model of pairs takes two files, whose first trees are a pair, as are the second ones, and so on.
+One result a pair: score, or class and its probability, and both sentences, as text or jsonl.
 
 Input is read and answered piece by piece, in its order. What cannot be read, such as an empty line
 or a tree whose brackets do not match, is reported by line on standard error, and the rest goes on.
@@ -42,7 +44,7 @@ from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.trees_in import INPUTS, Given, ReadTexts, given_in, name_of
 from graphsent.cli.usage import UsageError
 from graphsent.errors import FailedError, GraphsentError, GraphsentWarning
-from graphsent.models import Model, RelatednessModel, Sentence
+from graphsent.models import Model, PairPrediction, Prediction, RelatednessModel, Sentence
 from graphsent.parsing import is_own
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
@@ -123,9 +125,7 @@ def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     parser.add_argument("run", type=str, metavar="RUN", help="Run or model directory.")
     parser.add_argument("file", type=str, nargs="?", default="-", help="- is standard input.")
-    parser.add_argument(
-        "second", type=str, nargs="?", help="The other sentences of pairs, for relatedness."
-    )
+    parser.add_argument("second", type=str, nargs="?", help="The other sentences of pairs.")
     parser.add_argument(
         "--format", choices=_FORMATS, default="text", help="Of the output (default: text)."
     )
@@ -185,6 +185,8 @@ def _check_arguments(model: Any, arguments: Any, of_pairs: bool) -> None:
     if not of_pairs and arguments.second is not None:
         raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
     if of_pairs and arguments.format == "trees":
+        raise UsageError("--format trees is for classes of nodes; pairs are text or jsonl")
+    if not of_pairs and model.goal == "regression" and arguments.format == "trees":
         raise UsageError("--format trees is for classes of nodes; scores are text or jsonl")
 
 
@@ -285,12 +287,15 @@ def _lines(model: Model, inputs: list[_Input], arguments: Any, tally: _Tally) ->
             tally.add_bad(errors)
             error = {"line": each.line, "error": "; ".join(errors)}
             yield json.dumps(error, ensure_ascii=False) if arguments.format == "jsonl" else ""
-        elif isinstance(each.value, tuple):
-            tally.add([word for tree in each.value for word in tree.words])
-            yield _score_line(float(answer), each.value, arguments.format)
         else:
-            tally.add(each.value.words)
-            yield _class_line(answer, arguments.format)
+            sentences = each.value if isinstance(each.value, tuple) else (each.value,)
+            tally.add([word for sentence in sentences for word in sentence.words])
+            if isinstance(answer, Prediction):
+                yield _class_line(answer, arguments.format)
+            elif isinstance(answer, PairPrediction):
+                yield _pair_line(answer, arguments.format)
+            else:
+                yield _score_line(float(answer), sentences, arguments.format)
 
 
 def _answers(predict: Callable[[list[Any]], Sequence[Any]], inputs: list[Any]) -> list[Any]:
@@ -315,10 +320,19 @@ def _class_line(prediction: Any, line_format: str) -> str:
     return f"{prediction.root_name}\t{probability:.3f}\t{sentence}"
 
 
-def _score_line(score: float, pair: tuple[Any, Any], line_format: str) -> str:
-    texts = [" ".join(tree.words) for tree in pair]
+def _pair_line(prediction: PairPrediction, line_format: str) -> str:
+    values = prediction.to_dict()
     if line_format == "jsonl":
-        values = {"score": round(score, 6), "first": texts[0], "second": texts[1]}
+        return json.dumps(values, ensure_ascii=False)
+    probability = f"{prediction.probabilities[prediction.label]:.3f}"
+    return "\t".join((prediction.name, probability, values["first"], values["second"]))
+
+
+def _score_line(score: float, sentences: tuple[Any, ...], line_format: str) -> str:
+    texts = [" ".join(sentence.words) for sentence in sentences]
+    if line_format == "jsonl":
+        names = ("first", "second") if len(texts) > 1 else ("text",)
+        values = {"score": round(score, 6), **dict(zip(names, texts, strict=True))}
         return json.dumps(values, ensure_ascii=False)
     return "\t".join((f"{score:.3f}", *texts))
 

@@ -27,11 +27,11 @@ from graphsent.models.inside import (
     sentence_attention,
 )
 from graphsent.models.kimcnn import KimCNN
-from graphsent.models.losses import classification_loss
+from graphsent.models.losses import classification_loss, regression_loss
 from graphsent.models.maxtdnn import MaxTDNN
 from graphsent.models.nbow import NBoW
 from graphsent.models.pair_batch import PairBatch
-from graphsent.models.prediction import Prediction
+from graphsent.models.prediction import PairPrediction, Prediction
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
 from graphsent.models.relatedness import RelatednessModel
@@ -62,6 +62,7 @@ __all__ = [
     "NBoW",
     "Ngram",
     "PairBatch",
+    "PairPrediction",
     "Prediction",
     "RecNN",
     "RelatednessModel",
@@ -88,5 +89,6 @@ __all__ = [
     "load_pretrained",
     "model_class",
     "ngram_table",
+    "regression_loss",
     "sentence_attention",
 ]

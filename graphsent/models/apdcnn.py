@@ -20,7 +20,6 @@ from graphsent.models.filters import Filter
 from graphsent.models.guided_batch import GuidedBatch, guided_batch
 from graphsent.models.guided_stack import GuidedStack
 from graphsent.models.inference import evaluating, map_batches
-from graphsent.models.losses import classification_loss
 from graphsent.models.max_norm import limit_row_norms
 from graphsent.models.shape import to_binary
 from graphsent.trees import DependencyTree, Tree
@@ -145,6 +144,8 @@ class APDCNN(TreeClassifier):
             sparse_embedding=sparse_embedding,
             label_names=label_names,
         )
+        if fusion == "late" and self.goal == "regression":
+            raise ModelError("fusion='late' adds up logits: it is for two classes or more")
         self.phrases = phrases
         self.branches = branches
         self.fusion = fusion
@@ -196,9 +197,10 @@ class APDCNN(TreeClassifier):
         return self.output(states)
 
     def loss(self, outputs: Tensor, batch: GuidedBatch, nodes: str = "all") -> Tensor:
-        """:func:`~graphsent.models.classification_loss`; with late fusion the sum of two."""
+        """As in :meth:`TreeClassifier.loss`; with late fusion the sum of two."""
+        loss = super().loss
         parts = outputs if outputs.dim() == 3 else [outputs]
-        return sum(classification_loss(part, batch, nodes) for part in parts)
+        return sum(loss(part, batch, nodes) for part in parts)
 
     def after_step(self) -> None:
         """Bounds the norm of the output weights."""

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from graphsent.errors import ModelError
 
-__all__ = ["check_rates", "check_sizes", "check_types", "class_names"]
+__all__ = ["check_classes", "check_rates", "check_sizes", "check_types", "class_names"]
 
 _LARGEST = 10**6  # a longer vector would only fill the memory
 _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
@@ -63,6 +63,15 @@ def check_rates(**rates: float) -> None:
     for name, rate in rates.items():
         if not 0 <= rate <= 1:
             raise ModelError(f"{name}: expected a probability from 0 to 1, got {rate}")
+
+
+def check_classes(labels: Any, num_classes: int, unit: str) -> None:
+    """Raises a ModelError if a label, -1 for none, is no class; units are named as given."""
+    if len(labels) and int(labels.max()) >= num_classes:
+        raise ModelError(
+            f"the model has {num_classes} classes, 0 to {num_classes - 1}, but a {unit} has the "
+            f"label {int(labels.max())}"
+        )
 
 
 def class_names(num_classes: int, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ class ARNNRelatedness(RelatednessModel):
 
     Args:
         vocab: The words the model knows.
-        num_classes: The highest score.
+        num_classes: The highest score, or the number of classes; see
+            :class:`~graphsent.models.relatedness.RelatednessModel`.
         embedding_dim: Length of a word vector.
         hidden: Length of h.
         comparison: Length of the hidden layer of the head.
@@ -42,7 +43,8 @@ class ARNNRelatedness(RelatednessModel):
         dropout: Dropout on the vectors of the sentences.
         embedding_dropout: Dropout on word vectors.
         sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the scores.
+        label_names: Names of the scores or classes.
+        goal: ``"regression"`` for scores, or ``"classification"``.
 
     Raises:
         ModelError: Cell, attention or ``attend_by`` is unknown, or an option is set that the cell
@@ -69,11 +71,13 @@ class ARNNRelatedness(RelatednessModel):
         embedding_dropout: float = 0.0,
         sparse_embedding: bool = False,
         label_names: Sequence[str] | None = None,
+        goal: str = "regression",
     ) -> None:
         check_sizes(hidden=hidden)
         super().__init__(
             vocab,
             num_classes,
+            goal=goal,
             embedding_dim=embedding_dim,
             num_features=hidden,
             comparison=comparison,

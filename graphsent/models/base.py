@@ -42,6 +42,8 @@ class Model(RawText, nn.Module, ABC):
             ``"dependency"``, or ``"words"`` if it needs none: what a task gives it unless told
             otherwise.
         examples: What it learns from and predicts, ``"trees"`` or ``"pairs"`` of trees.
+        goals: What it can learn: ``"classification"``, ``"regression"``; see
+            :class:`~graphsent.tasks.Task`.
         training_defaults: The paper's settings where they differ from the defaults of
             :class:`~graphsent.training.TrainingOptions`.
         task_defaults: Task -> arguments of the constructor that the paper has for it, where they
@@ -55,6 +57,7 @@ class Model(RawText, nn.Module, ABC):
     name: str
     tree_kind: str = "constituency"
     examples: str = "trees"
+    goals: tuple[str, ...] = ("classification",)
     training_defaults: Mapping[str, Any] = {}
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {}
@@ -160,6 +163,18 @@ class Model(RawText, nn.Module, ABC):
             Anything that :meth:`collate` takes.
         """
         return examples
+
+    def init_scores(self, examples: Iterable[Any]) -> None:
+        """Takes over mean and deviation of the scores of the training examples.
+
+        Called once, before the first step. A model that predicts no numbers does nothing.
+
+        Args:
+            examples: The training split.
+
+        Raises:
+            ModelError: No example has a score.
+        """
 
     def after_step(self) -> None:
         """Brings parameters back into bounds after a step of the optimizers; by default nothing."""

@@ -14,7 +14,7 @@ from graphsent.propagation.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["TreeBatch", "chosen_units", "tree_graph"]
+__all__ = ["TreeBatch", "chosen_units", "is_labelled", "tree_graph"]
 
 
 class TreeBatch(NamedTuple):
@@ -40,18 +40,23 @@ class TreeBatch(NamedTuple):
         return TreeBatch(self.graph, to_device(self.labels, device), to_device(self.roots, device))
 
 
+def is_labelled(labels: torch.Tensor) -> torch.Tensor:
+    """Which units have a label: a class other than -1, or a score other than nan."""
+    return ~torch.isnan(labels) if labels.is_floating_point() else labels >= 0
+
+
 def chosen_units(labels: torch.Tensor, roots: torch.Tensor, *, phrases: bool) -> torch.Tensor:
     """Which units of a batch are examples: the sentences, and the labelled phrases if wanted.
 
     Args:
-        labels: (num_units,) int64, -1 where there is none.
+        labels: (num_units,), see :func:`is_labelled`.
         roots: (batch_size,) int64, the units of the sentences.
         phrases: Whether labelled phrases are examples.
 
     Returns:
         (num_units,) bool.
     """
-    chosen = labels >= 0 if phrases else torch.zeros_like(labels, dtype=torch.bool)
+    chosen = is_labelled(labels) if phrases else torch.zeros_like(labels, dtype=torch.bool)
     chosen[roots] = True
     return chosen
 

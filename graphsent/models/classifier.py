@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from graphsent.errors import ModelError
 from graphsent.graphs import LABEL, root_nodes
 from graphsent.layers import Dropout
-from graphsent.models.arguments import check_rates, check_sizes, class_names
+from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
 from graphsent.models.base import Model
-from graphsent.models.batch import TreeBatch, tree_graph
+from graphsent.models.batch import TreeBatch, is_labelled, tree_graph
 from graphsent.models.embedding import WordEmbedding
 from graphsent.models.inference import evaluating, map_batches
 from graphsent.models.inputs import as_trees
+from graphsent.models.losses import regression_loss
 from graphsent.models.prediction import Prediction
+from graphsent.models.scores import ScoreOutput, output_layer, score_labels
 from graphsent.models.shape import nodes_of_same_span
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -35,9 +36,13 @@ class TreeClassifier(Model):
 
     where :math:`h_t`, under dropout, is the row of node :math:`t` in :meth:`node_states`.
 
+    With one class it is a model of regression: labels are numbers, the output is a number
+    (:class:`~graphsent.models.scores.ScoreOutput`), and training minimizes
+    :func:`~graphsent.models.losses.regression_loss`.
+
     Args:
         vocab: The words the model knows; others share the vector of ``<unk>``.
-        num_classes: Number of classes.
+        num_classes: Number of classes; 1 for regression.
         embedding_dim: Length of a word vector.
         num_features: Length of a node's vector.
         dropout: Probability with which an element of a node's vector is dropped before the output.
@@ -50,6 +55,7 @@ class TreeClassifier(Model):
             each class.
     """
 
+    goals = ("classification", "regression")
     label_names: tuple[str, ...]
     both_ways: bool = False  # whether there is a pass from parents to children too
 
@@ -73,7 +79,12 @@ class TreeClassifier(Model):
             len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
         )
         self.dropout = Dropout(dropout)
-        self.output = nn.Linear(num_features, num_classes)
+        self.output = output_layer(num_features, num_classes)
+
+    @property
+    def goal(self) -> str:
+        """``"classification"``, or ``"regression"`` with one class."""
+        return "regression" if isinstance(self.output, ScoreOutput) else "classification"
 
     @abstractmethod
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
@@ -98,10 +109,17 @@ class TreeClassifier(Model):
         """
         self.embedding.init_vectors(matrix)
 
+    def init_scores(self, examples: Iterable[Any]) -> None:
+        """Takes over mean and deviation of the scores of training examples, for regression."""
+        if isinstance(self.output, ScoreOutput):
+            labels = score_labels(examples)
+            self.output.fit(labels[is_labelled(labels)])
+
     def collate(self, trees: Iterable[Any]) -> TreeBatch:
         """The batch of some trees; fit for a ``DataLoader``.
 
-        Labels that are decimal numbers are classes; all others count as unlabelled.
+        Labels that are decimal numbers are classes, or for regression any finite numbers scores;
+        all others count as unlabelled.
 
         Args:
             trees: See :func:`~graphsent.models.inputs.as_trees`.
@@ -109,13 +127,11 @@ class TreeClassifier(Model):
         Raises:
             ModelError: Something is no tree, or no tree for this model; or a label is no class.
         """
-        batch = self._batch([self.shape_tree(tree) for tree in self._read(trees)])
-        num_classes = len(self.label_names)
-        if len(batch.labels) and int(batch.labels.max()) >= num_classes:
-            raise ModelError(
-                f"the model has {num_classes} classes, 0 to {num_classes - 1}, but a node has the "
-                f"label {int(batch.labels.max())}"
-            )
+        shaped = [self.shape_tree(tree) for tree in self._read(trees)]
+        batch = self._batch(shaped)
+        if self.goal == "regression":
+            return batch._replace(labels=score_labels(shaped))
+        check_classes(batch.labels, len(self.label_names), "node")
         return batch
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
@@ -126,24 +142,34 @@ class TreeClassifier(Model):
         return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
 
     def forward(self, batch: TreeBatch) -> torch.Tensor:
-        """The logits of every node, (num_nodes, num_classes)."""
+        """The logits of every node, (num_nodes, num_classes); or its score."""
         return self.output(self.dropout(self.node_states(batch)))
 
-    def predict(self, trees: Iterable[Any], batch_size: int = 64) -> list[Prediction]:
-        """Classifies every node of some trees; labels that they have are ignored.
+    def loss(self, outputs: torch.Tensor, batch: TreeBatch, nodes: str = "all") -> torch.Tensor:
+        """What training minimizes, by the model's goal; arguments as in :meth:`Model.loss`."""
+        if isinstance(self.output, ScoreOutput):
+            return regression_loss(outputs, batch, nodes, deviation=self.output.deviation)
+        return super().loss(outputs, batch, nodes)
+
+    def predict(self, trees: Iterable[Any], batch_size: int = 64) -> list[Prediction] | np.ndarray:
+        """Classifies every node of some trees, or scores the trees; labels are ignored.
 
         Args:
             trees: See :func:`~graphsent.models.inputs.as_trees`.
             batch_size: How many trees are computed at once.
 
         Returns:
-            A prediction for each tree, in the order given, about the nodes of that very tree.
+            A prediction for each tree, in the order given, about the nodes of that very tree. A
+            model of regression gives the score of each tree, (num_trees,) float32.
 
         Raises:
             ModelError: Something is no tree, or no tree for this model.
         """
         trees = self._read(trees)
         with evaluating(self) as model:
+            if self.goal == "regression":
+                scores = map_batches(trees, _sizes(trees), batch_size, model._root_scores)
+                return np.array(scores, np.float32)
             rows = map_batches(trees, _sizes(trees), batch_size, model._probabilities)
         return [
             Prediction(tree, probabilities, self.label_names)
@@ -185,6 +211,11 @@ class TreeClassifier(Model):
             part if tree is read else part[nodes_of_same_span(tree, read)]
             for tree, read, part in zip(trees, shaped, parts, strict=True)
         ]
+
+    def _root_scores(self, trees: list[Any]) -> np.ndarray:
+        batch = self._batch([self.shape_tree(tree) for tree in trees])
+        batch = batch.to(self.output.weight.device)
+        return self(batch)[batch.roots, 0].float().cpu().numpy()
 
     def _root_states(self, trees: list[Any]) -> np.ndarray:
         batch = self._batch([self.shape_tree(tree) for tree in trees])

@@ -8,8 +8,9 @@ import torch
 from torch.nn import functional
 
 from graphsent.errors import ModelError
+from graphsent.models.batch import is_labelled
 
-__all__ = ["classification_loss"]
+__all__ = ["classification_loss", "regression_loss"]
 
 _UNLABELLED = -1
 
@@ -30,13 +31,41 @@ def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") ->
     Raises:
         ModelError: ``nodes`` is neither.
     """
-    if nodes not in ("all", "root"):
-        raise ModelError(f"unknown nodes={nodes!r}: expected 'all' or 'root'")
-    labels = batch.labels
-    if nodes == "root":
-        logits, labels = logits[batch.roots], labels[batch.roots]
+    logits, labels = _units(logits, batch, nodes)
     # As one image of units: torch's softmax is several times as fast along columns as along rows
     # that are as short as these.
     logits, labels = logits.t().unsqueeze(0), labels.unsqueeze(0)
     total = functional.cross_entropy(logits, labels, ignore_index=_UNLABELLED, reduction="sum")
     return total / len(batch.roots)
+
+
+def regression_loss(
+    scores: torch.Tensor, batch: Any, nodes: str = "all", *, deviation: torch.Tensor
+) -> torch.Tensor:
+    r"""Squared error in units of the training deviation, a mean over sentences of sums over units.
+
+    .. math::
+        J = \frac{1}{B} \sum_t \left(\frac{\hat y_t - y_t}{\sigma}\right)^2
+
+    Args:
+        scores: (num_units, 1).
+        batch: Has ``labels`` (num_units,), nan where not known, and ``roots`` (batch_size,).
+        nodes: ``"all"`` units, or only the ``"root"`` ones, which are the sentences.
+        deviation: :math:`\sigma`, of :class:`~graphsent.models.scores.ScoreOutput`.
+
+    Raises:
+        ModelError: ``nodes`` is neither.
+    """
+    scores, labels = _units(scores, batch, nodes)
+    known = is_labelled(labels)
+    errors = (scores[known, 0] - labels[known].to(scores.dtype)) / deviation
+    return errors.square().sum() / len(batch.roots)
+
+
+def _units(outputs: torch.Tensor, batch: Any, nodes: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Outputs and labels of all units of a batch, or of the root ones."""
+    if nodes not in ("all", "root"):
+        raise ModelError(f"unknown nodes={nodes!r}: expected 'all' or 'root'")
+    if nodes == "all":
+        return outputs, batch.labels
+    return outputs[batch.roots], batch.labels[batch.roots]

@@ -11,6 +11,7 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
+from graphsent.graphs.symbols import label_indices
 from graphsent.models.batch import tree_graph
 from graphsent.models.inputs import Parse, as_trees, with_texts_parsed
 from graphsent.pairs import TreePair
@@ -26,7 +27,8 @@ class PairBatch(NamedTuple):
     Attributes:
         graph: One batched graph of the first sentences of all pairs and then the second ones.
         sentences: (2, batch_size) int64, the root node of each first and each second sentence.
-        labels: (batch_size,) float32, the score of each pair, nan where it is not known.
+        labels: (batch_size,) float32, the score of each pair, nan where it is not known; or int64,
+            its class, -1 where it has none.
         roots: (batch_size,) int64, the unit of each pair: 0, 1, ...
     """
 
@@ -45,7 +47,7 @@ def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair
 
     Args:
         inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and perhaps a
-            score; trees as in :func:`~graphsent.models.inputs.as_trees`.
+            score and a class; trees as in :func:`~graphsent.models.inputs.as_trees`.
         parse: Parses raw text; None if no parser is there.
 
     Raises:
@@ -56,7 +58,7 @@ def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair
         raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
     items = list(inputs)
     for number, item in enumerate(items, start=1):
-        if not isinstance(item, tuple) or len(item) not in (2, 3):
+        if not isinstance(item, tuple) or len(item) not in (2, 3, 4):
             raise ModelError(
                 f"pair {number}: expected a tuple of two trees and perhaps a score, got "
                 f"{type(item).__name__}"
@@ -76,13 +78,16 @@ def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair
     return pairs
 
 
-def pair_batch(pairs: Sequence[TreePair], vocab: Vocabulary) -> PairBatch:
-    """The batch of some pairs."""
+def pair_batch(pairs: Sequence[TreePair], vocab: Vocabulary, goal: str) -> PairBatch:
+    """The batch of some pairs, with their classes or, for ``"regression"``, their scores."""
     graph = tree_graph(
         [pair.first for pair in pairs] + [pair.second for pair in pairs],
         vocab,
     )
     sentences = root_nodes(graph).view(2, len(pairs))
-    scores = [math.nan if pair.score is None else pair.score for pair in pairs]
-    labels = torch.tensor(scores, dtype=torch.float32)
+    if goal == "regression":
+        scores = [math.nan if pair.score is None else pair.score for pair in pairs]
+        labels = torch.tensor(scores, dtype=torch.float32)
+    else:
+        labels = torch.from_numpy(label_indices((pair.label for pair in pairs), None, len(pairs)))
     return PairBatch(graph, sentences, labels, torch.arange(len(pairs)))

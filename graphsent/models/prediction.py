@@ -1,4 +1,4 @@
-"""What a model says about one tree."""
+"""What a model says about one tree, or one pair of trees."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["Prediction"]
+__all__ = ["PairPrediction", "Prediction"]
 
 _DIGITS = 6  # of probabilities in JSON
 
@@ -100,4 +101,39 @@ class Prediction:
             "name": self.root_name,
             "probabilities": probabilities[self.root],
             "nodes": nodes,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PairPrediction:
+    """The class of a pair of sentences.
+
+    Attributes:
+        pair: The pair as it was given.
+        probabilities: (num_classes,) float32.
+        label_names: Names of the classes by index.
+    """
+
+    pair: TreePair
+    probabilities: np.ndarray
+    label_names: tuple[str, ...]
+
+    @property
+    def label(self) -> int:
+        """The most probable class."""
+        return int(self.probabilities.argmax())
+
+    @property
+    def name(self) -> str:
+        """The name of the most probable class."""
+        return self.label_names[self.label]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``first`` and ``second`` as text, ``label``, ``name`` and ``probabilities``, for JSON."""
+        return {
+            "first": " ".join(self.pair.first.words),
+            "second": " ".join(self.pair.second.words),
+            "label": self.label,
+            "name": self.name,
+            "probabilities": self.probabilities.astype(float).round(_DIGITS).tolist(),
         }

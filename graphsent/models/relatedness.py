@@ -1,4 +1,4 @@
-"""What models of how related two sentences are have in common."""
+"""What models of pairs of sentences have in common: scores, and classes, of how they relate."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 import torch
 
 from graphsent._dgl import dgl
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
-from graphsent.layers import Dropout, RelatednessHead, expected_score, relatedness_loss
-from graphsent.models.arguments import check_rates, check_sizes, class_names
+from graphsent.layers import Dropout, RelatednessHead, relatedness_loss
+from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
 from graphsent.models.base import Model
-from graphsent.models.batch import tree_graph
+from graphsent.models.batch import is_labelled, tree_graph
 from graphsent.models.embedding import WordEmbedding
 from graphsent.models.inference import evaluating, map_batches
 from graphsent.models.inputs import as_trees
+from graphsent.models.losses import classification_loss, regression_loss
 from graphsent.models.pair_batch import PairBatch, as_pairs, pair_batch
+from graphsent.models.prediction import PairPrediction
+from graphsent.models.scores import ScoreOutput, scores_of
 from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
 
@@ -27,30 +31,35 @@ __all__ = ["RelatednessModel"]
 
 
 class RelatednessModel(Model):
-    r"""Base of models that score pairs of sentences from 1 to K (Tai et al. 2015, section 4.2).
+    r"""Base of models that score or classify pairs of sentences (Tai et al. 2015, section 4.2).
 
     One encoder gives the vectors :math:`h_1, h_2` of both sentences;
-    :class:`~graphsent.layers.RelatednessHead` compares them. The score is the mean
-    :math:`\sum_i i\, \hat p_i` of its distribution.
+    :class:`~graphsent.layers.RelatednessHead` compares them. What it gives is a distribution
+    :math:`\hat p`, either over the scores from 1 to K, of which the mean
+    :math:`\sum_i i\, \hat p_i` is the score of a pair; or over classes. With one class scores may
+    be any numbers, and the head gives one
+    (:class:`~graphsent.models.scores.ScoreOutput`).
 
     Args:
         vocab: The words the model knows; others share the vector of ``<unk>``.
-        num_classes: The highest score K.
+        num_classes: The highest score K, or 1 for scores of any range; or the number of classes.
+        goal: ``"regression"``, scores; or ``"classification"``.
         embedding_dim: Length of a word vector.
         num_features: Length of a sentence's vector.
         comparison: Length of the head's hidden layer.
         dropout: Dropout on the vectors of the sentences.
         embedding_dropout: The same for word vectors.
         sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the scores; by default "1" to "K".
+        label_names: Names of the scores, by default "1" to "K"; or of the classes.
 
     Raises:
-        ModelError: A size is not positive, a rate of dropout is none, there are less than two
-            scores, or there is not one name for each.
+        ModelError: A size is not positive, a rate of dropout is none, there is no such goal, there
+            are less than two classes, or there is not one name for each.
     """
 
     tree_kind = "dependency"
     examples = "pairs"
+    goals = ("regression", "classification")
     label_names: tuple[str, ...]
 
     def __init__(
@@ -58,6 +67,7 @@ class RelatednessModel(Model):
         vocab: Vocabulary,
         num_classes: int,
         *,
+        goal: str,
         embedding_dim: int,
         num_features: int,
         comparison: int,
@@ -67,8 +77,11 @@ class RelatednessModel(Model):
         label_names: Sequence[str] | None,
     ) -> None:
         super().__init__(vocab)
-        if num_classes < 2:
-            raise ModelError(f"num_classes: expected at least 2 scores, got {num_classes}")
+        if goal not in self.goals:
+            raise ModelError(unknown("goal", goal, self.goals))
+        self.goal = goal
+        if num_classes < 2 and goal == "classification":
+            raise ModelError(f"num_classes: expected at least 2 classes, got {num_classes}")
         levels = [str(score) for score in range(1, num_classes + 1)]
         self.label_names = class_names(num_classes, label_names or levels)
         check_sizes(embedding_dim=embedding_dim, num_features=num_features, comparison=comparison)
@@ -79,6 +92,8 @@ class RelatednessModel(Model):
         self.dropout = Dropout(dropout)
         self.num_features = num_features
         self.head = RelatednessHead(num_features, comparison, num_classes)
+        if num_classes == 1:
+            self.head.output = ScoreOutput(comparison)
 
     @abstractmethod
     def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
@@ -108,42 +123,63 @@ class RelatednessModel(Model):
             pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
 
         Raises:
-            ModelError: Something is no pair of trees, or a score is out of range.
+            ModelError: Something is no pair of trees, a score is out of range, or a label is no
+                class.
         """
         pairs = as_pairs(pairs, self.parse if self.reads_text else None)
+        batch = pair_batch(pairs, self.vocab, self.goal)
         highest = len(self.label_names)
-        for number, pair in enumerate(pairs, start=1):
-            if pair.score is not None and not 1 <= pair.score <= highest:
-                raise ModelError(
-                    f"pair {number}: expected a score from 1 to {highest}, got {pair.score}"
-                )
-        return pair_batch(pairs, self.vocab)
+        if self.goal == "classification":
+            check_classes(batch.labels, highest, "pair")
+        elif highest > 1:
+            for number, pair in enumerate(pairs, start=1):
+                if pair.score is not None and not 1 <= pair.score <= highest:
+                    raise ModelError(
+                        f"pair {number}: expected a score from 1 to {highest}, got {pair.score}"
+                    )
+        return batch
 
     def forward(self, batch: PairBatch) -> torch.Tensor:
-        """The logits of the scores of every pair, (batch_size, num_classes)."""
+        """The logits of the scores or classes of every pair, (batch_size, num_classes)."""
         states = self.dropout(self.pair_states(batch.graph, batch.sentences.flatten()))
         return self.head(*states.chunk(2))
 
     def loss(self, outputs: torch.Tensor, batch: PairBatch, nodes: str = "all") -> torch.Tensor:
-        """:func:`~graphsent.layers.relatedness_loss` of the pairs with a score.
+        """What training minimizes.
+
+        It is :func:`~graphsent.layers.relatedness_loss` of pairs with a score from 1 to K,
+        :func:`~graphsent.models.losses.regression_loss` for scores of any range, and
+        :func:`~graphsent.models.losses.classification_loss` for classes.
 
         Args:
             outputs: (batch_size, num_classes).
             batch: The batch.
             nodes: Makes no difference: every unit is a whole pair.
         """
-        known = ~torch.isnan(batch.labels)
+        if self.goal == "classification":
+            return classification_loss(outputs, batch, nodes)
+        output = self.head.output
+        if isinstance(output, ScoreOutput):
+            return regression_loss(outputs, batch, nodes, deviation=output.deviation)
+        known = is_labelled(batch.labels)
         return relatedness_loss(outputs[known], batch.labels[known])
 
-    def predict(self, pairs: Iterable[Any], batch_size: int = 64) -> np.ndarray:
-        """Scores pairs of sentences; scores that they have are ignored.
+    def init_scores(self, examples: Iterable[Any]) -> None:
+        """Takes over mean and deviation of the scores of training pairs, if they have any range."""
+        if isinstance(self.head.output, ScoreOutput):
+            self.head.output.fit([pair.score for pair in examples if pair.score is not None])
+
+    def predict(
+        self, pairs: Iterable[Any], batch_size: int = 64
+    ) -> np.ndarray | list[PairPrediction]:
+        """Scores or classifies pairs of sentences; scores and labels that they have are ignored.
 
         Args:
             pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
             batch_size: How many pairs are computed at once.
 
         Returns:
-            (num_pairs,) float32, from 1 to num_classes, in the order given.
+            The scores in the order given, (num_pairs,) float32; or the class of each pair.
 
         Raises:
             ModelError: Something is no pair of trees.
@@ -151,8 +187,14 @@ class RelatednessModel(Model):
         pairs = as_pairs(pairs, self.parse if self.reads_text else None)
         sizes = [pair.first.num_nodes + pair.second.num_nodes for pair in pairs]
         with evaluating(self) as model:
-            scores = map_batches(pairs, sizes, batch_size, model._scores)
-        return np.array(scores, np.float32)
+            if self.goal == "regression":
+                scores = map_batches(pairs, sizes, batch_size, model._scores)
+                return np.array(scores, np.float32)
+            rows = map_batches(pairs, sizes, batch_size, model._probabilities)
+        return [
+            PairPrediction(pair, probabilities, self.label_names)
+            for pair, probabilities in zip(pairs, rows, strict=True)
+        ]
 
     def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
         """The vector of each of some sentences (not pairs), (num_trees, num_features) float32.
@@ -175,9 +217,15 @@ class RelatednessModel(Model):
     def _device(self) -> torch.device:
         return next(self.head.parameters()).device
 
+    def _outputs(self, pairs: list[TreePair]) -> torch.Tensor:
+        batch = pair_batch(pairs, self.vocab, self.goal)
+        return self(batch.to(self._device)).float()
+
     def _scores(self, pairs: list[TreePair]) -> np.ndarray:
-        batch = pair_batch(pairs, self.vocab).to(self._device)
-        return expected_score(self(batch).float()).cpu().numpy()
+        return scores_of(self._outputs(pairs)).cpu().numpy()
+
+    def _probabilities(self, pairs: list[TreePair]) -> np.ndarray:
+        return torch.softmax(self._outputs(pairs), 1).cpu().numpy()
 
     def _sentence_vectors(self, trees: list[Any]) -> np.ndarray:
         graph = tree_graph(trees, self.vocab)

@@ -1,4 +1,4 @@
-"""What tasks have in common whose sentences have one class each."""
+"""What tasks have in common whose sentences have one class or score each."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from graphsent._names import unknown
+from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.parses import parses_of_texts, with_root_label
 from graphsent.tasks.task import Task
 from graphsent.trees import DependencyTree, Tree
 
-if TYPE_CHECKING:
-    from torchmetrics import MetricCollection
-
 __all__ = ["SentenceTask"]
 
 
 class SentenceTask(Task):
-    """A class for each sentence; its phrases have none.
+    """A class or score for each sentence; its phrases have none.
 
     Examples are :class:`~graphsent.sentences.Sentence` or, with parses, trees with the class at the
     root.
@@ -29,12 +27,13 @@ class SentenceTask(Task):
         drops_empty: Whether sentences without words are left out, of parses, too.
     """
 
-    selection_metric = "accuracy"
     drops_empty = False
 
     @abstractmethod
     def read_sentences(self, path: Path) -> Iterable[Sentence]:
         """The sentences of a file, labelled with decimal class indices.
+
+        With ``finds_labels`` labels are the names of classes, for regression scores: ``"3.5"``.
 
         A generator, unless the corpus is small: then no more than one is in memory at a time.
 
@@ -57,7 +56,9 @@ class SentenceTask(Task):
         self, path: Path, parses: Sequence[Path] = ()
     ) -> Iterator[Sentence] | Iterator[Tree] | Iterator[DependencyTree]:
         """The examples of :meth:`read` one by one."""
-        sentences = self.read_sentences(path)
+        sentences: Iterable[Sentence] = self.read_sentences(path)
+        if self.finds_labels:
+            sentences = self._with_indices(sentences, path)
         if not parses:
             yield from sentences
             return
@@ -67,10 +68,15 @@ class SentenceTask(Task):
         for tree, sentence in zip(trees, sentences, strict=True):
             yield with_root_label(tree, sentence.label)
 
-    def metrics(self) -> MetricCollection:
-        """``accuracy`` of sentences."""
-        from torchmetrics import MetricCollection
+    def find_labels(self, path: Path) -> tuple[str, ...]:
+        """The labels of the sentences of a file, sorted."""
+        return tuple(sorted({sentence.label for sentence in self.read_sentences(path)} - {""}))
 
-        from graphsent.tasks.metrics import RootAccuracy
-
-        return MetricCollection({"accuracy": RootAccuracy(range(len(self.label_names)))})
+    def _with_indices(self, sentences: Iterable[Sentence], path: Path) -> Iterator[Sentence]:
+        """The sentences labelled with the indices of their classes in place of the names."""
+        index = {name: str(place) for place, name in enumerate(self.label_names)} | {"": ""}
+        for number, sentence in enumerate(sentences, start=1):
+            if sentence.label not in index:
+                problem = unknown("label", sentence.label, self.label_names)
+                raise DataError(f"{path}: sentence {number}: {problem}")
+            yield Sentence(sentence.words, index[sentence.label])

@@ -1,11 +1,12 @@
-"""Relatedness of sentence pairs: SICK, and the embedded corpus in its format."""
+"""Relatedness and entailment of sentence pairs: SICK, and the embedded corpus in its format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.corpus import SPLITS, Corpus
@@ -13,12 +14,9 @@ from graphsent.tasks.parses import parses_of_texts
 from graphsent.tasks.task import Task
 from graphsent.trees.text_files import read_text
 
-if TYPE_CHECKING:
-    from torchmetrics import MetricCollection
-
 __all__ = ["sick"]
 
-_COLUMNS = ("sentence_A", "sentence_B", "relatedness_score")
+_COLUMNS = ("sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 _LOWEST, _HIGHEST = 1, 5
 _FILES = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
 _EMBEDDED = {split: f"{split}.txt" for split in SPLITS}
@@ -27,20 +25,29 @@ _COUNTS = {"train": 4500, "dev": 500, "test": 4927}
 _SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 
 
-class RelatednessTask(Task):
-    """How related two sentences are, from 1 to 5 (Marelli et al. 2014).
+_JUDGMENTS = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
+_TARGETS = ("relatedness", "entailment")
+
+
+class PairTask(Task):
+    """How two sentences relate (Marelli et al. 2014).
 
     Examples are :class:`~graphsent.pairs.TreePair` with the trees of both sentences, whose words
-    are those of the parser, and their score.
+    are those of the parser, their score from 1 to 5, and whether the first entails the second.
+
+    Args:
+        target: What is learnt, ``"relatedness"`` or ``"entailment"``.
     """
 
     name = "sick"
-    label_names = ("1", "2", "3", "4", "5")
-    options: Mapping[str, Any] = {}
     examples = "pairs"
-    selection_metric = "pearson"
 
-    def __init__(self) -> None:
+    def __init__(self, target: str) -> None:
+        self.options = {"target": target}
+        is_score = target == "relatedness"
+        self.goal = "regression" if is_score else "classification"
+        levels = tuple(map(str, range(_LOWEST, _HIGHEST + 1)))
+        self.label_names = levels if is_score else tuple(map(str.lower, _JUDGMENTS))
         self.corpora = (
             _corpus("sick", "SICK", _FILES, _COUNTS, {**_SAME, "dev": "trial"}),
             _corpus("relatedness", "embedded synthetic relatedness corpus", _EMBEDDED, {}, _SAME),
@@ -62,19 +69,24 @@ class RelatednessTask(Task):
             parses_of_texts([row[column] for row in rows], path, parses_path)
             for column, parses_path in zip(_COLUMNS[:2], parses, strict=True)
         )
-        scores = [row[_COLUMNS[2]] for row in rows]
-        return [TreePair(*pair) for pair in zip(first, second, scores, strict=True)]
-
-    def metrics(self) -> MetricCollection:
-        """``pearson``, ``spearman`` and ``mse``, on the scale of the scores."""
-        from graphsent.tasks.relatedness_metrics import RelatednessMetrics
-
-        return RelatednessMetrics()
+        scores, judgments = ([row[column] for row in rows] for column in _COLUMNS[2:])
+        columns = zip(first, second, scores, judgments, strict=True)
+        return [TreePair(*pair) for pair in columns]
 
 
-def sick() -> Task:
-    """Scores from 1 to 5 for pairs of sentences."""
-    return RelatednessTask()
+def sick(target: str = "relatedness") -> Task:
+    """How two sentences relate.
+
+    Args:
+        target: "relatedness", a score from 1 to 5; or "entailment", whether the first sentence
+            entails the second, contradicts it, or neither.
+
+    Raises:
+        DataError: ``target`` is neither.
+    """
+    if target not in _TARGETS:
+        raise DataError(unknown("target", target, _TARGETS))
+    return PairTask(target)
 
 
 def _corpus(
@@ -97,7 +109,7 @@ def _corpus(
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
-    """The columns of each line by name, scores as numbers."""
+    """The columns of each line by name, scores as numbers, judgments as class indices."""
     lines = read_text(path, "utf-8").removesuffix("\n").split("\n")
     header = [name.strip() for name in lines[0].split("\t")]
     lacking = [name for name in _COLUMNS if name not in header]
@@ -110,6 +122,7 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"{path}:{number}: expected {len(header)} columns, got {len(cells)}")
         row: dict[str, Any] = dict(zip(header, cells, strict=True))
         row[_COLUMNS[2]] = _score(row[_COLUMNS[2]], f"{path}:{number}")
+        row[_COLUMNS[3]] = _judgment(row[_COLUMNS[3]], f"{path}:{number}")
         rows.append(row)
     return rows
 
@@ -122,3 +135,9 @@ def _score(text: str, where: str) -> float:
     if not _LOWEST <= score <= _HIGHEST:
         raise DataError(f"{where}: expected a score from {_LOWEST} to {_HIGHEST}, got {text}")
     return score
+
+
+def _judgment(text: str, where: str) -> str:
+    if text not in _JUDGMENTS:
+        raise DataError(f"{where}: {unknown('judgment of entailment', text, _JUDGMENTS)}")
+    return str(_JUDGMENTS.index(text))

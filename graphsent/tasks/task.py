@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphsent.errors import DataError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from torchmetrics import MetricCollection
 
 __all__ = ["Task", "TaskData", "TaskStream"]
+
+_SELECTION = {"classification": "accuracy", "regression": "pearson"}
 
 
 @dataclass(frozen=True)
@@ -52,20 +55,29 @@ class TaskStream:
 
 
 class Task(ABC):
-    """Something to learn: named classes, corpora that show them, metrics that judge.
+    """Something to learn: classes or scores, corpora that show them, metrics that judge.
 
     A task is a small class with the attributes below and :meth:`read`; see
-    :mod:`graphsent.tasks.sst`. One entry in :mod:`graphsent.tasks.registry` makes it available.
+    :mod:`graphsent.tasks.sst`. One entry in :mod:`graphsent.tasks.registry` makes it available, or
+    its name as ``module:function``, see :func:`~graphsent.tasks.get_task`.
 
     Attributes:
         name: As in ``get_task(name)``.
-        label_names: Names of the classes by index.
+        goal: ``"classification"``, labels are decimal class indices; or ``"regression"``, they are
+            numbers of any range, or of pairs scores. Models say what they can learn, see
+            :class:`~graphsent.models.Model`.
+        label_names: Names of the classes by index. For regression none; or, for a model that
+            predicts a distribution over the scores 1 to K, those of the scores.
+        finds_labels: Whether the classes are those of the training data: then ``label_names`` is
+            left out, :meth:`load` fills it in with :meth:`find_labels`, and for a trained model it
+            is set to those of the model.
         options: The arguments with which ``get_task(name, **options)`` gives this task again.
         corpora: Corpora that suit, the preferred one first.
         examples: What it consists of, ``"trees"`` (or sentences, where there are none) or
             ``"pairs"`` of trees; models say what they learn from, see
             :class:`~graphsent.models.Model`.
         selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
+            By default ``"accuracy"`` or ``"pearson"``.
         tokenizer: Divides raw text into words as the corpora have them, one of
             :data:`graphsent.tokenizers.TOKENIZERS`; models of words keep it for what users give
             them.
@@ -74,13 +86,19 @@ class Task(ABC):
     """
 
     name: str
-    label_names: tuple[str, ...]
-    options: Mapping[str, Any]
+    goal: str = "classification"
+    label_names: tuple[str, ...] = ()
+    finds_labels: bool = False
+    options: Mapping[str, Any] = MappingProxyType({})
     corpora: tuple[Corpus, ...]
     examples: str = "trees"
-    selection_metric: str
     tokenizer: str = "treebank"
     split_seed: int = 0
+
+    @property
+    def selection_metric(self) -> str:
+        """That of the goal, unless a task has its own."""
+        return _SELECTION[self.goal]
 
     @abstractmethod
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
@@ -102,9 +120,29 @@ class Task(ABC):
         """
         return iter(self.read(path, parses))
 
-    @abstractmethod
+    def find_labels(self, path: Path) -> tuple[str, ...]:
+        """The names of the classes in a file of training examples, for ``finds_labels``.
+
+        Raises:
+            DataError: The file is not in the task's format.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has finds_labels, but no find_labels")
+
     def metrics(self) -> MetricCollection:
-        """New metrics, to be fed with ``update(logits, batch)``."""
+        """New metrics, to be fed with ``update(outputs, batch)``.
+
+        By default ``accuracy`` of sentences or pairs; for regression ``pearson``, ``spearman`` and
+        ``mse``.
+        """
+        if self.goal == "regression":
+            from graphsent.tasks.score_metrics import ScoreMetrics
+
+            return ScoreMetrics()
+        from torchmetrics import MetricCollection
+
+        from graphsent.tasks.metrics import RootAccuracy
+
+        return MetricCollection({"accuracy": RootAccuracy(range(len(self.label_names)))})
 
     def load(
         self,
@@ -186,6 +224,8 @@ class Task(ABC):
             if split not in source.files:
                 valid = ", ".join(source.files)
                 raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
+        if self.finds_labels and not self.label_names:
+            self.label_names = self.find_labels(source.files["train"])
         return source
 
     def _of_split(

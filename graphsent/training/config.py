@@ -69,19 +69,25 @@ class RunConfig:
         return {**values, "vectors": list(self.vectors), **parts}
 
     def load_data(
-        self, data_dir: str | os.PathLike[str] | None = None, splits: Sequence[str] = SPLITS
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        splits: Sequence[str] = SPLITS,
+        label_names: Sequence[str] = (),
     ) -> tuple[Task, TaskData]:
         """The task and its examples, as the model is to read them.
 
         Args:
             data_dir: Another data directory than the one of the configuration.
             splits: Which of ``train``, ``dev`` and ``test``.
+            label_names: The classes of a trained model, for a task that finds them in its data.
 
         Raises:
             DataError: Task, corpus or parses are not usable.
             ModelError: There is no such model.
         """
         task = get_task(self.task, **self.task_options)
+        if task.finds_labels:
+            task.label_names = tuple(label_names)
         data = task.load(
             data_dir or self.data_dir,
             splits,

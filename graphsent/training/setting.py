@@ -17,6 +17,7 @@ import torch
 import graphsent
 from graphsent._dgl import dgl
 from graphsent._names import nearest
+from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.tasks import (
     Task,
@@ -38,7 +39,7 @@ from graphsent.training.optimizers import takes_rows
 __all__ = ["Setting", "count_parameters", "model_options", "prepare"]
 
 # Arguments of a model that follow from the data or the optimizer.
-_NOT_CHOSEN = ("vocab", "num_classes", "label_names", "sparse_embedding")
+_NOT_CHOSEN = ("vocab", "num_classes", "label_names", "goal", "sparse_embedding")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
             option, or no room for the vectors.
     """
     trainer_device(config.training.device)
-    _check_examples(config)
+    _check_goal(config)
     _check_tokenizer(config)
     _seed(config.training.seed)
     config = replace(
@@ -104,6 +105,7 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
         echo(vectors.summary(counts))
         facts["word_vectors"] = _describe_vectors(vectors, counts)
     model = _build(config, task, vocab, vectors)
+    model.init_scores(data.splits["train"])
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
     options = _chosen(model.config)
@@ -145,14 +147,19 @@ def count_parameters(model: Model) -> dict[str, int]:
     return {"parameters": total - words, "embedding_parameters": words}
 
 
-def _check_examples(config: RunConfig) -> None:
-    """Raises a TrainingError if the task's examples are not what the model learns from."""
-    expected = get_task(config.task, **config.task_options).examples
-    if model_class(config.model).examples != expected:
-        valid = [name for name in sorted(MODELS) if model_class(name).examples == expected]
+def _check_goal(config: RunConfig) -> None:
+    """Raises a TrainingError if what the task is about is not what the model learns."""
+    task, model = get_task(config.task, **config.task_options), model_class(config.model)
+
+    def learns(cls: type[Model]) -> bool:
+        return cls.examples == task.examples and task.goal in cls.goals
+
+    if not learns(model):
+        valid = [name for name in sorted(MODELS) if learns(model_class(name))]
         raise TrainingError(
-            f"the task {config.task!r} is about {expected}, the model {config.model!r} about "
-            f"{model_class(config.model).examples}: expected one of {', '.join(valid)}"
+            f"the task {config.task!r} is {task.goal} of {task.examples}, the model "
+            f"{config.model!r} is for {' and '.join(model.goals)} of {model.examples}: expected "
+            f"one of {', '.join(valid)}"
         )
 
 
@@ -191,10 +198,16 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
             f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
             f"{options['embedding_dim']}: leave it out"
         )
+    names = task.label_names
+    if task.goal == "regression":
+        names = names or ("score",)
+    elif len(names) < 2:
+        raise DataError(f"the task {config.task}: expected two classes or more, got {names}")
     given = {
         "vocab": vocab,
-        "num_classes": len(task.label_names),
-        "label_names": task.label_names,
+        "num_classes": len(names),
+        "label_names": names,
+        "goal": task.goal,
         "sparse_embedding": takes_rows(config.training),
     }
     cls = model_class(config.model)

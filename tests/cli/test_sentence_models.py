@@ -220,8 +220,11 @@ def test_a_model_alone_needs_a_corpus(runs, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--task=sick", "--model=dcnn"], "'sick' is about pairs, the model 'dcnn' about trees"),
-        (["--task=trec", "--model=arnn-relatedness"], "the model 'arnn-relatedness' about pairs"),
+        (["--task=sick", "--model=dcnn"], "'sick' is regression of pairs, the model 'dcnn' is for"),
+        (
+            ["--task=trec", "--model=arnn-relatedness"],
+            "is for regression and classification of pairs",
+        ),
         (["--task=trec", "--model=dcnn"], "no trec/"),
         (
             ["--task=twitter", "--model=apdcnn", "+data"],

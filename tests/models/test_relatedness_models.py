@@ -133,7 +133,11 @@ def test_what_is_no_pair_is_refused(given, message):
     [
         ({"attend_by": "both"}, "unknown attend_by 'both': expected 'own' or 'other'"),
         ({"attend_by": "other"}, "attend_by='other' needs attention='dynamic'"),
-        ({"num_classes": 1}, "num_classes: expected at least 2 scores, got 1"),
+        (
+            {"num_classes": 1, "goal": "classification"},
+            "num_classes: expected at least 2 classes, got 1",
+        ),
+        ({"goal": "clasification"}, "unknown goal 'clasification'.* did you mean 'classification'"),
         ({"dropout": 1.5}, "dropout: expected a probability from 0 to 1, got 1.5"),
         ({"comparison": 0}, "comparison: expected at least 1, got 0"),
         ({"label_names": ["low", "high"]}, "label_names: expected 5"),

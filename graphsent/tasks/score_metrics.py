@@ -1,4 +1,4 @@
-"""How well scores of sentence pairs agree with those that people gave."""
+"""How well scores of sentences or pairs agree with those that people gave."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import torch
 from torchmetrics import MetricCollection
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
-from graphsent.layers import expected_score
+from graphsent.models.batch import is_labelled
+from graphsent.models.scores import scores_of
 
-__all__ = ["RelatednessMetrics"]
+__all__ = ["ScoreMetrics"]
 
 
-class RelatednessMetrics(MetricCollection):
+class ScoreMetrics(MetricCollection):
     """``pearson``, ``spearman`` and ``mse`` of the scores of a whole split.
 
-    They are computed in double precision over all pairs with a gold score. A correlation that is
-    not defined, because all scores are the same, counts as 0.
+    They are computed in double precision over all sentences or pairs with a gold score. A
+    correlation that is not defined, because all scores are the same, counts as 0.
     """
 
     def __init__(self) -> None:
@@ -33,16 +34,16 @@ class RelatednessMetrics(MetricCollection):
         super().__init__(metrics, compute_groups=False)
         self.set_dtype(torch.float64)
 
-    def update(self, logits: torch.Tensor, batch: Any) -> None:
-        """Adds a batch.
+    def update(self, outputs: torch.Tensor, batch: Any) -> None:
+        """Adds the sentences or pairs of a batch.
 
         Args:
-            logits: Of the scores 1, 2, ..., (batch_size, num_classes).
-            batch: Has ``labels``, the gold scores, (batch_size,), nan where not known.
+            outputs: Of every unit, see :func:`~graphsent.models.scores.scores_of`.
+            batch: Has ``labels``, the gold scores, (num_units,), nan where not known, and
+                ``roots``, the units of the sentences or pairs, (batch_size,) int64.
         """
-        known = ~torch.isnan(batch.labels)
-        scores = expected_score(logits[known].double())
-        super().update(scores, batch.labels[known].double())
+        roots = batch.roots[is_labelled(batch.labels[batch.roots])]
+        super().update(scores_of(outputs[roots].double()), batch.labels[roots].double())
 
     def compute(self) -> dict[str, torch.Tensor]:
         """The figures by name."""

@@ -1,0 +1,89 @@
+"""Regression: the output of models that predict a number, and the numbers that they learn from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from graphsent.errors import ModelError
+from graphsent.layers import expected_score
+
+__all__ = ["ScoreOutput", "output_layer", "score_labels", "scores_of"]
+
+
+class ScoreOutput(nn.Linear):
+    r"""One number for each vector, on the scale of the training scores.
+
+    .. math::
+        \hat y = \mu + \sigma (w \cdot h + b)
+
+    with their mean :math:`\mu` and standard deviation :math:`\sigma`, which are saved with the
+    parameters: weights and learning rates need not know what unit scores are in.
+
+    Args:
+        in_features: Length of a vector.
+    """
+
+    mean: torch.Tensor
+    deviation: torch.Tensor
+
+    def __init__(self, in_features: int) -> None:
+        super().__init__(in_features, 1)
+        self.register_buffer("mean", torch.zeros(()))
+        self.register_buffer("deviation", torch.ones(()))
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """The scores, (num_units, 1)."""
+        return self.mean + self.deviation * super().forward(states)
+
+    def fit(self, scores: Sequence[float]) -> None:
+        """Takes over mean and standard deviation (1 if all are equal) of the training scores.
+
+        Raises:
+            ModelError: There are no scores.
+        """
+        if not len(scores):
+            raise ModelError("no training example has a number as its score")
+        numbers = torch.as_tensor(scores, dtype=torch.float64)
+        deviation = numbers.std(correction=0)
+        self.mean.copy_(numbers.mean())
+        self.deviation.copy_(deviation if deviation > 0 else torch.ones(()))
+
+
+def output_layer(num_features: int, num_classes: int) -> nn.Linear:
+    """Gives the logits of several classes, or of one "class" the score."""
+    if num_classes == 1:
+        return ScoreOutput(num_features)
+    return nn.Linear(num_features, num_classes)
+
+
+def scores_of(outputs: torch.Tensor) -> torch.Tensor:
+    """The scores that outputs of a model of regression mean, (num_units,).
+
+    Args:
+        outputs: (num_units, 1), the scores themselves; or (num_units, K), logits of the scores
+            1, ..., K, see :func:`~graphsent.layers.expected_score`.
+    """
+    return outputs[:, 0] if outputs.shape[1] == 1 else expected_score(outputs)
+
+
+def score_labels(trees: Iterable[Any]) -> torch.Tensor:
+    """The labels of all nodes of some trees (or sentences) as numbers.
+
+    Returns:
+        (num_nodes,) float32, nan where a label is no finite number.
+    """
+    numbers = [_number(label) for tree in trees for label in tree.labels]
+    return torch.tensor(numbers, dtype=torch.float32)
+
+
+def _number(label: str) -> float:
+    try:
+        number = float(label)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
