@@ -79,7 +79,7 @@ def trees_to_graph(
     graph.set_batch_num_edges(torch.from_numpy(num_edges))
     graph.ndata.update(
         {
-            fields.TOKEN: torch.from_numpy(_tokens(trees, nodes.position, num_nodes, vocab)),
+            fields.TOKEN: torch.from_numpy(_tokens(trees, nodes.position, vocab)),
             fields.LABEL: torch.from_numpy(labels),
             fields.POSITION: torch.from_numpy(nodes.position),
             fields.DEPTH: torch.from_numpy(nodes.depth),
@@ -134,19 +134,13 @@ def joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
     return np.concatenate(parts, axis=1, dtype=np.int64)
 
 
-def _tokens(
-    trees: Trees, position: np.ndarray, num_nodes: np.ndarray, vocab: SymbolIndex | None
-) -> np.ndarray:
+def _tokens(trees: Trees, position: np.ndarray, vocab: SymbolIndex | None) -> np.ndarray:
     """Vocabulary index of the word at each node, -1 without one."""
     if vocab is None:
         return np.full(len(position), NOTHING)
-    numbers = word_numbers(trees, vocab)
-    num_words = np.array([len(part) for part in numbers], np.int64)
-    first_word = np.repeat(np.cumsum(num_words) - num_words, num_nodes)
     token = np.full(len(position), NOTHING)
-    with_word = np.flatnonzero(position >= 0)
-    place = position[with_word] + first_word[with_word]
-    token[with_word] = np.concatenate([np.zeros(0, np.int64), *numbers], dtype=np.int64)[place]
+    numbers = np.concatenate([token[:0], *word_numbers(trees, vocab)], dtype=np.int64)
+    token[position >= 0] = numbers  # nodes with words are in the order of the sentence
     return token
 
 

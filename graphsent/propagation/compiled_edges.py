@@ -170,9 +170,7 @@ class _CompiledEdges(Function):
         if inputs.dim() == 1:
             rows = torch.cat((into["dedge_sums"].sum(0), into["dsums"].sum(0)))
             blocks = torch.tensor(list(plan.input_of), device="cpu")
-            dinputs.view(-1, plan.rule.size).index_add_(
-                0, blocks, rows.view(-1, plan.rule.size)
-            )
+            dinputs.view(-1, plan.rule.size).index_add_(0, blocks, rows.view(-1, plan.rule.size))
         return None, None, dinputs, *_map_gradients(plan.rule, known, into), *dgiven
 
 
