@@ -17,6 +17,8 @@ Examples:
       the same again with another seed
   graphsent train --task mytasks:make --model kimcnn --out runs/e
       on a task of your own: the function `make` of mytasks.py here, or of an installed module
+  graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
+      cross-validation; --seeds 0-4 trains with several seeds, on any task; the same command goes on
   graphsent train --resume runs/b
       go on after the last complete epoch
   graphsent train --model nbow --help
@@ -34,11 +36,21 @@ from typing import Any, get_type_hints
 
 from graphsent.cli.formatting import figures
 from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.several import numbers, table
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import INPUT_KINDS, TASKS, task_maker, task_options
 from graphsent.tokenizers import TOKENIZERS
-from graphsent.training import RunConfig, RunDirectory, TrainingOptions, resume, train
+from graphsent.training import (
+    RunConfig,
+    RunDirectory,
+    RunSet,
+    TrainingOptions,
+    resume,
+    resume_runs,
+    train,
+    train_runs,
+)
 from graphsent.training.config import default_training
 from graphsent.training.inputs import InputOptions
 from graphsent.training.setting import model_options, task_defaults, task_option_defaults
@@ -89,6 +101,13 @@ def add_arguments(parser: Any) -> None:
     add("--overwrite", action="store_true", help="Replace the run in --out.")
     add("--resume", type=str, metavar="RUN", help="Run to go on with, perhaps to more --epochs.")
     add("--no-test", action="store_true", help="Do not judge the model on test.")
+    add(
+        "--folds",
+        type=str,
+        metavar="N",
+        help="Several runs, one for each fold of the task: all, 0-4, 0,2,5.",
+    )
+    add("--seeds", type=str, metavar="N", help="Several runs, one for each seed: 0-4, or 0,2,5.")
     of_task = parser.add_argument_group(f"options of the task {chosen.task}")
     group = parser.add_argument_group(f"options of the model {chosen.model}")
     defaults = task_defaults(chosen.model, chosen.task)
@@ -140,19 +159,56 @@ def run(arguments: Any) -> None:
         for name in given:
             if name not in _WITH_RESUME:
                 raise UsageError(f"--resume takes all but --epochs from its run, not {flag(name)}")
-        out = arguments.resume
-        import_from_here(RunDirectory(out).open().task)
-        results = resume(out, epochs=arguments.epochs, **options)
+        _resume(arguments, options)
+        return
+    if not arguments.out:
+        raise UsageError("--out RUN is missing (or --resume RUN to go on with a run)")
+    options["overwrite"] = arguments.overwrite
+    several = _several(given)
+    config = _config(given)
+    if several:
+        _show_all(train_runs(config, arguments.out, **several, **options), arguments.out)
     else:
-        if not arguments.out:
-            raise UsageError("--out RUN is missing (or --resume RUN to go on with a run)")
-        out = arguments.out
-        config = _config(given)
-        results = train(config, out, overwrite=arguments.overwrite, **options)
+        _show(train(config, arguments.out, **options), arguments.out)
+
+
+def _resume(arguments: Any, options: dict[str, Any]) -> None:
+    out = arguments.resume
+    runs = RunSet(out)
+    if not runs.exists:
+        import_from_here(RunDirectory(out).open().task)
+        _show(resume(out, epochs=arguments.epochs, **options), out)
+        return
+    if arguments.epochs is not None or arguments.no_test:
+        raise UsageError(f"{out} holds several runs: --resume takes all options from them")
+    import_from_here(runs.open().config.task)
+    _show_all(resume_runs(out, progress=options["progress"]), out)
+
+
+def _several(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The folds and seeds of several runs; nothing for a single one."""
+    for one, many in (("fold", "folds"), ("seed", "seeds")):
+        if one in given and many in given:
+            raise UsageError(f"{flag(one)} and {flag(many)} exclude each other")
+    found: dict[str, Any] = {}
+    if "folds" in given:
+        text = given["folds"]
+        found["folds"] = text if text == "all" else numbers(text, "--folds")
+    if "seeds" in given:
+        found["seeds"] = numbers(given["seeds"], "--seeds")
+    return found
+
+
+def _show(results: Mapping[str, Any], out: str) -> None:
     print(f"best epoch: {results['best_epoch']}, dev {figures(results['dev'])}")
     if "test" in results:
         print(f"test: {figures(results['test'])}")
     print(f"wrote {out}: model, results.json, config.yaml, logs, last.ckpt")
+
+
+def _show_all(results: Mapping[str, Any], out: str) -> None:
+    print(table(results["runs"], results["summary"]))
+    print(f"wrote {out}: results.json, runs.yaml, and a directory for each run")
 
 
 def _peek(arguments: list[str]) -> argparse.Namespace:

@@ -83,6 +83,8 @@ class Task(ABC):
             them.
         split_seed: Chooses the dev split of a corpus that has none, see
             :func:`~graphsent.tasks.held_out.held_out`.
+        num_folds: How many folds its corpora are divided into, of which the option ``fold`` chooses
+            the test split; 0 if they have splits.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Task(ABC):
     examples: str = "trees"
     tokenizer: str = "treebank"
     split_seed: int = 0
+    num_folds: int = 0
 
     @property
     def selection_metric(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 _NAMES = {
     "RunConfig": "config",
     "RunDirectory": "directory",
+    "RunSet": "run_set",
     "TrainingError": "errors",
     "TrainingInterrupted": "errors",
     "TrainingModule": "module",
@@ -21,7 +22,10 @@ _NAMES = {
     "flushed_subnormals": "subnormals",
     "load_model": "directory",
     "resume": "run",
+    "resume_runs": "runs",
+    "summary": "run_set",
     "train": "run",
+    "train_runs": "runs",
 }
 
 __all__ = sorted(_NAMES)

@@ -110,12 +110,18 @@ class EpochKeeper(Callback):
 
 def describe_epoch(entry: dict[str, Any], num_epochs: int | None, is_best: bool) -> str:
     """An epoch in one line."""
-    figures = ", ".join(
-        f"{name.replace('_', ' ')} {100 * value:.2f} %"
-        if "accuracy" in name
-        else f"{name.replace('_', ' ')} {value:.4g}"
-        for name, value in entry.items()
-        if name not in ("epoch", "seconds")
+    figures = describe_figures(
+        {name: value for name, value in entry.items() if name not in ("epoch", "seconds")}
     )
     best = ", best so far" if is_best else ""
     return f"epoch {entry['epoch']}/{num_epochs}: {figures} ({entry['seconds']:.0f} s{best})"
+
+
+def describe_figures(values: Mapping[str, float]) -> str:
+    """Some figures in one line: accuracies in per cent."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {100 * value:.2f} %"
+        if "accuracy" in name
+        else f"{name.replace('_', ' ')} {value:.4g}"
+        for name, value in values.items()
+    )

@@ -18,8 +18,9 @@ from graphsent.models import Model, load_pretrained
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
-__all__ = ["RunDirectory", "load_model"]
+__all__ = ["SEVERAL", "RunDirectory", "load_model"]
 
+SEVERAL = "runs.yaml"  # in a directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
 
 
@@ -119,6 +120,8 @@ class RunDirectory:
         left = {entry for own in self._own for entry, _ in leftovers(self.path, own.name)}
         if not os.path.isdir(self.path) or not set(self.path.iterdir()) - left:
             return
+        if os.path.isfile(self.path / SEVERAL):
+            raise TrainingError(f"{self.path} holds several runs: choose another directory")
         try:
             self.open()
         except GraphsentError:
@@ -139,8 +142,16 @@ class RunDirectory:
             DataError: It is damaged.
         """
         if not os.path.isfile(self.config):
+            self.check_single()
             raise TrainingError(f"{self.path} is no run: it has no {self.config.name}")
         return RunConfig.load(self.config)
+
+    def check_single(self) -> None:
+        """Raises a TrainingError if the directory is that of several runs."""
+        if os.path.isfile(self.path / SEVERAL):
+            below = sorted(each.parent.name for each in self.path.glob("*/config.yaml"))
+            example = f", such as {self.path / below[0]}" if below else ""
+            raise TrainingError(f"{self.path} holds several runs: expected one of them{example}")
 
     def read_results(self) -> dict[str, Any]:
         """What :meth:`write_results` wrote; empty before the first epoch is complete.
@@ -183,6 +194,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         TrainingError: It is a run of which no epoch is complete.
     """
     run = RunDirectory(path)
+    run.check_single()
     with suppress(OSError):
         recover(run.model)
     if os.path.isfile(run.config) and not run.model.is_dir():

@@ -20,10 +20,10 @@ from graphsent.training.fit import fit
 from graphsent.training.setting import Setting, prepare, task_option_defaults
 from graphsent.training.subnormals import flushed_subnormals
 
-__all__ = ["resume", "train"]
+__all__ = ["resume", "show", "train"]
 
 Echo = Callable[[str], None]
-_print = functools.partial(print, flush=True)  # seen at once, in a file or pipe too
+show = functools.partial(print, flush=True)  # seen at once, in a file or pipe too
 
 # Facts about a run that must not change while it is interrupted.
 _LASTING = ("corpus", "word_vectors")
@@ -37,7 +37,7 @@ def train(
     overwrite: bool = False,
     test: bool = True,
     progress: bool = False,
-    echo: Echo = _print,
+    echo: Echo = show,
 ) -> dict[str, Any]:
     """Trains a model and judges the one that is best on dev.
 
@@ -85,7 +85,7 @@ def resume(
     epochs: int | None = None,
     test: bool = True,
     progress: bool = False,
-    echo: Echo = _print,
+    echo: Echo = show,
 ) -> dict[str, Any]:
     """Goes on with a run after its last complete epoch, to the numbers it would have had.
 

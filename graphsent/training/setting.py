@@ -36,7 +36,7 @@ from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import set_inputs
 from graphsent.training.optimizers import takes_rows
 
-__all__ = ["Setting", "count_parameters", "model_options", "prepare"]
+__all__ = ["Setting", "count_parameters", "model_options", "prepare", "resolved"]
 
 # Arguments of a model that follow from the data or the optimizer.
 _NOT_CHOSEN = ("vocab", "num_classes", "label_names", "goal", "sparse_embedding")
@@ -78,13 +78,7 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     _check_goal(config)
     _check_tokenizer(config)
     _seed(config.training.seed)
-    config = replace(
-        config,
-        data_dir=str(resolve_data_dir(config.data_dir).resolve()),
-        parses_dir=config.parses_dir and _full_path(config.parses_dir),
-        tree_kind=config.tree_kind or model_class(config.model).tree_kind,
-        vectors=tuple(map(_full_path, config.vectors)),
-    )
+    config = resolved(config)
     task, data = config.load_data()
     echo(f"data: {data.source.summary()}")
     others = [tree for split in ("dev", "test") for tree in data.splits[split]]
@@ -118,6 +112,22 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
         f"{sizes['embedding_parameters']:,} in the vectors of {len(vocab):,} words"
     )
     return Setting(config, task, data, model, {**_versions(), **config.to_dict(), **facts, **sizes})
+
+
+def resolved(config: RunConfig) -> RunConfig:
+    """A configuration with full paths and the kind of trees: it means the same from anywhere.
+
+    Raises:
+        DataError: The data directory is not there.
+        ModelError: There is no such model.
+    """
+    return replace(
+        config,
+        data_dir=str(resolve_data_dir(config.data_dir).resolve()),
+        parses_dir=config.parses_dir and _full_path(config.parses_dir),
+        tree_kind=config.tree_kind or model_class(config.model).tree_kind,
+        vectors=tuple(map(_full_path, config.vectors)),
+    )
 
 
 def model_options(model: str) -> dict[str, inspect.Parameter]:

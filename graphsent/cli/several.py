@@ -1,0 +1,55 @@
+"""Several runs on the command line: which ones, and their figures in a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphsent.cli.formatting import figure
+from graphsent.cli.usage import UsageError
+
+__all__ = ["numbers", "table"]
+
+_MOST = 1000  # more runs would be a slip
+_PART = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+
+
+def numbers(text: str, name: str) -> list[int]:
+    """Numbers as a user names them: ``3``, ``0-4``, ``0,2,5-7``.
+
+    Raises:
+        UsageError: They are not of this form, or more than a thousand.
+    """
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = _PART.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last or last - first >= _MOST:
+            raise UsageError(
+                f"{name}: expected numbers such as 0-4 or 0,2,5 (at most {_MOST}), got {text!r}"
+            )
+        found |= dict.fromkeys(range(first, last + 1))
+    return list(found)
+
+
+def table(runs: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> str:
+    """A line for each run, mean and standard deviation below.
+
+    Args:
+        runs: Each with a ``name`` and, by split, its metrics.
+        summary: Split -> metric -> ``mean`` and ``std``, which is None for one run.
+    """
+    columns = [(split, metric) for split, metrics in summary.items() for metric in metrics]
+    heads = [f"{split} {metric.replace('_', ' ')}" for split, metric in columns]
+    rows = [["run", *heads]]
+    for run in runs:
+        rows.append([run["name"], *(figure(name, run[split][name]) for split, name in columns)])
+    for key, title in (("mean", "mean"), ("std", f"std (n = {len(runs)})")):
+        values = [summary[split][name][key] for split, name in columns]
+        named = zip(columns, values, strict=True)
+        rows.append([title, *("-" if v is None else figure(c[1], v) for c, v in named)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    )

@@ -1,0 +1,191 @@
+"""The directory of several runs that differ in the fold or the seed alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphsent._files import atomic_path, leftovers, recover
+from graphsent.training.config import RunConfig
+from graphsent.training.directory import SEVERAL, RunDirectory
+from graphsent.training.errors import TrainingError
+
+__all__ = ["RunSet", "Runs", "summary"]
+
+_RUN = re.compile(r"fold-\d+|seed-\d+|fold-\d+-seed-\d+")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Several runs.
+
+    Attributes:
+        config: What they have in common.
+        folds: The fold of each that is its test split; none if the task has no folds, or it is that
+            of the configuration.
+        seeds: The seeds to train with on each; none for that of the configuration.
+        test: Whether models are judged on test.
+    """
+
+    config: RunConfig
+    folds: tuple[int, ...]
+    seeds: tuple[int, ...]
+    test: bool
+
+    def configs(self) -> dict[str, RunConfig]:
+        """The configuration of each run by its name, ``fold-0``, ``seed-1``, ``fold-0-seed-1``."""
+        found = {}
+        for fold in self.folds or (None,):
+            for seed in self.seeds or (None,):
+                config, name = self.config, []
+                if fold is not None:
+                    config = replace(config, task_options={**config.task_options, "fold": fold})
+                    name.append(f"fold-{fold}")
+                if seed is not None:
+                    config = replace(config, training=replace(config.training, seed=seed))
+                    name.append(f"seed-{seed}")
+                found["-".join(name)] = config
+        return found
+
+    def common(self) -> dict[str, Any]:
+        """What must not change while the runs go on, by name."""
+        values = self.config.to_dict()
+        flat = {**{k: v for k, v in values.items() if not isinstance(v, dict)}, "test": self.test}
+        for part, options in values.items():
+            if isinstance(options, dict):
+                flat |= {f"{part}.{name}": value for name, value in options.items()}
+        if self.folds:
+            flat.pop("task_options.fold", None)
+        if self.seeds:
+            flat.pop("training.seed")
+        return flat
+
+
+class RunSet:
+    """Where several runs keep their files.
+
+    ``runs.yaml`` says what they are made from, each has a directory of its own (see
+    :class:`~graphsent.training.RunDirectory`), ``results.json`` what came out. Other files may lie
+    beside them and are left alone.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.config = self.path / SEVERAL
+        self.results = self.path / "results.json"
+
+    @property
+    def exists(self) -> bool:
+        """Whether the directory is one of several runs."""
+        return os.path.isfile(self.config)
+
+    def open(self) -> Runs:
+        """The runs as they were last asked for.
+
+        Raises:
+            TrainingError: There are none, or the file is damaged.
+        """
+        try:
+            values = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+            folds, seeds = (tuple(map(int, values[name])) for name in ("folds", "seeds"))
+            return Runs(RunConfig.from_dict(values["config"]), folds, seeds, bool(values["test"]))
+        except OSError as error:
+            raise TrainingError(f"{self.config}: cannot read it: {error.strerror}") from None
+        except (yaml.YAMLError, ValueError, TypeError, KeyError, RecursionError) as error:
+            reason = " ".join(str(error).split())
+            raise TrainingError(f"{self.config}: expected a set of runs: {reason}") from None
+
+    def create(self, runs: Runs, *, overwrite: bool) -> None:
+        """Makes the directory, or takes up the runs that are there.
+
+        Raises:
+            TrainingError: Something else is there: runs with other options, unless ``overwrite``, a
+                single run, or other files.
+        """
+        self.check(runs, overwrite=overwrite)
+        if overwrite:
+            self.clear()
+        with suppress(OSError):
+            recover(self.results)
+        values = {
+            "config": runs.config.to_dict(),
+            "folds": list(runs.folds),
+            "seeds": list(runs.seeds),
+            "test": runs.test,
+        }
+        with atomic_path(self.config) as temporary:
+            text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+            temporary.write_text(text, encoding="utf-8")
+
+    def check(self, runs: Runs, *, overwrite: bool) -> None:
+        """Raises what :meth:`create` would raise, and changes nothing."""
+        if os.path.lexists(self.path) and not os.path.isdir(self.path):
+            raise TrainingError(f"{self.path}: expected a directory for the runs, found a file")
+        if not self.exists:
+            left = {each for each, _ in leftovers(self.path, self.config.name)}
+            if os.path.isdir(self.path) and set(self.path.iterdir()) - left:
+                what = "a single run" if RunDirectory(self.path).config.is_file() else "other files"
+                raise TrainingError(f"{self.path} holds {what}: choose another directory")
+            return
+        if overwrite:
+            return
+        before, now = self.open().common(), runs.common()
+        changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        if changed:
+            changes = ", ".join(
+                f"{name} was {before.get(name)!r}, now {now.get(name)!r}" for name in changed
+            )
+            raise TrainingError(
+                f"{self.path} holds runs with other options ({changes}): repeat those, replace "
+                "the runs (--overwrite), or choose another directory"
+            )
+
+    def write_results(self, results: Mapping[str, Any]) -> None:
+        """Writes ``results.json``, whole or not at all."""
+        with atomic_path(self.results) as temporary:
+            text = json.dumps(results, indent=2, ensure_ascii=False)
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is something to lose: an epoch of a run is complete."""
+        return any(RunDirectory(each).is_begun for each in self._directories())
+
+    def clear(self) -> None:
+        """Removes the files of all runs; others stay."""
+        self.results.unlink(missing_ok=True)
+        self.config.unlink(missing_ok=True)
+        for directory in self._directories():
+            run = RunDirectory(directory)
+            with run.held():
+                run.clear()
+            with suppress(OSError):  # with files that are not of the run
+                directory.rmdir()
+
+    def _directories(self) -> Iterator[Path]:
+        for directory in self.path.iterdir() if self.path.is_dir() else ():
+            if _RUN.fullmatch(directory.name) and (directory / "config.yaml").is_file():
+                yield directory
+
+
+def summary(figures: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
+    """Mean and standard deviation (of a sample: n - 1) of metrics, by name; None for one run.
+
+    Args:
+        figures: The metrics of each run.
+    """
+    found = {}
+    for name in figures[0] if figures else ():
+        values = [each[name] for each in figures]
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        found[name] = {"mean": statistics.fmean(values), "std": deviation}
+    return found

@@ -1,0 +1,166 @@
+"""Several runs by one call: all folds of a task, or several seeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Literal
+
+from graphsent._locks import locked
+from graphsent.tasks import get_task
+from graphsent.training.callbacks import describe_figures
+from graphsent.training.config import RunConfig
+from graphsent.training.directory import RunDirectory
+from graphsent.training.errors import TrainingError, TrainingInterrupted
+from graphsent.training.run import Echo, resume, show, train
+from graphsent.training.run_set import Runs, RunSet, summary
+from graphsent.training.setting import resolved
+
+__all__ = ["resume_runs", "train_runs"]
+
+
+def train_runs(
+    config: RunConfig,
+    out: str | os.PathLike[str],
+    *,
+    folds: Sequence[int] | Literal["all"] = (),
+    seeds: Sequence[int] = (),
+    overwrite: bool = False,
+    test: bool = True,
+    progress: bool = False,
+    echo: Echo = show,
+) -> dict[str, Any]:
+    """Trains a model on several folds, with several seeds, or with each seed on each fold.
+
+    The same call goes on after an interruption: runs that are complete are kept, one that is begun
+    is resumed. It may ask for other folds and seeds, too.
+
+    Args:
+        config: What the runs have in common.
+        out: The directory to make, see :class:`~graphsent.training.RunSet`.
+        folds: Numbers of folds, each the test split of a run; for a task that has folds.
+        seeds: Seeds of the runs.
+        overwrite: Replace runs that are there.
+        test: As in :func:`~graphsent.training.train`, like the others.
+        progress: See there.
+        echo: See there.
+
+    Returns:
+        The content of ``results.json``: the figures of each run, their mean and their standard
+        deviation (of a sample: n - 1).
+
+    Raises:
+        TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is
+            taken, by runs with other options for instance. And the errors of
+            :func:`~graphsent.training.train`.
+        TrainingInterrupted: Ctrl-C or SIGTERM.
+    """
+    config = resolved(config)
+    num_folds = get_task(config.task, **config.task_options).num_folds
+    if folds and not num_folds:
+        raise TrainingError(f"folds: the corpora of the task {config.task!r} have splits, no folds")
+    folds = range(num_folds) if folds == "all" else folds
+    runs = Runs(config, tuple(dict.fromkeys(folds)), tuple(dict.fromkeys(seeds)), test)
+    if not runs.folds and not runs.seeds:
+        raise TrainingError("expected folds or seeds for several runs")
+    for each in runs.configs().values():  # before anything is written
+        get_task(each.task, **each.task_options)
+    run_set = RunSet(out)
+    run_set.check(runs, overwrite=overwrite)
+    is_new = not run_set.path.exists()
+    run_set.path.mkdir(parents=True, exist_ok=True)
+    message = f"{run_set.path}: another process trains these runs now"
+    with locked(run_set.path, TrainingError(message)):
+        run_set.create(runs, overwrite=overwrite)
+        try:
+            return _train(run_set, runs, progress=progress, echo=echo)
+        except Exception:
+            if not run_set.is_begun:
+                run_set.clear()
+                if is_new:
+                    with suppress(OSError):
+                        run_set.path.rmdir()
+            raise
+
+
+def resume_runs(
+    out: str | os.PathLike[str], *, progress: bool = False, echo: Echo = show
+) -> dict[str, Any]:
+    """Goes on with the runs of a directory as they were last asked for.
+
+    Args:
+        out: The directory.
+        progress: As in :func:`train_runs`, like ``echo``.
+        echo: See there.
+
+    Raises:
+        TrainingError: There are no runs. And the errors of :func:`train_runs`.
+    """
+    runs = RunSet(out).open()
+    options = {"folds": runs.folds, "seeds": runs.seeds, "test": runs.test}
+    return train_runs(runs.config, out, **options, progress=progress, echo=echo)
+
+
+def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[str, Any]:
+    configs = runs.configs()
+    found: dict[str, dict[str, Any]] = {}
+    results = _results(runs, found)
+    run_set.write_results(results)
+    for name, config in configs.items():
+
+        def say(line: str, name: str = name) -> None:
+            echo(f"{name}: {line}")
+
+        run = RunDirectory(run_set.path / name)
+        before = run.read_results()
+        options = {"test": runs.test, "progress": progress, "echo": say}
+        try:
+            if before.get("finished"):
+                found[name] = before
+            elif run.is_begun:
+                found[name] = resume(run.path, **options)
+            else:
+                found[name] = train(config, run.path, **options)
+        except TrainingInterrupted as error:
+            message = (
+                f"interrupted in {name}, {len(found)} of {len(configs)} runs are complete; go on "
+                f"with the same command, or: graphsent train --resume {run_set.path}"
+            )
+            raise TrainingInterrupted(message, error.signal_number) from None
+        say(_describe(found[name]))
+        results = _results(runs, found)
+        run_set.write_results(results)
+    return results
+
+
+def _describe(results: dict[str, Any]) -> str:
+    """The line of a run that is complete; of metrics the one that counts, which comes first."""
+    figures = {}
+    for split in ("dev", "test"):
+        for name, value in list(results.get(split, {}).items())[:1]:
+            figures[f"{split}_{name}"] = value
+    return f"complete, best epoch {results['best_epoch']}, {describe_figures(figures)}"
+
+
+def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What the runs so far say together."""
+    configs = runs.configs()
+    entries = []
+    for name, results in found.items():
+        entry = {
+            "name": name,
+            "fold": configs[name].task_options.get("fold"),
+            "seed": configs[name].training.seed,
+            "remarks": results["corpus"].get("remarks", []),
+        }
+        kept = ("best_epoch", "dev", "test", "training_seconds")
+        entries.append(entry | {key: results[key] for key in kept if key in results})
+    splits = ("dev", "test") if runs.test else ("dev",)
+    return {
+        "finished": len(found) == len(configs),
+        "num_runs": len(found),
+        "config": runs.config.to_dict(),
+        "runs": entries,
+        "summary": {split: summary([each[split] for each in entries]) for split in splits},
+    }
