@@ -138,9 +138,7 @@ def test_other_options_are_refused_and_named(reviews, tmp_path):
         train_runs(reviews, out, folds=[0], test=False, echo=silent)
     with pytest.raises(TrainingError, match="holds several runs: choose another directory"):
         train(reviews, out, echo=silent)
-    with pytest.raises(
-        TrainingError, match=r"expected one of them, such as .*fold-0"
-    ):
+    with pytest.raises(TrainingError, match=r"expected one of them, such as .*fold-0"):
         load_model(out)
     assert contents(out) == before
 
