@@ -66,11 +66,14 @@ def run(arguments: Any) -> None:
 
 def _judge(path: Path, arguments: Any) -> dict[str, Any]:
     """The figures of one run, which it prints."""
-    config = RunDirectory(path).open()
+    run = RunDirectory(path)
+    config = run.open()
     import_from_here(config.task)
     model = load_model(path)
     model.engine = arguments.engine
-    task, data = config.load_data(arguments.data_dir, (arguments.split,), model.label_names)
+    task, data = config.load_data(
+        arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
+    )
     print(f"data: {data.source.summary()}")
     values = evaluate(model, task, data.splits[arguments.split])
     print(f"{arguments.split}: {figures(values)}")

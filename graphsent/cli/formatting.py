@@ -15,5 +15,5 @@ def figures(values: Mapping[str, float]) -> str:
 
 
 def figure(name: str, value: float) -> str:
-    """A metric: an accuracy in per cent, others as they are."""
-    return f"{100 * value:.2f} %" if name.endswith("accuracy") else f"{value:.4f}"
+    """A metric: an accuracy or F1 in per cent, others as they are."""
+    return f"{100 * value:.2f} %" if name.endswith(("accuracy", "f1")) else f"{value:.4f}"

@@ -164,7 +164,7 @@ def _corpus(arguments: Any, model: Any) -> list[Any]:
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
         raise UsageError(f"{arguments.run} is no run with a corpus of its own: give a file")
-    _, data = directory.open().load_data(splits=("dev", "test"))
+    _, data = directory.open().load_data(splits=("dev", "test"), held_out=directory.read_splits())
     return [each for split in data.splits.values() for each in split]
 
 

@@ -15,6 +15,11 @@ Examples:
       on vectors mapped to 48 dimensions; words in lower case, rare ones without a vector as <unk>
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
+  graphsent train --train my.tsv --model kimcnn --out runs/f
+      on your own data, here label<TAB>sentence; dev and test are held out of it
+  graphsent train --class pos=good.txt --class neg=bad.txt --model nbow --out runs/g
+  graphsent train --train train.csv --dev dev.csv --test test.csv --text-column review \\
+      --label-column stars --model sequence --out runs/h
   graphsent train --task mytasks:make --model kimcnn --out runs/e
       on a task of your own: the function `make` of mytasks.py here, or of an installed module
   graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
@@ -35,6 +40,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
 
 from graphsent.cli.formatting import figures
+from graphsent.cli.own_data import add_own_data, is_asked_for, with_own_data
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import numbers, table
 from graphsent.cli.usage import UsageError, descriptions, flag
@@ -108,7 +114,10 @@ def add_arguments(parser: Any) -> None:
         help="Several runs, one for each fold of the task: all, 0-4, 0,2,5.",
     )
     add("--seeds", type=str, metavar="N", help="Several runs, one for each seed: 0-4, or 0,2,5.")
-    of_task = parser.add_argument_group(f"options of the task {chosen.task}")
+    is_own_data = chosen.task in (None, "own")
+    of_task = parser.add_argument_group(
+        "your own data" if is_own_data else f"options of the task {chosen.task}"
+    )
     group = parser.add_argument_group(f"options of the model {chosen.model}")
     defaults = task_defaults(chosen.model, chosen.task)
     _add_parameters(group, model_class(chosen.model), model_options(chosen.model), defaults)
@@ -121,7 +130,9 @@ def add_arguments(parser: Any) -> None:
             **({"choices": choices} if choices else {"type": types[option.name]}),
             help=f"{option.metadata['help']} (default: {getattr(defaults, option.name)})",
         )
-    if chosen.task is not None:
+    if is_own_data:
+        add_own_data(of_task)
+    else:
         import_from_here(chosen.task)
         options = task_options(chosen.task)
         for name in options:  # of a task of a user's; the others are checked by tests
@@ -154,6 +165,7 @@ def run(arguments: Any) -> None:
         for name, value in vars(arguments).items()
         if value is not None and (value or name not in _SWITCHES)
     }
+    given = with_own_data(given)
     options = {"test": not arguments.no_test, "progress": sys.stderr.isatty()}
     if arguments.resume:
         for name in given:
@@ -221,6 +233,8 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
         config = RunConfig.load(chosen.config)
         chosen.task = chosen.task or config.task
         chosen.model = chosen.model or config.model
+    if is_asked_for(arguments):
+        chosen.task = chosen.task or "own"
     chosen.model = chosen.model or _MODEL
     return chosen
 
@@ -255,7 +269,12 @@ def _config(given: dict[str, Any]) -> RunConfig:
     if "config" in given:
         values = RunConfig.load(given["config"]).to_dict()
     if "task" not in given and "task" not in values:
-        raise UsageError(f"--task is missing: expected one of {', '.join(sorted(TASKS))}")
+        if "train" not in given:
+            tasks = ", ".join(sorted(TASKS))
+            raise UsageError(
+                f"--task is missing: expected one of {tasks}; or --train FILE for data of your own"
+            )
+        given = {**given, "task": "own"}
     for name, options in (("task", "task_options"), ("model", "model_options")):
         if given.get(name, values.get(name)) != values.get(name):
             values[options] = {}  # of another task or model

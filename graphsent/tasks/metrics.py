@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torchmetrics import MetricCollection
-from torchmetrics.classification import MulticlassAccuracy
+from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
 
-__all__ = ["PhraseAccuracy", "RootAccuracy", "tree_metrics"]
+__all__ = ["PhraseAccuracy", "RootAccuracy", "RootF1", "sentence_metrics", "tree_metrics"]
 
 _UNLABELLED = -1
 
@@ -40,9 +40,7 @@ class PhraseAccuracy(MulticlassAccuracy):
         self._add(logits, batch.labels)
 
     def _add(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
-        among = labels[:, None] == torch.tensor(self._classes, device=labels.device)
-        target = among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
-        super().update(logits[:, self._classes].argmax(dim=1), target)
+        super().update(*_predictions(logits, labels, self._classes))
 
 
 class RootAccuracy(PhraseAccuracy):
@@ -51,6 +49,34 @@ class RootAccuracy(PhraseAccuracy):
     def update(self, logits: torch.Tensor, batch: Any) -> None:
         """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
         self._add(logits[batch.roots], batch.labels[batch.roots])
+
+
+class RootF1(MulticlassF1Score):
+    """The mean of the classes' F1, over labelled sentences; arguments as PhraseAccuracy."""
+
+    def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
+        super().__init__(len(classes), average="macro", ignore_index=_UNLABELLED, **kwargs)
+        self._classes = list(classes)
+
+    def update(self, logits: torch.Tensor, batch: Any) -> None:
+        """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
+        roots = batch.roots
+        super().update(*_predictions(logits[roots], batch.labels[roots], self._classes))
+
+
+def _predictions(
+    logits: torch.Tensor, labels: torch.Tensor, classes: Sequence[int]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The best of some classes for each unit, and its own, as indices into ``classes``."""
+    among = labels[:, None] == torch.tensor(classes, device=labels.device)
+    target = among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
+    return logits[:, classes].argmax(dim=1), target
+
+
+def sentence_metrics(classes: Sequence[int]) -> MetricCollection:
+    """``accuracy`` and ``macro_f1`` of sentences over the given classes."""
+    metrics = {"accuracy": RootAccuracy(classes), "macro_f1": RootF1(classes)}
+    return MetricCollection(metrics, compute_groups=False)
 
 
 def tree_metrics(classes: Sequence[int]) -> MetricCollection:

@@ -18,6 +18,7 @@ __all__ = [
     "align",
     "iter_parses",
     "label_by_span",
+    "letters",
     "parses_of_texts",
     "read_parses",
     "resolve_parses_dir",
@@ -134,7 +135,7 @@ def parses_of_texts(
     """
 
     def problem(text: str, parse: Tree | DependencyTree, number: int) -> str:
-        if _letters(text) == _letters("".join(map(unescape, parse.words))):
+        if letters(text) == letters("".join(map(unescape, parse.words))):
             return ""
         return (
             f"{parses_path}: sentence {number} is {' '.join(parse.words)!r}, but the one in "
@@ -224,6 +225,6 @@ def root_label(example: Any) -> str:
     return example.labels[int(np.argmin(example.depths))]
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
     """Letters and digits: what a tokenizer leaves as it is."""
     return "".join(filter(str.isalnum, text))

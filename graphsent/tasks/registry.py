@@ -20,6 +20,7 @@ __all__ = ["TASKS", "get_task", "is_own", "task_maker", "task_options"]
 TASKS = {
     "cr": "graphsent.tasks.cross_validated:cr",
     "mr": "graphsent.tasks.cross_validated:mr",
+    "own": "graphsent.tasks.own:own",
     "sick": "graphsent.tasks.sick:sick",
     "sst2": "graphsent.tasks.sst:sst2",
     "sst5": "graphsent.tasks.sst:sst5",

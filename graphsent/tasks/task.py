@@ -6,11 +6,11 @@ import functools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, Corpus, CorpusSource, find_corpus
@@ -22,7 +22,15 @@ from graphsent.trees import unescape
 if TYPE_CHECKING:
     from torchmetrics import MetricCollection
 
-__all__ = ["Task", "TaskData", "TaskStream"]
+__all__ = ["Place", "Task", "TaskData", "TaskStream"]
+
+
+class Place(NamedTuple):
+    """Where an example is: its file, and the line where it begins, from 1."""
+
+    path: Path
+    line: int
+
 
 _SELECTION = {"classification": "accuracy", "regression": "pearson"}
 
@@ -35,10 +43,15 @@ class TaskData:
         splits: Split -> its examples, in the order of the file: trees or sentences, whose labels
             are decimal class indices, "" where a node has none; or pairs of trees with a score.
         source: The corpus they come from.
+        places: Split -> where each example is, of tasks that know.
+        held_out: What was held out of the training data, of tasks where a run keeps that: JSON, for
+            :attr:`Task.held_out`.
     """
 
     splits: Mapping[str, list[Any]]
     source: CorpusSource
+    places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    held_out: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,8 @@ class Task(ABC):
             :func:`~graphsent.tasks.held_out.held_out`.
         num_folds: How many folds its corpora are divided into, of which the option ``fold`` chooses
             the test split; 0 if they have splits.
+        held_out: What :attr:`TaskData.held_out` was when a run began, so that it is held out again;
+            None to choose.
     """
 
     name: str
@@ -97,6 +112,7 @@ class Task(ABC):
     tokenizer: str = "treebank"
     split_seed: int = 0
     num_folds: int = 0
+    held_out: Mapping[str, Any] | None = None
 
     @property
     def selection_metric(self) -> str:

@@ -121,7 +121,7 @@ def describe_figures(values: Mapping[str, float]) -> str:
     """Some figures in one line: accuracies in per cent."""
     return ", ".join(
         f"{name.replace('_', ' ')} {100 * value:.2f} %"
-        if "accuracy" in name
+        if name.endswith(("accuracy", "f1"))
         else f"{name.replace('_', ' ')} {value:.4g}"
         for name, value in values.items()
     )

@@ -73,6 +73,8 @@ class RunConfig:
         data_dir: str | os.PathLike[str] | None = None,
         splits: Sequence[str] = SPLITS,
         label_names: Sequence[str] = (),
+        *,
+        held_out: Mapping[str, Any] | None = None,
     ) -> tuple[Task, TaskData]:
         """The task and its examples, as the model is to read them.
 
@@ -80,6 +82,8 @@ class RunConfig:
             data_dir: Another data directory than the one of the configuration.
             splits: Which of ``train``, ``dev`` and ``test``.
             label_names: The classes of a trained model, for a task that finds them in its data.
+            held_out: What the run held out of the training data, see
+                :attr:`~graphsent.tasks.TaskData.held_out`.
 
         Raises:
             DataError: Task, corpus or parses are not usable.
@@ -88,6 +92,8 @@ class RunConfig:
         task = get_task(self.task, **self.task_options)
         if task.finds_labels:
             task.label_names = tuple(label_names)
+        task.held_out = held_out
+        task.tokenizer = self.tokenizer or task.tokenizer
         data = task.load(
             data_dir or self.data_dir,
             splits,

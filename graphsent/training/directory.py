@@ -29,8 +29,9 @@ class RunDirectory:
 
     ``config.yaml`` says what it is made from, ``model/`` is the model that is best on dev,
     ``last.ckpt`` the state after the last complete epoch, ``results.json`` what came out,
-    ``logs/metrics.csv`` and ``logs/tensorboard/`` the figures of each epoch. Other files may lie
-    beside them and are left alone.
+    ``logs/metrics.csv`` and ``logs/tensorboard/`` the figures of each epoch; ``splits.json`` says
+    what was held out of training data of a user's own. Other files may lie beside them and are left
+    alone.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -39,11 +40,24 @@ class RunDirectory:
         self.model = self.path / "model"
         self.checkpoint = self.path / "last.ckpt"
         self.results = self.path / "results.json"
+        self.splits = self.path / "splits.json"
         self.logs = self.path / "logs"
-        self._own = (self.config, self.model, self.checkpoint, self.results)
+        self._own = (self.config, self.model, self.checkpoint, self.results, self.splits)
 
-    def create(self, config: RunConfig, *, overwrite: bool = False) -> None:
+    def create(
+        self,
+        config: RunConfig,
+        *,
+        held_out: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+    ) -> None:
         """Makes the directory for a new run.
+
+        Args:
+            config: The configuration of the run.
+            held_out: What is held out of the training data, see
+                :attr:`~graphsent.tasks.TaskData.held_out`.
+            overwrite: Replace a run that is there.
 
         Raises:
             TrainingError: Something is there already: a run, unless ``overwrite``, or other files.
@@ -52,6 +66,8 @@ class RunDirectory:
         self.check_free(overwrite=overwrite)
         self.clear()
         try:
+            if held_out is not None:
+                _write_json(self.splits, held_out)
             config.save(self.config)
         except OSError as error:
             raise TrainingFailed(f"{self.path}: cannot create the run: {error.strerror}") from None
@@ -92,7 +108,7 @@ class RunDirectory:
     def clear(self) -> None:
         """Removes the files of a run, and what a killed one left; all others stay."""
         self.recover()
-        for file in (self.results, self.checkpoint, self.config):
+        for file in (self.results, self.checkpoint, self.config, self.splits):
             file.unlink(missing_ok=True)
         for directory in (self.model, self.logs):
             shutil.rmtree(directory, ignore_errors=True)
@@ -161,13 +177,18 @@ class RunDirectory:
         """
         if not self.results.is_file():
             return {}
-        try:
-            results = json.loads(self.results.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise TrainingError(f"{self.results}: damaged or truncated: {error}") from None
+        results = _read_json(self.results)
         if not isinstance(results, dict) or not isinstance(results.get("history", []), list):
             raise TrainingError(f"{self.results}: damaged: expected an object with a 'history'")
         return results
+
+    def read_splits(self) -> Any:
+        """What the run holds out of the training data; None if it keeps nothing about that.
+
+        Raises:
+            TrainingError: The file is damaged.
+        """
+        return _read_json(self.splits) if self.splits.is_file() else None
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Writes the figures of all epochs to ``logs/metrics.csv``, whole or not at all."""
@@ -181,9 +202,20 @@ class RunDirectory:
 
     def write_results(self, results: dict[str, Any]) -> None:
         """Writes ``results.json``, whole or not at all."""
-        with atomic_path(self.results) as temporary:
-            text = json.dumps(results, indent=2, ensure_ascii=False)
-            temporary.write_text(text + "\n", encoding="utf-8")
+        _write_json(self.results, results, indent=2)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise TrainingError(f"{path}: damaged or truncated: {error}") from None
+
+
+def _write_json(path: Path, content: Any, indent: int | None = None) -> None:
+    with atomic_path(path) as temporary:
+        text = json.dumps(content, indent=indent, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

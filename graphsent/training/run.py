@@ -69,7 +69,7 @@ def train(
     config = replace(config, task_options={**defaults, **config.task_options})
     setting = prepare(config, echo)
     with run.held():
-        run.create(setting.config, overwrite=overwrite)
+        run.create(setting.config, held_out=setting.data.held_out, overwrite=overwrite)
         try:
             return _run(run, setting, test=test, progress=progress, echo=echo)
         except Exception:
@@ -122,7 +122,7 @@ def _resume(
         raise TrainingError(f"{run.path}: this run is complete; more epochs would make it go on")
     if before and "tokenizer" not in before:  # it began when there was no choice
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
-    setting = prepare(config, echo)
+    setting = prepare(config, echo, run.read_splits())
     for fact in _LASTING:
         if before and before.get(fact) != setting.facts.get(fact):
             name = fact.replace("_", " ")

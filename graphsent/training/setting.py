@@ -61,12 +61,15 @@ class Setting:
     facts: dict[str, Any]
 
 
-def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
+def prepare(
+    config: RunConfig, echo: Callable[[str], None], held_out: Mapping[str, Any] | None = None
+) -> Setting:
     """Reads the data and builds the model, all its random numbers drawn from the seed.
 
     Args:
         config: The configuration of the run.
         echo: Is given lines on what was found.
+        held_out: What an earlier part of the run held out of the training data.
 
     Raises:
         DataError: Task, corpus or vectors are not usable.
@@ -79,7 +82,7 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     _check_tokenizer(config)
     _seed(config.training.seed)
     config = resolved(config)
-    task, data = config.load_data()
+    task, data = config.load_data(held_out=held_out)
     echo(f"data: {data.source.summary()}")
     others = [tree for split in ("dev", "test") for tree in data.splits[split]]
     vocab, vectors = build_vocabulary(
@@ -105,7 +108,12 @@ def prepare(config: RunConfig, echo: Callable[[str], None]) -> Setting:
     options = _chosen(model.config)
     if model.inputs is not None:  # what is chosen is the length of a word's own vector
         options["embedding_dim"] = model.inputs.word_dim
-    config = replace(config, model_options=options, tokenizer=model.tokenizer)
+    config = replace(
+        config,
+        task_options=_task_options(config, task),
+        model_options=options,
+        tokenizer=model.tokenizer,
+    )
     sizes = count_parameters(model)
     echo(
         f"model: {config.model}, {sizes['parameters']:,} parameters, and "
@@ -121,9 +129,11 @@ def resolved(config: RunConfig) -> RunConfig:
         DataError: The data directory is not there.
         ModelError: There is no such model.
     """
+    task = get_task(config.task, **config.task_options)
     return replace(
         config,
-        data_dir=str(resolve_data_dir(config.data_dir).resolve()),
+        task_options=_task_options(config, task),
+        data_dir=str(resolve_data_dir(config.data_dir).resolve()) if task.corpora else None,
         parses_dir=config.parses_dir and _full_path(config.parses_dir),
         tree_kind=config.tree_kind or model_class(config.model).tree_kind,
         vectors=tuple(map(_full_path, config.vectors)),
@@ -155,6 +165,11 @@ def count_parameters(model: Model) -> dict[str, int]:
     words = sum(table.weight.numel() for table in tables)
     total = sum(parameter.numel() for parameter in model.parameters())
     return {"parameters": total - words, "embedding_parameters": words}
+
+
+def _task_options(config: RunConfig, task: Task) -> dict[str, Any]:
+    """The options with all defaults, which a task from outside the package may not tell."""
+    return dict(task.options) if task.name == config.task else config.task_options
 
 
 def _check_goal(config: RunConfig) -> None:

@@ -30,7 +30,8 @@ def test_it_prints_what_was_found_and_what_came_out(toy_data, tmp_path, capsys):
     assert test.startswith("test: root accuracy ")
     assert str(out) in wrote
     assert captured.err == ""
-    assert json.loads((out / "results.json").read_text())["task_options"] == {"neutral": "class"}
+    options = json.loads((out / "results.json").read_text())["task_options"]
+    assert options == {"neutral": "class", "neutral_roots": "drop"}
 
 
 def test_a_configuration_and_flags_over_it(trained, tmp_path, capsys):

@@ -206,7 +206,7 @@ def test_an_absent_device_is_an_error(quietly_trained, device):
 def test_a_convolutional_model_learns_from_phrases_of_neutral_sentences(configure, tmp_path):
     config = replace(configure(epochs=1), task="sst2", model="kimcnn", model_options={"maps": 2})
     results = train(config, tmp_path / "phrases", echo=silent)
-    assert results["task_options"] == {"neutral_roots": "phrases"}
+    assert results["task_options"] == {"neutral": "mask", "neutral_roots": "phrases"}
     assert results["corpus"]["splits"]["train"]["examples"] == 60
     config = replace(config, task_options={"neutral_roots": "drop"})
     results = train(config, tmp_path / "drop", echo=silent)

@@ -1,0 +1,79 @@
+"""Flags for data of a user's own: the options of the task ``own``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from graphsent.cli.usage import UsageError, descriptions, flag
+from graphsent.tasks import SPLITS
+from graphsent.tasks.own import own
+from graphsent.tasks.own.reader import INPUTS
+
+__all__ = ["add_own_data", "is_asked_for", "with_own_data"]
+
+_CLASS = {"train": "class", "dev": "dev_class", "test": "test_class"}
+# Option -> how its flag differs from one that takes a string.
+_KINDS: dict[str, dict[str, Any]] = {
+    "text_column": {"nargs": "+", "metavar": "NAME"},
+    "label_column": {"metavar": "NAME"},
+    "regression": {"type": bool, "nargs": "?", "const": True},
+    "split": {"type": float, "metavar": "SHARE"},
+    "split_seed": {"type": int},
+    "input": {"choices": INPUTS},
+    "labels": {"nargs": "+", "metavar": "LABEL"},
+    **{split: {"metavar": "FILE"} for split in SPLITS},
+    **{f"{split}_trees": {"nargs": "+", "metavar": "FILE"} for split in SPLITS},
+}
+
+
+def add_own_data(group: Any) -> None:
+    """Declares the flags."""
+    texts = descriptions(own)
+    for name in inspect.signature(own).parameters:
+        kind = _KINDS.get(name, {})
+        if "choices" not in kind:
+            kind = {"type": str, **kind}
+        group.add_argument(flag(name), help=texts[name], **kind)
+        if name in _CLASS:
+            group.add_argument(
+                flag(_CLASS[name]),
+                type=str,
+                action="append",
+                metavar="LABEL=FILE",
+                help=f"In place of {flag(name)}: a file of one label, with a sentence or tree a "
+                "line; once for each label.",
+            )
+
+
+def is_asked_for(arguments: Sequence[str]) -> bool:
+    """Whether there are files of a user's own among the arguments of a command."""
+    flags = {flag(name) for name in ("train", _CLASS["train"])}
+    return any(argument.partition("=")[0] in flags for argument in arguments)
+
+
+def with_own_data(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name, those for a file of one label brought into the options of the task.
+
+    Raises:
+        UsageError: An argument is not of the form ``LABEL=FILE``, a label comes twice, or both
+            forms are given.
+    """
+    given = dict(given)
+    for split, name in _CLASS.items():
+        if name not in given:
+            continue
+        if split in given:
+            raise UsageError(f"{flag(name)} and {flag(split)} exclude each other")
+        files: dict[str, str] = {}
+        for each in given.pop(name):
+            label, is_there, path = each.partition("=")
+            label = label.strip()
+            if not (label and is_there and path):
+                raise UsageError(f"{flag(name)}: expected LABEL=FILE, got {each!r}")
+            if label in files:
+                raise UsageError(f"{flag(name)}: two files for the label {label!r}: expected one")
+            files[label] = path
+        given[split] = files
+    return given

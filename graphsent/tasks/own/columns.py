@@ -1,0 +1,149 @@
+"""Which columns of a table hold the label and the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphsent._names import nearest
+from graphsent.errors import DataError
+
+__all__ = ["Columns", "find_columns"]
+
+_SHOWN = 30  # characters of a name in a message
+# Names that columns go by, looked for in this order and without regard to case.
+_LABELS = ("label", "class", "category", "target", "sentiment", "score", "rating", "stars")
+_TEXTS = ("text", "sentence", "review", "content", "phrase", "question", "tweet", "comment")
+_PAIRS = (
+    ("sentence1", "sentence2"),
+    ("sentence_1", "sentence_2"),
+    ("sentence_a", "sentence_b"),
+    ("text1", "text2"),
+    ("text_1", "text_2"),
+    ("text_a", "text_b"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("first", "second"),
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where to look in the rows of a table.
+
+    Attributes:
+        names: Of all columns, in order; their numbers from 1 if the table has no header.
+        label: Index of the column of labels; None if labels come from elsewhere.
+        texts: Indices of the columns of text: one, or two of a pair.
+        has_header: Whether the first row names the columns.
+    """
+
+    names: tuple[str, ...]
+    label: int | None
+    texts: tuple[int, ...]
+    has_header: bool
+
+
+def find_columns(
+    first: Sequence[str],
+    text_columns: Sequence[str] = (),
+    label_column: str | None = None,
+    *,
+    where: str,
+    may_lack_header: bool = False,
+    with_label: bool = True,
+) -> Columns:
+    """The columns of a table by its first row.
+
+    Args:
+        first: The cells of the first row.
+        text_columns: Names of the columns of text, one or two; by default usual names are looked
+            for. A number that is no name counts columns from 1; numbers alone mean that the table
+            has no header.
+        label_column: The same for the column of labels.
+        where: File and line, for errors.
+        may_lack_header: Whether a first row of two cells without usual names is a label and a text.
+        with_label: Whether there has to be a column of labels.
+
+    Raises:
+        DataError: There is no such column, it is there twice, or none has a usual name.
+    """
+    names = tuple(name.strip() for name in first)
+    given = (*text_columns, *([label_column] if label_column else ()))
+    positions = {name: _find(name, names, where) for name in given}
+    if given and not any(name in names or name.lower() in _lower(names) for name in given):
+        names = tuple(map(str, range(1, len(names) + 1)))
+        has_header = False
+    else:
+        usual_label, usual_texts = _usual_label(names), _usual_texts(names)
+        usual = usual_label is not None and bool(usual_texts)
+        if may_lack_header and len(names) == 2 and not given and not usual:
+            return Columns(("1", "2"), 0, (1,), False)
+        has_header = True
+    label = positions[label_column] if label_column else None
+    texts = tuple(positions[name] for name in text_columns)
+    if label is None and with_label:
+        label = _other_label(names, texts, where)
+    if not texts:
+        texts = _other_texts(names, label, where)
+    return Columns(names, label, texts, has_header)
+
+
+def _find(name: str, names: Sequence[str], where: str) -> int:
+    for known, wanted in ((list(names), name), (_lower(names), name.lower())):
+        if known.count(wanted) > 1:
+            raise DataError(f"{where}: the column {name!r} is there {known.count(wanted)} times")
+        if wanted in known:
+            return known.index(wanted)
+    if name.isascii() and name.isdigit() and 1 <= int(name) <= len(names):
+        return int(name) - 1
+    raise DataError(
+        f"{where}: no column {name!r}: expected one of {_listed(names)}{nearest(name, names)}"
+    )
+
+
+def _other_label(names: Sequence[str], texts: Sequence[int], where: str) -> int:
+    label = _usual_label(names)
+    if label is not None and label not in texts:
+        return _find(names[label], names, where)
+    if len(names) == 2 and len(texts or _usual_texts(names)) == 1:
+        return 1 - (texts or _usual_texts(names))[0]
+    raise DataError(
+        f"{where}: which column holds the label? Name one of {_listed(names)} with --label-column"
+    )
+
+
+def _other_texts(names: Sequence[str], label: int | None, where: str) -> tuple[int, ...]:
+    texts = tuple(index for index in _usual_texts(names) if index != label)
+    if texts:
+        return tuple(_find(names[index], names, where) for index in texts)
+    if len(names) == 2 and label is not None:
+        return (1 - label,)
+    raise DataError(
+        f"{where}: which column holds the text? Name one of {_listed(names)}, or two of a pair, "
+        "with --text-column"
+    )
+
+
+def _usual_label(names: Sequence[str]) -> int | None:
+    lower = _lower(names)
+    return next((lower.index(name) for name in _LABELS if name in lower), None)
+
+
+def _usual_texts(names: Sequence[str]) -> tuple[int, ...]:
+    lower = _lower(names)
+    for name in _TEXTS:
+        if name in lower:
+            return (lower.index(name),)
+    for pair in _PAIRS:
+        if all(name in lower for name in pair):
+            return tuple(map(lower.index, pair))
+    return ()
+
+
+def _lower(names: Sequence[str]) -> list[str]:
+    return [name.lower() for name in names]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name[:_SHOWN]) for name in names)

@@ -1,0 +1,57 @@
+"""What a model reads: sentences and trees whose labels are class indices, or scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from graphsent.errors import DataError
+from graphsent.sentences import Sentence
+from graphsent.tasks.corpus import TREE_KINDS, WORDS
+from graphsent.tasks.own.examples import Content, with_labels
+from graphsent.trees import DependencyTree, Tree
+
+__all__ = ["kind_of", "labelled"]
+
+
+def kind_of(content: Content) -> str:
+    """What a content is, one of :data:`graphsent.tasks.INPUT_KINDS`."""
+    return {Tree: TREE_KINDS[0], DependencyTree: TREE_KINDS[1]}.get(type(content), WORDS)
+
+
+def labelled(
+    content: Content, label: str, code: Callable[[str], str], tree_kind: str, path: Path
+) -> Sentence | Tree | DependencyTree:
+    """A content as a model reads it.
+
+    Args:
+        content: The words of a sentence, or its tree.
+        label: What the model is to read as the label of the sentence.
+        code: The same for labels of phrases, ``""`` for those that mean nothing.
+        tree_kind: What the model reads.
+        path: The file, for errors.
+
+    Raises:
+        DataError: The model reads other trees.
+    """
+    _check_kind(kind_of(content), tree_kind, path)
+    assert not isinstance(content, str)
+    labels = [label] if isinstance(content, Sentence) else list(map(code, content.labels))
+    if isinstance(content, Sentence) or (tree_kind == WORDS and not any(labels)):
+        return Sentence(content.words, label)
+    labels[int(content.depths.argmin())] = label
+    return with_labels(content, labels)
+
+
+def _check_kind(kind: str, tree_kind: str, path: Path) -> None:
+    if tree_kind in (WORDS, kind):
+        return
+    if kind == WORDS:
+        raise DataError(
+            f"{path} holds sentences, and the model reads {tree_kind} trees: add trees of the "
+            "sentences (--train-trees FILE), or take a model of words, such as kimcnn"
+        )
+    raise DataError(
+        f"{path} holds {kind} trees, and the model reads {tree_kind} trees: add --tree-kind {kind} "
+        "if it can read these, or take another model"
+    )

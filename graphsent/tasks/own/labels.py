@@ -1,0 +1,69 @@
+"""Labels that are found in a user's data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from graphsent._names import nearest
+from graphsent.errors import DataError
+
+__all__ = ["check_labels", "in_order", "score_of", "unknown_label"]
+
+_MOST_LISTED = 10
+_FEW = 20  # examples, of which each may well have a label of its own
+
+
+def in_order(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels by number where all are numbers, and by name otherwise."""
+    distinct = set(labels)
+    scores = {label: score_of(label) for label in distinct}
+    if None in scores.values():
+        return tuple(sorted(distinct))
+    return tuple(sorted(distinct, key=lambda label: (scores[label], label)))
+
+
+def check_labels(counts: Mapping[str, int], source: str) -> None:
+    """Checks that there is something to learn.
+
+    Args:
+        counts: How often each label comes in train.
+        source: Names of the files.
+
+    Raises:
+        DataError: There are no examples, all have one label, or there are nearly as many labels.
+    """
+    total = sum(counts.values())
+    if not total:
+        raise DataError(f"{source}: no examples: expected labelled sentences")
+    if len(counts) == 1:
+        raise DataError(
+            f"{source}: all {total:,} examples have the label {next(iter(counts))!r}: expected two "
+            "labels or more"
+        )
+    if total >= _FEW and 2 * len(counts) > total:
+        are_numbers = all(score_of(label) is not None for label in counts)
+        hint = "add --regression" if are_numbers else "name the right column by --label-column"
+        raise DataError(
+            f"{source}: {len(counts):,} different labels in {total:,} examples, such as "
+            f"{next(iter(counts))[:40]!r}: if these are no classes, {hint}"
+        )
+
+
+def unknown_label(label: str, known: Iterable[str]) -> str:
+    """What is wrong with a label that train does not have."""
+    known = list(known)
+    more = ", ..." if len(known) > _MOST_LISTED else ""
+    listed = ", ".join(known[:_MOST_LISTED])
+    return f"the label {label!r} is not in train: expected one of {listed}{more}" + nearest(
+        label, known
+    )
+
+
+def score_of(label: str) -> float | None:
+    """The number that a label is; None if it is none, or not finite."""
+    try:
+        score = float(label)
+    except ValueError:
+        return None
+    return score if math.isfinite(score) else None

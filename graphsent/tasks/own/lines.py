@@ -1,0 +1,90 @@
+"""The lines of a user's file, in any encoding, gzipped or not, a piece of the file at a time."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from graphsent._unpacking import open_gzip
+from graphsent.errors import DataError
+from graphsent.trees.errors import UndecodableText
+from graphsent.trees.records import Line, Readable, lines_of
+
+__all__ = ["lines_in"]
+
+_UTF8 = "utf-8"
+
+
+def lines_in(path: Path, encoding: str = _UTF8) -> Iterator[list[Line]]:
+    r"""The lines of a file, without ``\r`` at their ends and without a byte-order mark.
+
+    Args:
+        path: The file; unzipped if named ``*.gz``.
+        encoding: Its encoding.
+
+    Yields:
+        Some lines at once. What is wrong with a line, such as bytes that are no text or a NUL
+        character, is its ``error``.
+
+    Raises:
+        DataError: The file cannot be read, there is no such encoding, or text in another encoding
+            than UTF-8 is broken.
+    """
+    try:
+        stream = open_gzip(path) if path.suffix == ".gz" else path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
+    with stream:
+        for lines in lines_of(_in_utf8(stream, path, encoding), str(path)):
+            yield [_checked(line, path) for line in lines]
+
+
+def _checked(line: Line, path: Path) -> Line:
+    text, error = line.text.removesuffix("\r"), line.error
+    if error is not None and "--encoding" not in error.message:
+        message = f"{error.message}, or its name (--encoding latin-1)"
+        error = UndecodableText(message, str(path), line.number, error.column)
+    elif "\0" in text:
+        message = "a NUL character: expected text"
+        error = UndecodableText(message, str(path), line.number, text.index("\0") + 1)
+    return Line(line.number, text, error)
+
+
+def _in_utf8(stream: BinaryIO, path: Path, encoding: str) -> Readable:
+    try:
+        codec = codecs.lookup(encoding)
+        decoder = codec.incrementaldecoder
+    except LookupError:
+        raise DataError(f"unknown encoding {encoding!r} for {path}") from None
+    if codec.name == _UTF8:
+        return stream  # type: ignore[return-value]
+    if decoder is None or not codec._is_text_encoding:
+        raise DataError(f"{encoding!r} is no encoding of text, for {path}")
+    return _Recoded(stream, path, decoder())
+
+
+class _Recoded:
+    """A stream of UTF-8 made from one of another encoding."""
+
+    def __init__(self, stream: BinaryIO, path: Path, decoder: codecs.IncrementalDecoder) -> None:
+        self._stream = stream
+        self._path = path
+        self._decoder = decoder
+        self._line = 1
+
+    def read1(self, size: int, /) -> bytes:
+        """At most so many bytes of the file, in UTF-8; none at its end."""
+        text = ""
+        while not text:
+            data = self._stream.read1(size)  # type: ignore[attr-defined]
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeError as error:
+                message = f"{self._path}: near line {self._line}: {error}: is this its encoding?"
+                raise DataError(message) from None
+            if not data:
+                break
+        self._line += text.count("\n")
+        return text.encode()

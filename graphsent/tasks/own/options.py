@@ -1,0 +1,131 @@
+"""What a user says about data of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from graphsent._names import unknown
+from graphsent.errors import DataError
+from graphsent.tasks.corpus import SPLITS
+from graphsent.tasks.own.reader import INPUTS, OwnFile
+
+__all__ = ["OwnOptions"]
+
+_FILES = ("train", "dev", "test")
+_LISTS = ("text_column", "train_trees", "dev_trees", "test_trees")
+_STRINGS = ("label_column", "encoding")
+
+
+@dataclass(frozen=True)
+class OwnOptions:
+    """The options of the task ``own``; see :func:`~graphsent.tasks.own.own`.
+
+    Paths become full ones.
+
+    Raises:
+        DataError: A value is of the wrong type or out of range, or there is no training data.
+    """
+
+    train: str | Mapping[str, str] | None = None
+    dev: str | Mapping[str, str] | None = None
+    test: str | Mapping[str, str] | None = None
+    text_column: str | Sequence[str] = ()
+    label_column: str | None = None
+    regression: bool = False
+    split: float = 0.1
+    split_seed: int = 0
+    train_trees: str | Sequence[str] = ()
+    dev_trees: str | Sequence[str] = ()
+    test_trees: str | Sequence[str] = ()
+    input: str = INPUTS[0]
+    encoding: str = "utf-8"
+    labels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Checks all values, and makes paths full ones and sequences tuples."""
+        for name in _FILES:
+            self._set(name, _files(name, getattr(self, name)))
+        for name in _LISTS:
+            value = getattr(self, name)
+            value = [value] if isinstance(value, str) else value
+            _require(name, value, _are_strings(value), "a list of names")
+            self._set(name, tuple(map(_full, value) if name.endswith("trees") else value))
+        for name in _STRINGS:
+            value = getattr(self, name)
+            _require(name, value, value is None or isinstance(value, str), "a string")
+        if self.labels is not None:
+            _require("labels", self.labels, _are_strings(self.labels), "a list of strings")
+            self._set("labels", tuple(self.labels))
+        _require("regression", self.regression, isinstance(self.regression, bool), "true or false")
+        is_share = type(self.split) in (int, float) and math.isfinite(self.split)
+        _require("split", self.split, is_share and 0 <= self.split < 0.5, "a share below 0.5")
+        is_seed = type(self.split_seed) is int and self.split_seed >= 0
+        _require("split_seed", self.split_seed, is_seed, "an integer from 0")
+        if self.input not in INPUTS:
+            raise DataError(unknown("input", str(self.input), INPUTS))
+        _require("text_column", self.text_column, len(self.text_column) <= 2, "one or two names")
+        if self.train is None:
+            raise DataError(
+                "data of your own need a file to train on: --train FILE, or --class LABEL=FILE for "
+                "each label"
+            )
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as plain values, without those that say nothing."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+        return {name: value for name, value in plain.items() if value not in (None, [])}
+
+    def with_labels(self, labels: Sequence[str]) -> OwnOptions:
+        """The same with the labels that were found."""
+        return replace(self, labels=tuple(labels))
+
+    def files(self, split: str) -> list[OwnFile]:
+        """The files of a split in order; none if it is held out of train, or not there."""
+        given = getattr(self, split)
+        paths = given if isinstance(given, Mapping) else {None: given} if given else {}
+        return [
+            OwnFile(
+                Path(path), self.text_column, self.label_column, label, self.input, self.encoding
+            )
+            for label, path in paths.items()
+        ]
+
+    def trees(self, split: str) -> list[Path]:
+        """The files with the trees of a split's sentences, if they are apart."""
+        return list(map(Path, getattr(self, f"{split}_trees")))
+
+    def held_out(self) -> list[str]:
+        """The splits that are held out of train."""
+        return [split for split in SPLITS[1:] if not getattr(self, split) and self.split]
+
+
+def _files(name: str, value: Any) -> str | dict[str, str] | None:
+    if value is None or isinstance(value, str | Path):
+        return value and _full(value)
+    is_map = isinstance(value, Mapping) and value and _are_strings([*value, *value.values()])
+    _require(name, value, is_map, "a file, or a file for each label")
+    return {label.strip(): _full(path) for label, path in value.items()}
+
+
+def _full(path: str | Path) -> str:
+    return str(Path(path).expanduser().resolve())
+
+
+def _are_strings(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)
+
+
+def _require(name: str, value: Any, holds: Any, expected: str) -> None:
+    if not holds:
+        raise DataError(f"{name}: expected {expected}, got {value!r}")

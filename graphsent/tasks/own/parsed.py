@@ -1,0 +1,77 @@
+"""Trees of sentences that lie in files of their own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from graphsent.errors import DataError
+from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
+from graphsent.tasks.own.reader import OwnFile, read_trees
+from graphsent.tasks.parses import letters
+
+__all__ = ["with_trees"]
+
+_SHOWN = 60  # characters of a sentence in a message
+
+
+def with_trees(
+    examples: Iterable[tuple[Path, OwnExample | BadLine]], trees: Sequence[Path], encoding: str
+) -> Iterator[tuple[Path, OwnExample | BadLine]]:
+    """Examples with the trees of their sentences in place of these.
+
+    Args:
+        examples: Each with its file.
+        trees: A file with the trees in the order of the examples, or two for those of pairs.
+        encoding: Of these files.
+
+    Yields:
+        Each example with its trees; or what is wrong with it, such as a tree of another sentence.
+
+    Raises:
+        DataError: There are more or fewer trees than examples, or files than sentences in each.
+    """
+    found = [read_trees(OwnFile(path, encoding=encoding)) for path in trees]
+    number = 0
+    for number, (path, example) in enumerate(examples, start=1):
+        parses = [next(each, None) for each in found]
+        if None in parses:
+            there = f"has no more than {number - 1:,} trees"
+            raise DataError(
+                f"{trees[parses.index(None)]} {there}, but {path} has more sentences: expected one "
+                "for each"
+            )
+        yield path, _joined(example, parses, path, trees)  # type: ignore[arg-type]
+    for path, rest in zip(trees, found, strict=True):
+        if next(rest, None) is not None:
+            raise DataError(
+                f"{path} has more than the {number:,} trees of the sentences: expected one for each"
+            )
+
+
+def _joined(
+    example: OwnExample | BadLine,
+    parses: Sequence[OwnExample | BadLine],
+    path: Path,
+    trees: Sequence[Path],
+) -> OwnExample | BadLine:
+    bad = next((each for each in (example, *parses) if isinstance(each, BadLine)), None)
+    if bad is not None:
+        return bad
+    assert isinstance(example, OwnExample)
+    if len(parses) != len(example.contents):
+        raise DataError(
+            f"{path}: expected a file of trees for each of {len(example.contents)} columns of "
+            f"text, got {len(parses)}"
+        )
+    for content, parse, source in zip(example.contents, parses, trees, strict=True):
+        text, found = text_of(content), text_of(parse.contents[0])  # type: ignore[union-attr]
+        if letters(text) != letters(found):
+            return BadLine(
+                example.line,
+                f"{source}:{parse.line}: the tree is of {found[:_SHOWN]!r}, but the sentence in "
+                f"{path}:{example.line} is {text[:_SHOWN]!r}",
+            )
+    contents = itertools.chain.from_iterable(parse.contents for parse in parses)  # type: ignore
+    return example._replace(contents=tuple(contents))

@@ -1,0 +1,159 @@
+"""One example after another from a user's file, in any of several formats."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphsent._names import unknown
+from graphsent.errors import DataError
+from graphsent.tasks.own.columns import Columns
+from graphsent.tasks.own.examples import BadLine, OwnExample, with_labels
+from graphsent.tasks.own.lines import lines_in
+from graphsent.tasks.own.tables import READERS, finder, read_sentences
+from graphsent.tasks.own.treebanks import bracketed_trees, dependency_trees, examples_of_rows
+
+__all__ = ["INPUTS", "OwnFile", "iter_examples", "read_examples", "read_trees"]
+
+INPUTS = ("auto", "text", "trees")
+_NO_LABEL = "-"
+_SUFFIXES = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".conllu": "conllu",
+    ".tsv": "tsv",
+}
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """A user's file and how to read it.
+
+    The name says the format: ``.csv``; ``.jsonl``, ``.ndjson`` or ``.json`` for an object a line;
+    ``.conllu``; each also ``.gz``. Any other file holds bracketed trees if its first line that is
+    not empty begins with a bracket, and tab-separated values otherwise.
+
+    Attributes:
+        path: The file.
+        text_columns: Names of the columns of text, see
+            :func:`~graphsent.tasks.own.columns.find_columns`.
+        label_column: Name of the column of labels.
+        label: The label of all its examples; it then holds no labels, but a sentence or a tree a
+            line.
+        input: Whether texts are ``"trees"`` in brackets or raw ``"text"``; ``"auto"`` goes by the
+            first one.
+        encoding: Of the file.
+    """
+
+    path: Path
+    text_columns: tuple[str, ...] = ()
+    label_column: str | None = None
+    label: str | None = None
+    input: str = "auto"
+    encoding: str = "utf-8"
+
+    def format(self) -> str:
+        """``"tsv"``, ``"csv"``, ``"jsonl"``, ``"conllu"``, ``"trees"``, or ``"sentences"``.
+
+        Raises:
+            DataError: The file cannot be read, or is a table but has one label.
+        """
+        found = _SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix, "")
+        if self.label is not None and found != "conllu":
+            if found:
+                raise DataError(
+                    f"{self.path}: expected a sentence or a tree a line for the label "
+                    f"{self.label!r}, got a table: give it with --train and its columns"
+                )
+            return "sentences"
+        if found in ("", "tsv"):
+            lines = itertools.chain.from_iterable(lines_in(self.path, self.encoding))
+            first = next((line.text.strip() for line in lines if line.text.strip()), "")
+            if first.startswith("(") and not found and not _has_label(first):
+                return "trees"
+        return found or "tsv"
+
+
+def iter_examples(
+    path: str | os.PathLike[str],
+    *,
+    text_columns: Sequence[str] = (),
+    label_column: str | None = None,
+    label: str | None = None,
+    input: str = "auto",
+    encoding: str = "utf-8",
+) -> Iterator[OwnExample]:
+    """The examples of a file one by one; see :class:`OwnFile` for formats and arguments.
+
+    Raises:
+        DataError: The file cannot be read, has no such columns, or a line of it is bad; file, line
+            and what was expected are named.
+    """
+    file = OwnFile(Path(path), tuple(text_columns), label_column, label, input, encoding)
+    for example in read_examples(file):
+        if isinstance(example, BadLine):
+            raise DataError(example.message)
+        yield example
+
+
+def read_examples(file: OwnFile) -> Iterator[OwnExample | BadLine]:
+    """The examples of a file, and in their places the lines that are bad.
+
+    Raises:
+        DataError: The file cannot be read, or has no such columns.
+    """
+    if file.input not in INPUTS:
+        raise DataError(unknown("input", file.input, INPUTS))
+    pieces, source = lines_in(file.path, file.encoding), str(file.path)
+    found = file.format()
+    if found == "conllu":
+        yield from dependency_trees(pieces, source, file.label)
+    elif found == "trees":
+        yield from bracketed_trees(pieces, source, labelled=True)
+    else:
+        lines = itertools.chain.from_iterable(pieces)
+        if found == "sentences":
+            rows = read_sentences(lines, source)
+        else:
+            with_label = file.label is None
+            find = finder(file.text_columns, file.label_column, with_label)
+            rows = READERS[found](lines, source, find)
+        yield from examples_of_rows(rows, source, file.label, file.input)
+
+
+def read_trees(file: OwnFile) -> Iterator[OwnExample | BadLine]:
+    """The trees of a file that lies beside one of sentences, without labels.
+
+    They are in CoNLL-U, bracketed, or one a line behind a label and a tab. A label without a tree
+    stands for an empty line and is left out.
+    """
+    pieces, source = lines_in(file.path, file.encoding), str(file.path)
+    found = file.format()
+    if found == "conllu":
+        examples = dependency_trees(pieces, source, _NO_LABEL)
+    elif found == "trees":
+        examples = bracketed_trees(pieces, source, labelled=False)
+    else:
+        lines = itertools.chain.from_iterable(pieces)
+        kept = (line for line in lines if line.error is not None or not line.text.endswith("\t"))
+        columns = Columns(("label", "tree"), 0, (1,), False)
+        rows = READERS["tsv"](kept, source, lambda *_, **__: columns)
+        examples = examples_of_rows(rows, source, None, "trees")
+    for example in examples:
+        if isinstance(example, BadLine):
+            yield example
+        else:
+            tree = example.contents[0]
+            assert not isinstance(tree, str)
+            yield example._replace(contents=(with_labels(tree, ("",) * tree.num_nodes),))
+
+
+def _has_label(line: str) -> bool:
+    """Whether a label and a tab stand before what is in brackets; labels may hold brackets."""
+    before, tab, _ = line.partition("\t")
+    return bool(tab) and before.count("(") == before.count(")")

@@ -1,0 +1,61 @@
+"""The examples of a user's splits, with what belongs together brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from graphsent.sentences import Sentence
+from graphsent.tasks.own.examples import BadLine, Content, OwnExample
+from graphsent.tasks.own.options import OwnOptions
+from graphsent.tasks.own.parsed import with_trees
+from graphsent.tasks.own.reader import OwnFile, read_examples
+from graphsent.tokenizers import TOKENIZERS
+
+__all__ = ["OwnRow", "read_rows"]
+
+OwnRow = tuple[Path, OwnExample | BadLine]
+
+
+def read_rows(options: OwnOptions, split: str, tokenizer: str) -> Iterator[OwnRow]:
+    """The examples of the files of a split, one by one, each with its file.
+
+    Sentences are divided into words, or have trees if these lie in files of their own. A line that
+    is bad stands among the rest.
+
+    Args:
+        options: Name the files.
+        split: One of ``train``, ``dev`` and ``test``.
+        tokenizer: One of :data:`graphsent.tokenizers.TOKENIZERS`.
+
+    Raises:
+        DataError: A file cannot be read, or has no such columns; or there are not as many trees as
+            sentences.
+    """
+    rows = _in_files(options.files(split))
+    trees = options.trees(split)
+    if trees:
+        rows = with_trees(rows, trees, options.encoding)
+    for path, example in rows:
+        yield path, _in_words(path, example, tokenizer)
+
+
+def _in_files(files: Iterable[OwnFile]) -> Iterator[OwnRow]:
+    for file in files:
+        for example in read_examples(file):
+            yield file.path, example
+
+
+def _in_words(path: Path, example: OwnExample | BadLine, tokenizer: str) -> OwnExample | BadLine:
+    if isinstance(example, BadLine):
+        return example
+    contents: list[Content] = []
+    for content in example.contents:
+        if isinstance(content, str):
+            words = TOKENIZERS[tokenizer](content)
+            if not words:
+                message = f"{path}:{example.line}: the text {content[:40]!r} has no words"
+                return BadLine(example.line, message)
+            content = Sentence(words)
+        contents.append(content)
+    return example._replace(contents=tuple(contents))

@@ -1,0 +1,61 @@
+"""Which lines of training data were held out, as a run keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import sha256
+from graphsent.errors import DataError
+from graphsent.tasks.corpus import SPLITS
+
+__all__ = ["assigned", "describe"]
+
+
+def describe(
+    files: Sequence[Path], places: Sequence[tuple[Path, int]], splits: Sequence[str]
+) -> dict[str, Any]:
+    """JSON that says what was held out: for each file its SHA-256 and the lines of each split.
+
+    Args:
+        files: The files of train.
+        places: File and line of each example.
+        splits: The split of each example.
+    """
+    entries: dict[Path, dict[str, Any]] = {
+        path: {"path": str(path), "sha256": sha256(path)} for path in files
+    }
+    for (path, line), split in zip(places, splits, strict=True):
+        if split != "train":
+            entries[path].setdefault(split, []).append(line)
+    return {"held_out_of_train": list(entries.values())}
+
+
+def assigned(
+    saved: Mapping[str, Any], files: Sequence[Path], places: Sequence[tuple[Path, int]]
+) -> list[str]:
+    """The split of each example as :func:`describe` had it.
+
+    Raises:
+        DataError: A file is no longer what it was, or this is no such description.
+    """
+    try:
+        entries = [(entry["sha256"], _by_line(entry)) for entry in saved["held_out_of_train"]]
+    except (KeyError, TypeError, AttributeError):
+        raise DataError("the splits of the run are damaged: expected files with lines") from None
+    if len(entries) != len(files):
+        raise DataError(f"the splits of the run are of {len(entries)} files, not {len(files)}")
+    split_of = {}
+    for path, (digest, lines) in zip(files, entries, strict=True):
+        if sha256(path) != digest:
+            raise DataError(
+                f"{path} changed since the run began, which held lines of it out: expected the "
+                "file as it was"
+            )
+        split_of[path] = lines
+    return [split_of[path].get(line, "train") for path, line in places]
+
+
+def _by_line(entry: Mapping[str, Any]) -> dict[int, str]:
+    return {line: split for split in SPLITS[1:] for line in entry.get(split, ())}

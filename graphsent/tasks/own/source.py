@@ -1,0 +1,84 @@
+"""What a user's own data are: for the log, and for ``results.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import sha256
+
+__all__ = ["OwnSource"]
+
+_MOST_SHOWN = 10  # labels in the summary
+
+
+@dataclass(frozen=True)
+class OwnSource:
+    """The files of a user's data and what was found in them.
+
+    Attributes:
+        files: Split -> its files; none if it is held out of train.
+        trees: Split -> the files with the trees of its sentences, if they are apart.
+        tree_kind: The kind of trees that were read, or ``"words"``.
+        share: Of train, in a split that is held out of it.
+        labels: Split -> label -> how often it comes, for the splits that were read.
+        are_scores: Whether labels are numbers to be predicted.
+    """
+
+    files: Mapping[str, Sequence[Path]]
+    trees: Mapping[str, Sequence[Path]]
+    tree_kind: str
+    share: float
+    labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    are_scores: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Split -> number of examples, for the splits that were read."""
+        return {split: sum(found.values()) for split, found in self.labels.items()}
+
+    def summary(self) -> str:
+        """One line for people: splits with their files, and the labels of the first of them."""
+        parts = []
+        for split, count in self.counts.items():
+            files = " and ".join(path.name for path in self.files[split])
+            parts.append(f"{split} {count:,} {f'of {files}' if files else 'held out of train'}")
+        split, labels = next(iter(self.labels.items()))
+        if self.are_scores:
+            lowest, highest = _range(labels)
+            found = f"scores from {lowest:g} to {highest:g} in {split}"
+        else:
+            shown = [f"{label} {count:,}" for label, count in labels.items()][:_MOST_SHOWN]
+            more = ", ..." if len(labels) > _MOST_SHOWN else ""
+            found = f"{len(labels)} labels in {split}: {', '.join(shown)}{more}"
+        return f"{', '.join(parts)}; {found}"
+
+    def describe(self) -> dict[str, Any]:
+        """The data for ``results.json``: count, labels, and files with SHA-256 of each split."""
+        described: dict[str, Any] = {"name": "own", "tree_kind": self.tree_kind, "splits": {}}
+        for split, count in self.counts.items():
+            files = self.files[split] or self.files["train"]
+            entry = {
+                "examples": count,
+                "files": list(map(_describe, files)),
+                "parses": list(map(_describe, self.trees[split])),
+            }
+            if not self.files[split]:
+                entry["held_out_of_train"] = self.share
+            if self.are_scores:
+                entry["scores"] = list(_range(self.labels[split]))
+            else:
+                entry["labels"] = dict(self.labels[split])
+            described["splits"][split] = entry
+        return described
+
+
+def _range(labels: Iterable[str]) -> tuple[float, float]:
+    scores = list(map(float, labels))
+    return min(scores), max(scores)
+
+
+def _describe(path: Path) -> dict[str, str]:
+    return {"path": str(path), "sha256": sha256(path)}

@@ -1,0 +1,61 @@
+"""Dev and test splits held out of training data that have none."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["assign_splits", "digest"]
+
+
+def digest(texts: Sequence[str], seed: int) -> bytes:
+    """The SHA-256 of a seed and the letters and digits of an example, 16 bytes of it.
+
+    Letter case, blanks and signs do not count, and neither does the form of Unicode, unless there
+    is nothing else: then the text counts as it is.
+    """
+    normal = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
+    kept = ["".join(filter(str.isalnum, text)) or text for text in normal]
+    return hashlib.sha256(" ".join((str(seed), *kept)).encode("utf-8", "replace")).digest()[:16]
+
+
+def assign_splits(
+    digests: Iterable[bytes], labels: Iterable[str], shares: Mapping[str, float]
+) -> list[str]:
+    """The split of each example.
+
+    Of every label the same share is held out: those texts whose digests are the smallest. The
+    choice depends on neither the order of the file nor the version of a library, and examples with
+    the same digest fall on the same side; a text with several labels counts for the first of them
+    by name.
+
+    Args:
+        digests: See :func:`digest`; one for each example.
+        labels: Their labels; all the same where they are not to be balanced.
+        shares: Of the examples, for each split that is held out, in that order.
+
+    Returns:
+        For each example one of ``shares``, or ``"train"``.
+    """
+    counts: dict[bytes, int] = defaultdict(int)
+    label_of: dict[bytes, str] = {}
+    ordered = list(digests)
+    for each, label in zip(ordered, labels, strict=True):
+        counts[each] += 1
+        label_of[each] = min(label, label_of.get(each, label))
+    groups: dict[str, list[bytes]] = defaultdict(list)
+    for each in sorted(label_of):
+        groups[label_of[each]].append(each)
+    split_of: dict[bytes, str] = {}
+    for group in groups.values():
+        total = sum(counts[each] for each in group)
+        rest = iter(group[:-1])  # one stays in train at least
+        for split, share in shares.items():
+            missing = round(share * total)
+            while missing > 0 and (each := next(rest, None)) is not None:
+                if counts[each] <= missing:
+                    split_of[each] = split
+                    missing -= counts[each]
+    return [split_of.get(each, "train") for each in ordered]

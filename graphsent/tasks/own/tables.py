@@ -1,0 +1,193 @@
+"""Rows of tables: tab-separated values, CSV, JSON lines; and files of sentences alone."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from graphsent.tasks.own.columns import Columns, find_columns
+from graphsent.tasks.own.examples import BadLine
+from graphsent.trees.records import Line
+
+__all__ = ["READERS", "Row", "finder", "read_sentences"]
+
+_SHOWN = 40  # characters of a line in a message
+_DELIMITERS = ",;\t"
+
+FindColumns = Callable[..., Columns]
+
+
+class Row(NamedTuple):
+    """A row of a table.
+
+    Attributes:
+        line: Number of its first line, from 1.
+        label: As it is written, without blanks around it; None where labels come from elsewhere.
+        texts: One text, or two of a pair.
+    """
+
+    line: int
+    label: str | None
+    texts: tuple[str, ...]
+
+
+def read_tsv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
+    """Rows of cells divided by tabs. Quotes are characters like others.
+
+    Without a header a row is ``label<TAB>text``.
+    """
+    columns = None
+    for line in lines:
+        where = f"{source}:{line.number}"
+        if line.error is not None:
+            yield BadLine(line.number, str(line.error))
+        elif line.text.strip():
+            cells = line.text.split("\t")
+            if columns is None:
+                if len(cells) == 1:
+                    yield BadLine(line.number, f"{where}: {_no_tab(line.text)}")
+                    continue
+                columns = find(cells, where=where, may_lack_header=True)
+                if columns.has_header:
+                    continue
+            if len(cells) == 1:
+                yield BadLine(line.number, f"{where}: {_no_tab(line.text)}")
+            else:
+                yield _row(cells, columns, line.number, where)
+
+
+def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
+    """Rows of comma-separated values (RFC 4180) below a header; also ``;`` or tabs if it has these.
+
+    A quoted cell may go on over several lines.
+    """
+    texts = _Texts(lines)
+    header = next((text for text in texts if text.strip()), "")
+    number = texts.number
+    rows = csv.reader(
+        itertools.chain([header], texts), delimiter=max(_DELIMITERS, key=header.count), strict=True
+    )
+    columns = None
+    while True:
+        where = f"{source}:{number}"
+        try:
+            cells = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield BadLine(number, f"{where}: {error}: expected CSV; is a quote never closed?")
+            cells = []
+        if texts.bad is not None:
+            yield BadLine(texts.bad.number, str(texts.bad.error))
+            texts.bad = None
+        elif any(cell.strip() for cell in cells):
+            is_header = columns is None
+            if columns is None:
+                columns = find(cells, where=where)
+                is_header = columns.has_header
+            if not is_header:
+                yield _row(cells, columns, number, where)
+        number = texts.number + 1
+
+
+class _Texts:
+    """Lines with their ends; remembers the number of the last one, and one that is no text."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._lines = iter(lines)
+        self.number = 0
+        self.bad: Line | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.number = line.number
+        if line.error is not None:
+            self.bad = line
+        return line.text + "\n"
+
+
+def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
+    """One JSON object a line, with a label (a string, number or truth value) and text."""
+    columns = None
+    for line in lines:
+        if line.error is not None:
+            yield BadLine(line.number, str(line.error))
+        elif line.text.strip():
+            where = f"{source}:{line.number}"
+            try:
+                row = json.loads(line.text)
+            except (ValueError, RecursionError) as error:
+                yield BadLine(line.number, f"{where}: expected a JSON object a line: {error}")
+                continue
+            if not isinstance(row, dict) or not row:
+                found = f"got {line.text[:_SHOWN]!r}"
+                yield BadLine(line.number, f"{where}: expected a JSON object a line, {found}")
+                continue
+            columns = columns or find(list(row), where=where)
+            yield _row_of_object(row, columns, line.number, where)
+
+
+def read_sentences(lines: Iterable[Line], source: str) -> Iterator[Row | BadLine]:
+    """One sentence a line."""
+    for line in lines:
+        if line.error is not None:
+            yield BadLine(line.number, str(line.error))
+        elif line.text.strip():
+            yield Row(line.number, None, (line.text.strip(),))
+
+
+READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_json}
+
+
+def finder(text_columns: Sequence[str], label_column: str | None, with_label: bool) -> FindColumns:
+    """:func:`find_columns` with what the user says."""
+    return partial(
+        find_columns, text_columns=text_columns, label_column=label_column, with_label=with_label
+    )
+
+
+def _row(cells: Sequence[str], columns: Columns, line: int, where: str) -> Row | BadLine:
+    if len(cells) != len(columns.names):
+        expected = f"{len(columns.names)} columns, as in the first row"
+        return BadLine(line, f"{where}: expected {expected}, got {len(cells)}")
+    label = None if columns.label is None else cells[columns.label].strip()
+    return _checked(line, label, [cells[index].strip() for index in columns.texts], where)
+
+
+def _row_of_object(row: dict[str, Any], columns: Columns, line: int, where: str) -> Row | BadLine:
+    texts = []
+    for index in columns.texts:
+        name = columns.names[index]
+        value = row.get(name)
+        if not isinstance(value, str):
+            return BadLine(line, f"{where}: expected a string as {name!r}, got {value!r:.40}")
+        texts.append(value.strip())
+    label = None
+    if columns.label is not None:
+        name = columns.names[columns.label]
+        value = row.get(name)
+        if not isinstance(value, str | int | float):
+            message = f"expected a string or a number as {name!r}, got {value!r:.40}"
+            return BadLine(line, f"{where}: {message}")
+        label = value.strip() if isinstance(value, str) else json.dumps(value)
+    return _checked(line, label, texts, where)
+
+
+def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row | BadLine:
+    if label == "":
+        return BadLine(line, f"{where}: the label is empty: expected one")
+    if not all(texts):
+        return BadLine(line, f"{where}: the text is empty: expected a sentence")
+    return Row(line, label, tuple(texts))
+
+
+def _no_tab(text: str) -> str:
+    shown = repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
+    return f"no tab in {shown}: expected label<TAB>sentence"

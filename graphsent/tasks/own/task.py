@@ -1,0 +1,265 @@
+"""A user's own data as a task."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphsent._names import unknown
+from graphsent.errors import DataError
+from graphsent.pairs import TreePair
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS
+from graphsent.tasks.own import saved_splits
+from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
+from graphsent.tasks.own.labelling import kind_of, labelled
+from graphsent.tasks.own.labels import check_labels, in_order, score_of, unknown_label
+from graphsent.tasks.own.options import OwnOptions
+from graphsent.tasks.own.rows import OwnRow, read_rows
+from graphsent.tasks.own.source import OwnSource
+from graphsent.tasks.own.splits import assign_splits, digest
+from graphsent.tasks.task import Place, Task, TaskData, TaskStream
+
+if TYPE_CHECKING:
+    from torchmetrics import MetricCollection
+
+__all__ = ["OwnTask"]
+
+GoodRow = tuple[Path, OwnExample]
+
+
+class OwnTask(Task):
+    """Classes of the sentences in a user's files; see :func:`~graphsent.tasks.own.own`.
+
+    Args:
+        options: The files and how to read them. Labels that they do not say are found in train.
+    """
+
+    name = "own"
+    corpora = ()
+
+    def __init__(self, options: OwnOptions) -> None:
+        self._own = options
+        self._assigned: list[str] | None = None
+        self.goal = "regression" if options.regression else "classification"
+
+    @property
+    def options(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """The arguments of :func:`~graphsent.tasks.own.own`, labels that were found included."""
+        return self._own.to_dict()
+
+    @property
+    def label_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The labels of train, in order; none for regression.
+
+        Raises:
+            DataError: A line of train is bad, or there is nothing to learn.
+        """
+        if self._own.regression:
+            return ()
+        if self._own.labels is None:
+            self._find_labels(self.good_rows("train"))
+        return tuple(self._own.labels or ())
+
+    @functools.cached_property
+    def examples(self) -> str:  # type: ignore[override]
+        """``"pairs"`` if there are two columns of text, ``"trees"`` otherwise."""
+        found = (row for _, row in self.rows("train") if isinstance(row, OwnExample))
+        first = next(found, None)
+        return "pairs" if first is not None and len(first.contents) == 2 else "trees"
+
+    @property
+    def available(self) -> tuple[str, ...]:
+        """The splits that there are."""
+        held_out = self._own.held_out()
+        return tuple(split for split in SPLITS if self._own.files(split) or split in held_out)
+
+    def rows(self, split: str) -> Iterator[OwnRow]:
+        """What the files of a split hold, bad lines included; see :func:`read_rows`.
+
+        A split that is held out of train has no files, and train has all of its files.
+        """
+        return read_rows(self._own, split, self.tokenizer)
+
+    def good_rows(self, split: str) -> Iterator[GoodRow]:
+        """What the files of a split hold.
+
+        Raises:
+            DataError: A line is bad.
+        """
+        for path, row in self.rows(split):
+            if isinstance(row, BadLine):
+                raise DataError(row.message)
+            yield path, row
+
+    def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
+        """The examples of another file with the same columns and labels.
+
+        Args:
+            path: The file.
+            parses: As ``train_trees``.
+
+        Raises:
+            DataError: A line is bad.
+        """
+        values = {**self.options, "train": str(path), "train_trees": list(map(str, parses))}
+        other = OwnTask(OwnOptions(**values))
+        rows = other.good_rows("train")
+        return [self.example(row, path, kind_of(row.contents[0])) for path, row in rows]
+
+    def load(
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        splits: Sequence[str] = SPLITS,
+        *,
+        tree_kind: str = TREE_KINDS[0],
+        parses_dir: str | os.PathLike[str] | None = None,
+    ) -> TaskData:
+        """Reads the user's files; directories make no difference, else as :meth:`Task.load`."""
+        good_rows = functools.cache(lambda split: list(self.good_rows(split)))
+        if self._own.labels is None and not self._own.regression:
+            self._find_labels(good_rows("train"))
+        examples, places, labels = {}, {}, {}
+        for split in splits:
+            rows = list(self._of_split(split, good_rows))
+            if not rows:
+                raise DataError(self._no_examples(split))
+            examples[split] = [self.example(row, path, tree_kind) for path, row in rows]
+            places[split] = [Place(path, row.line) for path, row in rows]
+            labels[split] = Counter(row.label for _, row in rows)
+        source = self._source(tree_kind, labels)
+        return TaskData(examples, source, places, self._held_out(good_rows))
+
+    def stream(
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        splits: Sequence[str] = SPLITS,
+        *,
+        tree_kind: str = TREE_KINDS[0],
+        parses_dir: str | os.PathLike[str] | None = None,
+    ) -> TaskStream:
+        """The same as iterators; labels and held-out lines are found in a pass of their own."""
+
+        def examples(split: str) -> Iterator[Any]:
+            for path, row in self._of_split(split, self.good_rows):
+                yield self.example(row, path, tree_kind)
+
+        streams = {split: functools.partial(examples, split) for split in splits}
+        return TaskStream(streams, self._source(tree_kind, {}))
+
+    def metrics(self) -> MetricCollection:
+        """``accuracy`` and ``macro_f1`` of sentences or pairs; for regression as all tasks."""
+        if self._own.regression:
+            return super().metrics()
+        from graphsent.tasks.metrics import sentence_metrics
+
+        return sentence_metrics(range(len(self.label_names)))
+
+    def example(self, row: OwnExample, path: Path, tree_kind: str) -> Any:
+        """What a model learns from: a sentence, a tree or a pair.
+
+        Labels are decimal class indices, or numbers for regression.
+
+        Args:
+            row: As the file has it.
+            path: The file, for errors.
+            tree_kind: What the model reads.
+
+        Raises:
+            DataError: The label is not in train, or no number; or the row has no such trees.
+        """
+        label = self._code(row.label)
+        if not label:
+            problem = unknown_label(row.label, self.label_names)
+            if self._own.regression:
+                problem = f"expected a number as the label, got {row.label[:40]!r}"
+            raise DataError(f"{path}:{row.line}: {problem}")
+        contents = [
+            labelled(content, label, self._code, tree_kind, path) for content in row.contents
+        ]
+        if len(contents) == 1:
+            return contents[0]
+        if self._own.regression:
+            return TreePair(*contents, score=float(label))  # type: ignore[arg-type]
+        return TreePair(*contents, label=label)  # type: ignore[arg-type]
+
+    @functools.cached_property
+    def _code(self) -> Callable[[str], str]:
+        """What a model reads in place of a label; "" in place of what is none."""
+        if self._own.regression:
+            return lambda label: "" if score_of(label) is None else label
+        indices = {label: str(index) for index, label in enumerate(self.label_names)}
+        return lambda label: indices.get(label, "")
+
+    def _find_labels(self, rows: Iterable[GoodRow]) -> None:
+        counts = Counter(row.label for _, row in rows)
+        check_labels(counts, _names(self._own, "train"))
+        self._own = self._own.with_labels(in_order(counts))
+
+    def _of_split(
+        self, split: str, good_rows: Callable[[str], Iterable[GoodRow]]
+    ) -> Iterable[GoodRow]:
+        if split not in SPLITS:
+            raise DataError(unknown("split", split, SPLITS))
+        if split not in self.available:
+            raise DataError(
+                f"there is no {split} split: add --{split} FILE, or hold a share out of train "
+                "(--split 0.1)"
+            )
+        held_out = self._own.held_out()
+        if not held_out or (split != "train" and split not in held_out):
+            return good_rows(split)
+        assigned = self._assignment(good_rows)
+        rows = zip(good_rows("train"), assigned, strict=True)
+        return (row for row, its_split in rows if its_split == split)
+
+    def _assignment(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> list[str]:
+        """The split of each row of train: as the run had it, or newly chosen."""
+        if self._assigned is None:
+            if self.held_out is not None:
+                files = [file.path for file in self._own.files("train")]
+                places = [(path, row.line) for path, row in good_rows("train")]
+                self._assigned = saved_splits.assigned(self.held_out, files, places)
+            else:
+                rows = [
+                    (digest(list(map(text_of, row.contents)), self._own.split_seed), row.label)
+                    for _, row in good_rows("train")
+                ]
+                if self._own.regression:  # there is nothing to balance
+                    rows = [(each, "") for each, _ in rows]
+                shares = dict.fromkeys(self._own.held_out(), self._own.split)
+                self._assigned = assign_splits(*zip(*rows, strict=True), shares) if rows else []
+        return self._assigned
+
+    def _held_out(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> dict[str, Any] | None:
+        if self._assigned is None:
+            return None
+        files = [file.path for file in self._own.files("train")]
+        places = [(path, row.line) for path, row in good_rows("train")]
+        return saved_splits.describe(files, places, self._assigned)
+
+    def _source(self, tree_kind: str, labels: Mapping[str, Counter[str]]) -> OwnSource:
+        files = {split: [file.path for file in self._own.files(split)] for split in SPLITS}
+        trees = {split: self._own.trees(split) for split in SPLITS}
+        ordered = {
+            split: {label: found[label] for label in in_order(found)}
+            for split, found in labels.items()
+        }
+        return OwnSource(
+            files, trees, tree_kind, self._own.split, ordered, are_scores=self._own.regression
+        )
+
+    def _no_examples(self, split: str) -> str:
+        if self._own.files(split):
+            return f"{_names(self._own, split)}: no examples: expected labelled sentences"
+        files = _names(self._own, "train")
+        return (
+            f"{files}: too few different examples to hold out a {split} split: add --{split} FILE"
+        )
+
+
+def _names(options: OwnOptions, split: str) -> str:
+    return " and ".join(str(file.path) for file in options.files(split))

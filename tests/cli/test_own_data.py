@@ -1,0 +1,138 @@
+"""`graphsent train` and the other commands on data of a user's own."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from graphsent.cli import main
+from graphsent.training import RunConfig
+
+WORDS = {"pos": ("good", "lovely", "superb"), "neg": ("bad", "dull", "awful")}
+THINGS = ("film", "play", "book", "song", "plot", "cast", "scene", "score", "end", "idea")
+EXAMPLES = [
+    (label, f"a {word} {thing}")
+    for thing in THINGS
+    for label, words in WORDS.items()
+    for word in words
+]
+NBOW = ["--model=nbow", "--embedding-dim=6", "--epochs=1", "--num-threads=1"]
+
+
+@pytest.fixture
+def tsv(tmp_path):
+    path = tmp_path / "my.tsv"
+    path.write_text("".join(f"{label}\t{text}\n" for label, text in EXAMPLES), encoding="utf-8")
+    return path
+
+
+def test_train_evaluate_predict_and_resume(tsv, tmp_path, capsys):
+    out = tmp_path / "run"
+    assert main(["train", f"--train={tsv}", *NBOW, f"--out={out}"]) == 0
+    printed = capsys.readouterr().out
+    assert "train 48 of my.tsv, dev 6 held out of train" in printed
+    assert "2 labels in train: neg 24, pos 24" in printed
+    results = json.loads((out / "results.json").read_text())
+    config = RunConfig.load(out / "config.yaml")
+    assert config.task == "own"
+    assert config.task_options["train"] == str(tsv)
+    assert config.task_options["labels"] == ["neg", "pos"]
+    held_out = json.loads((out / "splits.json").read_text())
+    assert len(held_out["held_out_of_train"][0]["test"]) == 6
+
+    assert main(["evaluate", str(out)]) == 0
+    figure = f"{100 * results['test']['macro_f1']:.2f} %"
+    assert f"macro f1 {figure}" in capsys.readouterr().out
+    (tmp_path / "new.txt").write_text("A lovely film.\n")
+    assert main(["predict", str(out), str(tmp_path / "new.txt")]) == 0
+    assert capsys.readouterr().out.split()[0] in ("neg", "pos")
+    assert main(["train", f"--resume={out}", "--epochs=2"]) == 0
+    assert json.loads((out / "splits.json").read_text()) == held_out
+
+    moved = out.rename(tmp_path / "moved")
+    assert main(["evaluate", str(moved)]) == 0
+    capsys.readouterr()
+    tsv.write_text(tsv.read_text() + "pos\tone more\n")
+    for command in (["evaluate", str(moved)], ["train", f"--resume={moved}", "--epochs=3"]):
+        assert main(command) == 2
+        assert "my.tsv changed since the run began" in capsys.readouterr().err
+
+
+def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):
+    flags = [f"--{split}={tsv}" for split in ("train", "dev", "test")]
+    assert main(["train", *flags, *NBOW, f"--out={tmp_path}/run"]) == 0
+    assert not (tmp_path / "run" / "splits.json").exists()
+    tsv.write_text(tsv.read_text() + "pos\tone more\n")
+    assert main(["train", f"--resume={tmp_path}/run", "--epochs=2"]) == 2
+    assert "the corpus changed since this run began" in capsys.readouterr().err
+
+
+def test_one_file_for_each_label(tmp_path, capsys):
+    flags = []
+    for label in ("pos", "neg", "very bad/no.txt"):
+        path = tmp_path / f"{len(flags)}.txt"
+        path.write_text("".join(f"{text} {label}\n" for _, text in EXAMPLES))
+        flags += ["--class", f"{label}={path}"]
+    assert main(["train", *flags, *NBOW, f"--out={tmp_path}/run"]) == 0
+    assert "neg 48, pos 48, very bad/no.txt 48" in capsys.readouterr().out
+
+
+def test_columns_by_name(tmp_path, capsys):
+    path = tmp_path / "my.csv"
+    rows = [f'"{text}",x,{label}\n' for label, text in EXAMPLES]
+    path.write_text("".join(["said,text,mood\n", *rows]))
+    flags = [f"--train={path}", "--label-column=mood", *NBOW]
+    assert main(["train", *flags, "--text-column", "said", f"--out={tmp_path}/a"]) == 0
+    assert main(["train", *flags, "--text-column", "says", f"--out={tmp_path}/b"]) == 2
+    error = capsys.readouterr().err
+    assert "my.csv:1: no column 'says': expected one of 'said', 'text', 'mood'; did you" in error
+
+
+def test_a_model_of_trees(tsv, tmp_path, capsys):
+    trees = tmp_path / "trees.txt"
+    with trees.open("w") as file:
+        for _, text in EXAMPLES:
+            first, second, third = text.split()
+            file.write(f"(NP (DT {first}) (NP (JJ {second}) (NN {third})))\n")
+    flags = ["--hidden=6", "--embedding-dim=6", "--epochs=1", "--num-threads=1"]
+    flags += [f"--train={tsv}", f"--out={tmp_path}/run"]
+    assert main(["train", *flags]) == 2
+    assert "holds sentences, and the model reads constituency trees" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    assert main(["train", *flags, "--train-trees", str(trees)]) == 0
+    assert main(["evaluate", f"{tmp_path}/run"]) == 0
+    assert main(["predict", f"{tmp_path}/run", str(trees)]) == 0
+
+
+def test_a_configuration_of_a_run_is_used_again(tsv, tmp_path):
+    assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/a"]) == 0
+    config = f"--config={tmp_path}/a/config.yaml"
+    assert main(["train", config, "--seed=1", f"--out={tmp_path}/b"]) == 0
+    first, second = ((tmp_path / name / "splits.json").read_text() for name in "ab")
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--class=pos"], "--class: expected LABEL=FILE, got 'pos'"),
+        (["--class=pos=a", "--class=pos=b"], "two files for the label 'pos': expected one"),
+        (["--class=pos=a", "--train=b"], "--class and --train exclude each other"),
+        (["--task=sst5", "--train=a"], "unrecognized arguments: --train=a"),
+        (["--train=a", "--split=much"], "--split: expected a finite number, got 'much'"),
+        ([], "--task is missing: .*; or --train FILE for data of your own"),
+    ],
+)
+def test_wrong_flags(tmp_path, capsys, flags, message):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", *flags, *NBOW, f"--out={tmp_path}/run"])
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_a_bad_line_is_found_before_anything_is_written(tsv, tmp_path, capsys):
+    tsv.write_text(tsv.read_text() + "pos without a tab\n")
+    assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/run"]) == 2
+    assert "my.tsv:61: no tab in 'pos without a tab'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

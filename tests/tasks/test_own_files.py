@@ -1,0 +1,203 @@
+"""Files of a user's own: every format, what columns mean, and every way a line can be bad."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from graphsent.errors import DataError
+from graphsent.tasks.own import iter_examples
+from graphsent.tasks.own.examples import BadLine
+from graphsent.tasks.own.reader import OwnFile, read_examples
+from graphsent.trees import DependencyTree, Tree
+
+CONLLU = """# label = pos
+1\tgood\t_\t_\t_\t_\t2\tamod\t_\t_
+2\tfilm\t_\t_\t_\t_\t0\troot\t_\t_
+
+# label = neg
+1\tdull\t_\t_\t_\t_\t0\troot\t_\t_
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, content: str | bytes) -> str:
+        path = tmp_path / name
+        data = content.encode() if isinstance(content, str) else content
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return str(path)
+
+    return write
+
+
+def found(path, **options):
+    """Line, label and texts of each example."""
+    return [(each.line, each.label, *each.contents) for each in iter_examples(path, **options)]
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a", "a.tsv.gz"])
+def test_a_label_a_tab_and_a_sentence(write, name):
+    path = write(name, 'pos\ta good film\r\n\n very bad \t dull "quoted\n')
+    assert found(path) == [(1, "pos", "a good film"), (3, "very bad", 'dull "quoted')]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_label(write):
+    assert found(write("a.tsv", "\ufeffpos\tgood\n")) == [(1, "pos", "good")]
+
+
+def test_csv_with_quotes_and_line_ends_in_cells(write):
+    path = write("a.csv", 'id,text,label\n1,"good, ""really""\nfilm",pos\n\n2,dull,neg\n')
+    assert found(path) == [(2, "pos", 'good, "really"\nfilm'), (5, "neg", "dull")]
+
+
+def test_csv_with_semicolons(write):
+    assert found(write("a.csv", "label;text\npos;good, fine\n")) == [(2, "pos", "good, fine")]
+
+
+def test_json_lines(write):
+    rows = [
+        {"text": "good", "label": 1},
+        {"label": True, "text": "bad"},
+        {"text": "x", "label": 2.5},
+    ]
+    path = write("a.jsonl.gz", "\n".join(map(json.dumps, rows)))
+    assert found(path) == [(1, "1", "good"), (2, "true", "bad"), (3, "2.5", "x")]
+
+
+def test_one_file_of_one_label(write):
+    path = write("a.txt", "a good film\n\nlabel\tnone\n")
+    assert found(path, label="pos") == [(1, "pos", "a good film"), (3, "pos", "label\tnone")]
+
+
+def test_bracketed_trees_with_any_labels(write):
+    path = write("a.txt", "(very-good (ok a)\n  (bad film))\n(bad x)\n")
+    (first, tree), (second, _) = [(each.line, each.contents[0]) for each in iter_examples(path)]
+    assert (first, second) == (1, 3)
+    assert tree == Tree.from_string("(very-good (ok a) (bad film))")
+    assert [each.label for each in iter_examples(path)] == ["very-good", "bad"]
+
+
+def test_trees_in_a_column_have_no_labels_of_phrases(write):
+    path = write("a.tsv", "pos\t(S (NP a) (VP b))\nneg\t(S c)\n")
+    trees = [each.contents[0] for each in iter_examples(path)]
+    assert [tree.words for tree in trees] == [["a", "b"], ["c"]]
+    assert {label for tree in trees for label in tree.labels} == {""}
+    assert found(path, input="text")[0] == (1, "pos", "(S (NP a) (VP b))")
+
+
+def test_a_sentence_in_brackets_is_no_tree(write):
+    assert found(write("a.tsv", "pos\t(good film)\n")) == [(1, "pos", "(good film)")]
+
+
+def test_conllu_with_labels_in_comments(write):
+    examples = list(iter_examples(write("a.conllu.gz", CONLLU)))
+    assert [(each.line, each.label) for each in examples] == [(1, "pos"), (5, "neg")]
+    assert all(isinstance(each.contents[0], DependencyTree) for each in examples)
+
+
+def test_pairs_by_the_names_of_their_columns(write):
+    path = write("a.tsv", "id\tsentence_A\tsentence_B\tjudgment\n1\ta b\tc d\tYES\n")
+    assert found(path, label_column="judgment") == [(2, "YES", "a b", "c d")]
+    path = write("b.csv", "q,r,label\na b,c d,1\n")
+    assert found(path, text_columns=("q", "r")) == [(2, "1", "a b", "c d")]
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "expected"),
+    [
+        ("Label\tText", {}, ("1", "2")),
+        ("sentence\tlabel", {}, ("2", "1")),
+        ("id\tstars\treview", {}, ("2", "3")),
+        ("id\tlabel\ttext\tother", {"text_columns": ("other",)}, ("2", "4")),
+        ("id\tlabel\ttext\tother", {"label_column": "other"}, ("4", "3")),
+        ("what\tever", {"label_column": "ever"}, ("2", "1")),
+        ("what\tever", {"text_columns": ("ever",)}, ("1", "2")),
+    ],
+)
+def test_columns_by_name(write, header, options, expected):
+    cells = "\t".join(map(str, range(1, header.count("\t") + 2)))
+    ((_, label, text),) = found(write("a.tsv", f"{header}\n{cells}\n"), **options)
+    assert (label, text) == expected
+
+
+def test_columns_by_number_mean_that_there_is_no_header(write):
+    path = write("a.csv", '"0","x","bad"\n"4","y","good"\n')
+    options = {"label_column": "1", "text_columns": ("3",)}
+    assert found(path, **options) == [(1, "0", "bad"), (2, "4", "good")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "message"),
+    [
+        ("a.csv", "x,y,z\n", {}, r"a\.csv:1: which column holds the label\? .*'x', 'y', 'z'"),
+        ("a.csv", "label,y,z\n", {}, "which column holds the text"),
+        ("a.csv", "x,y,label\n", {"text_columns": ("xx",)}, "no column 'xx': .* mean 'x'"),
+        ("a.csv", "text,text,label\n", {}, "the column 'text' is there 2 times"),
+        ("a.tsv", "a\tb\tc\n", {}, r"a\.tsv:1: which column holds the label"),
+        ("a.tsv", "only a sentence\n", {}, "no tab in 'only a sentence': expected label<TAB>sent"),
+        ("a.tsv", "pos\tgood\nneg\tbad\textra\n", {}, r"a\.tsv:2: expected 2 columns, .* got 3"),
+        ("a.tsv", "pos\tgood\n\tbad\n", {}, r"a\.tsv:2: the label is empty"),
+        ("a.tsv", "pos\tgood\nneg\t \n", {}, r"a\.tsv:2: the text is empty"),
+        ("a.tsv", "pos\tgo\0od\n", {}, r"a\.tsv:1:7: a NUL character"),
+        ("a.tsv", b"pos\tcaf\xe9\n", {}, r"a\.tsv:1:8: 0xE9 is no text in UTF-8 .* latin-1"),
+        ("a.csv", b"label,text\npos,caf\xe9\n", {}, r"a\.csv:2:8: 0xE9 is no text in UTF-8"),
+        ("a.csv", 'label,text\npos,"never closed\n', {}, r"a\.csv:2: .* is a quote never closed"),
+        ("a.csv", 'label,text\npos,"a" b\n', {}, r"a\.csv:2: .* expected CSV"),
+        ("a.csv", "label,text\npos," + "x" * 200_000 + "\n", {}, r"a\.csv:2: field larger"),
+        ("a.jsonl", '{"label": 1, "text": "x"}\n{"label"\n', {}, r"a\.jsonl:2: expected a JSON"),
+        ("a.jsonl", "[1, 2]\n", {}, "expected a JSON object a line, got"),
+        ("a.jsonl", '{"label": 1, "text": 3}\n', {}, "expected a string as 'text', got 3"),
+        ("a.jsonl", '{"label": [1], "text": "x"}\n', {}, "a string or a number as 'label', got"),
+        ("a.txt", "(S (A a) (B b))\n(S (A a) (B b)\n", {}, r"a\.txt:2: "),
+        ("a.txt", "(S a) (S b)\n", {}, "expected one tree in brackets, got 2 trees"),
+        ("a.tsv", "p\t(S (A a) (B b))\np\tno tree\n", {}, r"a\.tsv:2: "),
+        ("a.conllu", CONLLU.replace("# label = neg\n", ""), {}, "the sentence has no label: "),
+        ("a.conllu", CONLLU.replace("\t2\tamod", "\tx\tamod"), {}, r"a\.conllu:2:"),
+        ("a.csv", "label,text\n", {"label": "pos"}, "expected a sentence or a tree a line"),
+        ("a.tsv", "pos\tgood\n", {"encoding": "utf-99"}, "unknown encoding 'utf-99'"),
+        ("a.tsv", "pos\tgood\n", {"encoding": "base64"}, "'base64' is no encoding of text"),
+        ("a.tsv", "pos\tgood\n", {"input": "tree"}, "unknown input 'tree': .* mean 'trees'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(write, name, text, options, message):
+    with pytest.raises(DataError, match=message):
+        found(write(name, text), **options)
+
+
+def test_files_that_are_not_there(tmp_path):
+    for path in (tmp_path / "none.tsv", tmp_path, tmp_path / "none.tsv.gz"):
+        with pytest.raises(DataError, match="cannot read"):
+            found(path)
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(gzip.compress(b"pos\tgood\n" * 1000)[:-20])
+    with pytest.raises(DataError, match="cannot read"):
+        found(path)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+def test_other_encodings(write, encoding):
+    path = write("a.tsv", "gut\tschöner Film\nübel\töde\n".encode(encoding))
+    assert found(path, encoding=encoding) == [(1, "gut", "schöner Film"), (2, "übel", "öde")]
+
+
+def test_another_encoding_than_the_file_has(write):
+    path = write("a.tsv", "gut\tschöner Film\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"near line 1: .* is this its encoding"):
+        found(path, encoding="ascii")
+
+
+def test_reading_goes_on_after_bad_lines(write):
+    text = 'label,text\npos,good\nneg\nneg,\npos,"x" y\nneg,bad\n'
+    rows = list(read_examples(OwnFile(Path(write("a.csv", text)))))
+    assert [row.line for row in rows] == [2, 3, 4, 5, 6]
+    assert [isinstance(row, BadLine) for row in rows] == [False, True, True, True, False]
+
+
+def test_a_large_file_is_read_piece_by_piece(write):
+    path = write("a.tsv", "pos\ta sentence of some words\n" * 200_000)
+    first = next(iter_examples(path))
+    assert first == (1, "pos", ("a sentence of some words",))

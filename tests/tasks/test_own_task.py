@@ -1,0 +1,230 @@
+"""The task `own`: labels, splits, trees, and what it says about itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from own_files import own_examples, write_trees, write_tsv
+
+from graphsent.errors import DataError
+from graphsent.sentences import Sentence
+from graphsent.tasks import get_task
+from graphsent.tasks.own import iter_examples
+from graphsent.trees import Tree
+
+
+@pytest.fixture
+def tsv(tmp_path):
+    return write_tsv(tmp_path / "my.tsv")
+
+
+def words_of(data, split):
+    return {" ".join(each.words) for each in data.splits[split]}
+
+
+def test_labels_are_those_of_the_file(tsv):
+    task = get_task("own", train=str(tsv))
+    data = task.load(tree_kind="words")
+    assert task.label_names == ("neg", "pos")
+    assert set(data.splits["train"]) >= {Sentence(["a", "good", "film"], "1")}
+    assert {each.label for each in data.splits["train"]} == {"0", "1"}
+
+
+def test_labels_that_are_numbers_are_in_their_order(tmp_path):
+    rows = [(label, f"text {label}") for label in ("10", "9", "-1", "2")] * 5
+    assert get_task("own", train=str(write_tsv(tmp_path / "a", rows))).label_names == (
+        "-1",
+        "2",
+        "9",
+        "10",
+    )
+
+
+def test_dev_and_test_are_held_out(tsv):
+    data = get_task("own", train=str(tsv)).load(tree_kind="words")
+    splits = [words_of(data, split) for split in ("train", "dev", "test")]
+    assert list(map(len, splits)) == [48, 6, 6]
+    assert set.union(*splits) == {text for _, text in own_examples()}
+    for split in ("train", "dev", "test"):
+        labels = [each.label for each in data.splits[split]]
+        assert labels.count("0") == labels.count("1")
+
+
+def test_the_split_depends_on_its_seed_and_not_on_the_order(tsv, tmp_path):
+    turned = write_tsv(tmp_path / "turned.tsv", own_examples()[::-1])
+    first, again, other = (
+        words_of(get_task("own", **options).load(tree_kind="words"), "dev")
+        for options in (
+            {"train": str(tsv)},
+            {"train": str(turned)},
+            {"train": str(tsv), "split_seed": 1},
+        )
+    )
+    assert first == again
+    assert first != other
+
+
+def test_the_same_text_falls_on_one_side(tmp_path):
+    rows = [(label, form) for label, text in own_examples() for form in (text, text.upper() + " !")]
+    rows += [("neg", "A good  film"), ("pos", "café"), ("neg", "cafe\u0301")]
+    data = get_task("own", train=str(write_tsv(tmp_path / "a", rows))).load(tree_kind="words")
+    letters = [
+        {"".join(filter(str.isalnum, text.casefold())) for text in words_of(data, split)}
+        for split in ("train", "dev", "test")
+    ]
+    assert not letters[0] & letters[1]
+    assert not letters[0] & letters[2]
+    assert not letters[1] & letters[2]
+    assert sum(map(len, data.splits.values())) == len(rows)
+
+
+def test_what_was_held_out_is_held_out_again(tsv):
+    data = get_task("own", train=str(tsv), split_seed=3).load(tree_kind="words")
+    task = get_task("own", train=str(tsv))
+    task.held_out = json.loads(json.dumps(data.held_out))
+    assert task.load(tree_kind="words").splits == data.splits
+    lines = task.held_out["held_out_of_train"][0]["dev"]
+    assert [place.line for place in data.places["dev"]] == lines
+    write_tsv(tsv, own_examples()[1:])
+    again = get_task("own", train=str(tsv))
+    again.held_out = data.held_out
+    with pytest.raises(DataError, match=r"my\.tsv changed since the run began"):
+        again.load(tree_kind="words")
+    again.held_out = {"held_out_of_train": [{"dev": 3}]}
+    with pytest.raises(DataError, match="the splits of the run are damaged"):
+        again.load(tree_kind="words")
+
+
+def test_splits_of_their_own(tsv, tmp_path):
+    dev = write_tsv(tmp_path / "dev.tsv", own_examples()[:4])
+    data = get_task("own", train=str(tsv), dev=str(dev)).load(tree_kind="words")
+    assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [54, 4, 6]
+    (tmp_path / "a.txt").write_bytes(tsv.read_bytes())
+    (tmp_path / "b.txt").write_bytes(dev.read_bytes())
+    files = {"pos": str(tmp_path / "a.txt"), "neg": str(tmp_path / "b.txt")}
+    data = get_task("own", train=files, dev=str(dev), test=str(dev)).load(tree_kind="words")
+    assert len(data.splits["train"]) == 64
+    assert data.held_out is None
+    assert data.places["train"][61] == (tmp_path / "b.txt", 2)
+
+
+def test_a_label_that_train_does_not_have(tsv, tmp_path):
+    dev = write_tsv(tmp_path / "dev.tsv", [("pos", "good"), ("negg", "bad")])
+    with pytest.raises(DataError, match=r"dev\.tsv:2: the label 'negg' is not in train: .* 'neg'"):
+        get_task("own", train=str(tsv), dev=str(dev)).load(tree_kind="words")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "no examples: expected labelled sentences"),
+        ([("a b", "x")], "all 1 examples have the label 'a b': expected two labels"),
+        (
+            [("pos", "x"), ("neg", "y")],
+            "too few different examples to hold out a dev split: add",
+        ),
+        (
+            [(text, label) for label, text in own_examples()],
+            "60 different labels in 60 examples, .* name the right column by --label-column",
+        ),
+        ([(str(i / 7), "x") for i in range(30)], "30 different labels .* add --regression"),
+    ],
+)
+def test_nothing_to_learn(tmp_path, rows, message):
+    path = tmp_path / "a.tsv"
+    path.write_text("".join(f"{label}\t{text}\n" for label, text in rows))
+    with pytest.raises(DataError, match=message):
+        get_task("own", train=str(path)).load(tree_kind="words")
+
+
+def test_trees_beside_the_sentences(tsv, tmp_path):
+    trees = str(write_trees(tmp_path / "trees.txt"))
+    data = get_task("own", train=str(tsv), train_trees=[trees]).load()
+    tree = data.splits["train"][0]
+    assert isinstance(tree, Tree)
+    assert tree.labels[0] in ("0", "1")
+    assert set(tree.labels[1:]) == {""}
+    write_trees(tmp_path / "trees.txt", own_examples()[:59])
+    with pytest.raises(DataError, match=r"has no more than 59 trees, but .* has more sentences"):
+        get_task("own", train=str(tsv), train_trees=[trees]).load()
+    write_trees(tmp_path / "trees.txt", [*own_examples(), ("neg", "one too many")])
+    with pytest.raises(DataError, match="has more than the 60 trees of the sentences"):
+        get_task("own", train=str(tsv), train_trees=[trees]).load()
+    write_trees(tmp_path / "trees.txt", own_examples()[::-1])
+    with pytest.raises(DataError, match=r"trees\.txt:1: the tree is of 'a awful idea', but"):
+        get_task("own", train=str(tsv), train_trees=[trees]).load()
+
+
+def test_labels_of_phrases_count_where_they_are_labels_of_sentences(tmp_path):
+    path = tmp_path / "a.txt"
+    line = "({0} (x a) ({0} (y {2}) (z {3})))\n"
+    path.write_text("".join(line.format(label, *text.split()) for label, text in own_examples()))
+    task = get_task("own", train=str(path))
+    tree = task.load().splits["train"][0]
+    assert tree.labels[0] == tree.labels[2]
+    assert tree.labels[0] in ("0", "1")
+    assert tree.labels[1] == tree.labels[3] == ""
+
+
+def test_a_model_of_trees_needs_trees(tsv, tmp_path):
+    with pytest.raises(DataError, match=r"my\.tsv holds sentences, .*--train-trees FILE"):
+        get_task("own", train=str(tsv)).load()
+    trees = str(write_trees(tmp_path / "trees.txt"))
+    with pytest.raises(DataError, match="holds constituency trees, and the model reads dependency"):
+        get_task("own", train=str(tsv), train_trees=trees).load(tree_kind="dependency")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "data of your own need a file to train on"),
+        ({"train": 3}, "train: expected a file, or a file for each label"),
+        ({"train": "a", "split": 0.5}, "split: expected a share below 0.5"),
+        ({"train": "a", "split": float("nan")}, "split: expected a share"),
+        ({"train": "a", "split_seed": -1}, "split_seed: expected an integer from 0"),
+        ({"train": "a", "input": "texts"}, "unknown input 'texts'"),
+        ({"train": "a", "text_column": ["a", "b", "c"]}, "text_column: expected one or two names"),
+        ({"train": "a", "text_column": 3}, "text_column: expected a list of names"),
+        ({"train": "a", "label_column": 3}, "label_column: expected a string"),
+        ({"train": "a", "regression": "yes"}, "regression: expected true or false"),
+        ({"train": "a", "labels": "pos"}, "labels: expected a list of strings"),
+        ({"trian": "a"}, "unknown option 'trian' of the task own: .* mean 'train'"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(DataError, match=message):
+        get_task("own", **options)
+
+
+def test_the_options_make_the_same_task_again(tsv):
+    task = get_task("own", train=str(tsv), text_column="text", label_column="1")
+    again = get_task("own", **json.loads(json.dumps(task.options)))
+    assert again.options == task.options
+
+
+def test_it_streams_what_it_loads(tsv):
+    task = get_task("own", train=str(tsv))
+    data, stream = task.load(tree_kind="words"), task.stream(tree_kind="words")
+    for split, examples in data.splits.items():
+        assert list(stream.splits[split]()) == examples
+
+
+def test_what_the_log_and_the_results_say(tsv):
+    source = get_task("own", train=str(tsv)).load(tree_kind="words").source
+    assert source.summary() == (
+        "train 48 of my.tsv, dev 6 held out of train, test 6 held out of train; 2 labels in train: "
+        "neg 24, pos 24"
+    )
+    described = source.describe()["splits"]
+    assert described["dev"]["labels"] == {"neg": 3, "pos": 3}
+    assert described["dev"]["held_out_of_train"] == 0.1
+    assert len(described["train"]["files"][0]["sha256"]) == 64
+
+
+@pytest.mark.data
+def test_movie_reviews_as_trees(parses_dir):
+    data = get_task("own", train=str(parses_dir / "mr.trees.gz")).load()
+    assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [8530, 1066, 1066]
+    first = next(iter_examples(parses_dir / "mr.conllu.gz"))
+    assert (first.label, first.contents[0].words[:2]) == ("neg", ("simplistic", ","))
