@@ -26,6 +26,8 @@ Examples:
       cross-validation; --seeds 0-4 trains with several seeds, on any task; the same command goes on
   graphsent train --resume runs/b
       go on after the last complete epoch
+  graphsent train --task sst5 --model treelstm --trees balanced --out runs/f
+      the same words under balanced trees: does the parse help?
   graphsent train --model nbow --help
       with the options of that model
 """
@@ -60,6 +62,7 @@ from graphsent.training import (
 from graphsent.training.config import default_training
 from graphsent.training.inputs import InputOptions
 from graphsent.training.setting import model_options, task_defaults, task_option_defaults
+from graphsent.trees import SHAPES
 
 __all__ = ["add_arguments", "run"]
 
@@ -83,6 +86,11 @@ def add_arguments(parser: Any) -> None:
         type=str,
         help="Trees that the corpus lacks (default: GRAPHSENT_PARSES, else parses/ in or beside "
         "the data directory).",
+    )
+    add(
+        "--trees",
+        choices=SHAPES,
+        help="Trees of this shape in place of the parser's, as a control.",
     )
     add(
         "--vectors",

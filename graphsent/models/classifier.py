@@ -159,13 +159,14 @@ class TreeClassifier(Model):
             batch_size: How many trees are computed at once.
 
         Returns:
-            A prediction for each tree, in the order given, about the nodes of that very tree. A
-            model of regression gives the score of each tree, (num_trees,) float32.
+            A prediction for each tree, in the order given, about the nodes of that very tree, or of
+            the one that :meth:`as_learned` makes of it. A model of regression gives the score of
+            each tree, (num_trees,) float32.
 
         Raises:
             ModelError: Something is no tree, or no tree for this model.
         """
-        trees = self._read(trees)
+        trees = self.as_learned(self._read(trees))
         with evaluating(self) as model:
             if self.goal == "regression":
                 scores = map_batches(trees, _sizes(trees), batch_size, model._root_scores)
@@ -181,7 +182,7 @@ class TreeClassifier(Model):
 
         Arguments, order and errors as in :meth:`predict`.
         """
-        trees = self._read(trees)
+        trees = self.as_learned(self._read(trees))
         with evaluating(self) as model:
             rows = map_batches(trees, _sizes(trees), batch_size, model._root_states)
         return np.stack(rows) if rows else np.zeros((0, self.output.in_features), np.float32)

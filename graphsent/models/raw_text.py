@@ -9,7 +9,8 @@ from typing import Any
 from graphsent.errors import GraphsentWarning, ModelError
 from graphsent.parsing import Parser, ParserError, TreeSource, as_parser, is_safe
 from graphsent.parsing.errors import UnparsedSentence
-from graphsent.trees import DependencyTree, Tree, escape, map_tokens, unescape
+from graphsent.parsing.names import shape_of
+from graphsent.trees import DependencyTree, Tree, escape, map_tokens, reshape, unescape
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["RawText", "tree_source"]
@@ -99,6 +100,16 @@ class RawText:
             tree if isinstance(tree, UnparsedSentence) else self._with_known_words(tree)
             for tree in self.parser.attempt(texts)
         ]
+
+    def as_learned(self, trees: Sequence[Any]) -> Sequence[Any]:
+        """The trees as the model learned to read them.
+
+        They are what they are, unless the model learned from balanced or other trees that no parser
+        makes: then they are trees of this shape over the same words.
+        """
+        source = self.tree_source
+        shape = source and shape_of(source.parser)
+        return [reshape(tree, shape, source.kind) for tree in trees] if shape else trees
 
     def _with_known_words(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
         if all(map(self.vocab.__getitem__, tree.words)):

@@ -185,6 +185,7 @@ class RelatednessModel(Model):
             ModelError: Something is no pair of trees.
         """
         pairs = as_pairs(pairs, self.parse if self.reads_text else None)
+        pairs = [TreePair(*self.as_learned(pair[:2])) for pair in pairs]
         sizes = [pair.first.num_nodes + pair.second.num_nodes for pair in pairs]
         with evaluating(self) as model:
             if self.goal == "regression":
@@ -206,7 +207,7 @@ class RelatednessModel(Model):
         Raises:
             ModelError: Something is no tree.
         """
-        trees = as_trees(trees, self.parse if self.reads_text else None)
+        trees = self.as_learned(as_trees(trees, self.parse if self.reads_text else None))
         with evaluating(self) as model:
             rows = map_batches(
                 trees, [tree.num_nodes for tree in trees], batch_size, model._sentence_vectors

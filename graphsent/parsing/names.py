@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from graphsent._names import nearest
 from graphsent.parsing.errors import ParserError
 
-__all__ = ["PARSERS", "is_own", "is_safe", "unknown_parser"]
+__all__ = ["PARSERS", "is_own", "is_safe", "shape_of", "unknown_parser"]
 
 
 class Family(NamedTuple):
@@ -22,6 +22,7 @@ class Family(NamedTuple):
 PARSERS = {
     "benepar": Family("DIRECTORY", "graphsent.parsing.benepar_parser"),
     "corenlp": Family("URL", "graphsent.parsing.corenlp_parser"),
+    "shape": Family("SHAPE", "graphsent.parsing.shape_parser"),
     "spacy": Family("MODEL", "graphsent.parsing.spacy_parser"),
     "stanza": Family("LANGUAGE", "graphsent.parsing.stanza_parser"),
 }
@@ -47,6 +48,12 @@ def unknown_parser(name: str, reason: str = "") -> ParserError:
 def is_own(name: str) -> bool:
     """Whether a parser is named as ``module:function``, from outside the package."""
     return name.partition(":")[0] not in PARSERS
+
+
+def shape_of(name: str) -> str | None:
+    """The shape of the trees if no parser makes them: of ``shape:left`` it is ``"left"``."""
+    family, _, shape = name.partition(":")
+    return shape if family == "shape" else None
 
 
 def is_safe(name: str) -> bool:

@@ -20,8 +20,10 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
     """Makes a parser; the last two are kept, as their models are large.
 
     Args:
-        name: ``spacy:MODEL``, ``stanza:LANGUAGE``, ``benepar:DIRECTORY``, ``corenlp:URL`` or the
-            user's own ``module:function``, a function from a list of sentences to a list of trees.
+        name: ``spacy:MODEL``, ``stanza:LANGUAGE``, ``benepar:DIRECTORY``, ``corenlp:URL``;
+            ``shape:SHAPE`` for trees that no parser makes, see
+            :func:`~graphsent.trees.shaped_tree`; or the user's own
+            ``module:function``, a function from a list of sentences to a list of trees.
         kind: ``"constituency"`` or ``"dependency"``; None for the kind that the parser gives.
             Stanza and CoreNLP give both, constituency trees by default, as does a function
             without an attribute ``tree_kind``.

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from graphsent._names import unknown
 from graphsent.errors import DataError
+from graphsent.pairs import TreePair
 from graphsent.tasks.archives import digest, is_file
+from graphsent.trees import SHAPES, reshape
 
 __all__ = ["INPUT_KINDS", "SPLITS", "TREE_KINDS", "WORDS", "Corpus", "CorpusSource", "find_corpus"]
 
@@ -69,6 +72,7 @@ class CorpusSource:
         tree_kind: The kind of trees that were read, or ``"words"``.
         parses: Split -> the files that they are from, where these are not the corpus's own.
         remarks: What to know about results with it, see :meth:`~graphsent.tasks.Task.remarks`.
+        shape: The shape and the kind of the trees that take the place of the parser's, if they do.
     """
 
     corpus: Corpus
@@ -77,6 +81,28 @@ class CorpusSource:
     tree_kind: str = TREE_KINDS[0]
     parses: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    shape: tuple[str, str] | None = None
+
+    def with_shape(self, shape: str, tree_kind: str) -> CorpusSource:
+        """The same corpus with trees of a shape and kind in place of the parser's.
+
+        Raises:
+            DataError: There is no such shape, or words alone are to be read.
+        """
+        if shape not in SHAPES:
+            raise DataError(unknown("shape of trees", shape, SHAPES))
+        if tree_kind not in TREE_KINDS:
+            raise DataError(f"{shape} trees are for models of trees, not of {tree_kind}")
+        return replace(self, shape=(shape, tree_kind))
+
+    def shaped(self, example: Any) -> Any:
+        """An example as it is, or the words of its sentences under trees of the shape."""
+        if self.shape is None:
+            return example
+        if isinstance(example, TreePair):
+            first, second = (reshape(tree, *self.shape) for tree in example[:2])
+            return example._replace(first=first, second=second)
+        return reshape(example, *self.shape)
 
     def with_parses(self, tree_kind: str, find_directory: Callable[[], Path]) -> CorpusSource:
         """The same corpus with the files of its trees of one kind.
@@ -119,10 +145,10 @@ class CorpusSource:
         counts = ", ".join(f"{split} {self._count(split)}" for split in self.counts)
         path = next(iter(self.files.values()))
         directory = path if self.corpus.parts else path.parent
-        parses = ""
+        parses = ", {} {} trees".format(*self.shape) if self.shape else ""
         if self.parses:
             folder = next(iter(self.parses.values()))[0].parent
-            parses = f", {self.tree_kind} trees from {folder}"
+            parses += f", {self.tree_kind} trees from {folder}"
         remarks = "".join(f"; {remark}" for remark in self.remarks)
         return f"{self.corpus.title} ({counts}) from {directory}{parses}{remarks}"
 
@@ -144,6 +170,8 @@ class CorpusSource:
         }
         if self.corpus.held_out:
             described["dev_held_out_of_train"] = self.corpus.held_out
+        if self.shape:
+            described["shape"], described["tree_kind"] = self.shape
         if self.remarks:
             described["remarks"] = list(self.remarks)
         return described

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphsent.errors import DataError
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS, Corpus, CorpusSource, find_corpus
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource, find_corpus
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.held_out import held_out
 from graphsent.tasks.parses import resolve_parses_dir
@@ -170,6 +170,7 @@ class Task(ABC):
         *,
         tree_kind: str = TREE_KINDS[0],
         parses_dir: str | os.PathLike[str] | None = None,
+        trees: str | None = None,
     ) -> TaskData:
         """Finds and reads the task's corpus.
 
@@ -181,17 +182,20 @@ class Task(ABC):
                 see :class:`~graphsent.models.Model`.
             parses_dir: See :func:`~graphsent.tasks.parses.resolve_parses_dir`; needed only for
                 trees that the corpus itself does not have.
+            trees: A shape that trees of the kind are to have in place of the parser's, one of
+                :data:`graphsent.trees.SHAPES`, see :func:`~graphsent.trees.reshape`; parses are
+                then needed only for their words, where the corpus cannot be read without.
 
         Raises:
             DataError: The directory or the corpus is not there, a file is malformed or has no
                 examples, there are no such trees, or there is no such split.
         """
-        source = self._find(data_dir, splits, tree_kind, parses_dir)
+        source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
         examples = {}
         read = functools.cache(self.read)  # once, where train and dev are in one file
         for split in splits:
             find = functools.partial(read, source.files[split], source.parses.get(split, ()))
-            examples[split] = list(self._of_split(find, source.corpus, split))
+            examples[split] = list(map(source.shaped, self._of_split(find, source.corpus, split)))
             if not examples[split]:
                 raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}
@@ -213,18 +217,19 @@ class Task(ABC):
         *,
         tree_kind: str = TREE_KINDS[0],
         parses_dir: str | os.PathLike[str] | None = None,
+        trees: str | None = None,
     ) -> TaskStream:
         """Finds the task's corpus; its examples come one by one when they are asked for.
 
         Arguments and errors as in :meth:`load`; what is wrong in a file is found where the reading
         gets there.
         """
-        source = self._find(data_dir, splits, tree_kind, parses_dir)
+        source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
 
         def examples(split: str) -> Iterator[Any]:
             paths = source.files[split], source.parses.get(split, ())
             read = functools.partial(self.iter_examples, *paths)
-            return iter(self._of_split(read, source.corpus, split))
+            return map(source.shaped, self._of_split(read, source.corpus, split))
 
         return TaskStream({split: functools.partial(examples, split) for split in splits}, source)
 
@@ -234,11 +239,14 @@ class Task(ABC):
         splits: Sequence[str],
         tree_kind: str,
         parses_dir: str | os.PathLike[str] | None,
+        trees: str | None,
     ) -> CorpusSource:
         directory = resolve_data_dir(data_dir)
-        source = find_corpus(self.corpora, directory).with_parses(
-            tree_kind, lambda: resolve_parses_dir(parses_dir, directory)
-        )
+        source = find_corpus(self.corpora, directory)
+        if trees is not None:
+            source = source.with_shape(trees, tree_kind)
+            tree_kind = WORDS if WORDS in source.corpus.kinds else tree_kind
+        source = source.with_parses(tree_kind, lambda: resolve_parses_dir(parses_dir, directory))
         for split in splits:
             if split not in source.files:
                 valid = ", ".join(source.files)

@@ -36,6 +36,8 @@ class RunConfig:
         tree_kind: ``"constituency"``, ``"dependency"`` or ``"words"``; None for what the model was
             made for.
         parses_dir: Directory of trees that the corpus itself lacks, None for the default one.
+        trees: Shape of the trees in place of the parser's, as a control, one of
+            :data:`graphsent.trees.SHAPES`.
         vectors: Files of pre-trained word vectors.
         lower_fallback: Whether a word that is not known as written is looked up in lower case.
         tokenizer: How the trained model divides raw text into words, one of
@@ -51,6 +53,7 @@ class RunConfig:
     data_dir: str | None = None
     tree_kind: str | None = None
     parses_dir: str | None = None
+    trees: str | None = None
     vectors: tuple[str, ...] = ()
     lower_fallback: bool = True
     tokenizer: str | None = None
@@ -99,6 +102,7 @@ class RunConfig:
             splits,
             tree_kind=self.tree_kind or model_class(self.model).tree_kind,
             parses_dir=self.parses_dir,
+            trees=self.trees,
         )
         return task, data
 
@@ -145,7 +149,7 @@ class RunConfig:
         for name in ("training", "inputs", "task_options", "model_options"):
             if not isinstance(values.setdefault(name, {}), dict):
                 raise DataError(f"{name}: expected names with values, got {values[name]!r}")
-        for name in ("data_dir", "tree_kind", "parses_dir"):
+        for name in ("data_dir", "tree_kind", "parses_dir", "trees"):
             if not isinstance(values.get(name), str | None):
                 raise DataError(f"{name}: expected a string, got {values[name]!r}")
         vectors = values.setdefault("vectors", [])

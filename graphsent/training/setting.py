@@ -19,6 +19,7 @@ from graphsent._dgl import dgl
 from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
+from graphsent.parsing import load_parser
 from graphsent.tasks import (
     Task,
     TaskData,
@@ -103,6 +104,8 @@ def prepare(
         facts["word_vectors"] = _describe_vectors(vectors, counts)
     model = _build(config, task, vocab, vectors)
     model.init_scores(data.splits["train"])
+    if config.trees is not None:
+        model.tree_source = load_parser(f"shape:{config.trees}", config.tree_kind).source
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
     options = _chosen(model.config)

@@ -22,6 +22,7 @@ from graphsent.trees.dependency_files import (
 from graphsent.trees.errors import TreeError
 from graphsent.trees.escapes import escape, unescape
 from graphsent.trees.heads import head_children, head_words, to_dependency_tree
+from graphsent.trees.shapes import SHAPES, reshape, shaped_dependency_tree, shaped_tree
 from graphsent.trees.transforms import (
     base_label,
     collapse_unary,
@@ -34,6 +35,7 @@ from graphsent.trees.transforms import (
 from graphsent.trees.tree import Tree, as_tree
 
 __all__ = [
+    "SHAPES",
     "DependencyTree",
     "Tree",
     "TreeError",
@@ -57,6 +59,9 @@ __all__ = [
     "read_labelled_trees",
     "read_trees",
     "relabel",
+    "reshape",
+    "shaped_dependency_tree",
+    "shaped_tree",
     "strip_function_tags",
     "strip_traces",
     "to_conllu",

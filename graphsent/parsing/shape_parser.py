@@ -1,0 +1,44 @@
+"""Trees of a fixed shape for raw text, for models that learned from such trees."""
+
+from __future__ import annotations
+
+from graphsent.parsing.errors import ParserError
+from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
+from graphsent.parsing.text import bracket_token
+from graphsent.sentences import Sentence
+from graphsent.tokenizers import TOKENIZERS
+from graphsent.trees import SHAPES, DependencyTree, Tree, reshape
+
+__all__ = ["load"]
+
+_VERSION = "1"  # of the trees; another if a sentence gets another tree
+
+
+def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
+    """Gives sentences, divided as in the Penn Treebank, trees of a shape.
+
+    Args:
+        shape: One of :data:`graphsent.trees.SHAPES`.
+        kind: The kind of trees.
+        num_threads: None: there is nothing to compute.
+
+    Raises:
+        ParserError: There is no such shape, or a number of threads is given.
+    """
+    name = f"shape:{shape}"
+    if shape not in SHAPES:
+        raise ParserError(f"unknown parser {name!r}: expected shape:{' or shape:'.join(SHAPES)}")
+    if num_threads is not None:
+        raise ParserError(f"{name} computes in one thread")
+    kind = check_kind(name, KINDS, kind)
+
+    def parse(texts: list[str]) -> list[Tree | DependencyTree | None]:
+        return [_tree(text) for text in texts]
+
+    def _tree(text: str) -> Tree | DependencyTree | None:
+        words = TOKENIZERS["treebank"](text)
+        if kind == "constituency":
+            words = [bracket_token(word) for word in words]
+        return reshape(Sentence(words), shape, kind) if words else None
+
+    return Parser(TreeSource(kind, name, _VERSION), parse)

@@ -1,0 +1,136 @@
+"""Trees that no parser made: balanced, left-branching, right-branching and random ones.
+
+They are controls: a model that does as well on them does not owe it to the parse.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphsent._names import unknown
+from graphsent.errors import DataError
+from graphsent.trees.dependency import DependencyTree
+from graphsent.trees.tree import Tree
+
+__all__ = ["SHAPES", "reshape", "shaped_dependency_tree", "shaped_tree"]
+
+SHAPES = ("balanced", "left", "right", "random")
+Split = Callable[[int, int], int]
+Labels = Mapping[tuple[int, int], str]
+
+
+def shaped_tree(words: Sequence[str], shape: str, labels: Labels | None = None) -> Tree:
+    """A binary constituency tree over some words; each word is a leaf.
+
+    A node over n > 1 words has, by shape, on its left: ``"balanced"``, the larger half of them;
+    ``"left"``, all but the last; ``"right"``, the first alone; ``"random"``, any number, each as
+    likely. What is random depends on the words alone, so that a sentence always has the same tree.
+
+    Args:
+        words: At least one.
+        shape: One of :data:`SHAPES`.
+        labels: Label of a node by its span, first and last + 1 word; others are ``""``.
+
+    Raises:
+        DataError: There are no words, or there is no such shape.
+
+    Example:
+        >>> print(shaped_tree("a b c d e".split(), "balanced"))
+        ( ( ( a) ( b) ( c)) ( ( d) ( e)))
+    """
+    _check(words, shape)
+    labels = labels or {}
+    split = _splits(words, shape)
+    names: list[str] = []
+    tokens: list[str | None] = []
+    parents: list[int] = []
+    stack = [(-1, 0, len(words))]
+    while stack:  # in preorder
+        parent, begin, end = stack.pop()
+        node = len(names)
+        names.append(labels.get((begin, end), ""))
+        tokens.append(words[begin] if end - begin == 1 else None)
+        parents.append(parent)
+        if end - begin > 1:
+            middle = split(begin, end)
+            stack += [(node, middle, end), (node, begin, middle)]
+    return Tree(names, tokens, parents)
+
+
+def shaped_dependency_tree(
+    words: Sequence[str], shape: str, labels: Labels | None = None
+) -> DependencyTree:
+    """A projective dependency tree over some words.
+
+    The head of n words is, by shape: ``"balanced"``, the one in the middle; ``"left"``, the last,
+    so that every word depends on the next; ``"right"``, the first, every word on the one before;
+    ``"random"``, any, each as likely. The words before and after it are divided in the same way.
+    Arguments and errors as in :func:`shaped_tree`.
+
+    Example:
+        >>> shaped_dependency_tree("a b c".split(), "left").heads.tolist()
+        [1, 2, -1]
+    """
+    _check(words, shape)
+    labels = labels or {}
+    split = _splits(words, shape)
+    heads, names = [-1] * len(words), [""] * len(words)
+    stack = [(-1, 0, len(words))]
+    while stack:
+        parent, begin, end = stack.pop()
+        if begin == end:
+            continue
+        head = split(begin - 1, end)
+        heads[head], names[head] = parent, labels.get((begin, end), "")
+        stack += [(head, head + 1, end), (head, begin, head)]
+    return DependencyTree(words, heads, labels=names)
+
+
+def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | DependencyTree:
+    """The words of a sentence under a tree of another shape.
+
+    A node has the label that the sentence has for the same words, where it has one: the root and
+    (of a constituency tree) the leaves, and other nodes that happen to be phrases of its tree.
+
+    Args:
+        sentence: A ``Tree``, a ``DependencyTree`` or a sentence without a tree.
+        shape: One of :data:`SHAPES`.
+        kind: ``"constituency"`` or ``"dependency"``.
+
+    Raises:
+        DataError: The sentence is empty, or there is no such shape.
+
+    Example:
+        >>> print(reshape(Tree.from_string("(4 (2 a) (3 (3 lovely) (2 film)))"), "left"))
+        (4 ( (2 a) (3 lovely)) (2 film))
+    """
+    labels: dict[tuple[int, int], str] = {}
+    for (begin, end), label in zip(sentence.spans.tolist(), sentence.labels, strict=True):
+        labels.setdefault((begin, end), label)  # of a unary chain the topmost
+    if isinstance(sentence, DependencyTree):  # which may not be projective
+        labels[0, len(sentence.words)] = sentence.labels[sentence.heads.tolist().index(-1)]
+    make = shaped_dependency_tree if kind == "dependency" else shaped_tree
+    return make(sentence.words, shape, labels)
+
+
+def _check(words: Sequence[str], shape: str) -> None:
+    if shape not in SHAPES:
+        raise DataError(unknown("shape of trees", shape, SHAPES))
+    if not words:
+        raise DataError("expected a sentence of one word or more, got an empty one")
+
+
+def _splits(words: Sequence[str], shape: str) -> Split:
+    """Gives, for the range of words from ``begin`` to ``end``, a place between the two."""
+    if shape == "balanced":
+        return lambda begin, end: (begin + end + 1) // 2
+    if shape == "left":
+        return lambda begin, end: end - 1
+    if shape == "right":
+        return lambda begin, end: begin + 1
+    digest = hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).digest()
+    draw = random.Random(digest)
+    return lambda begin, end: draw.randrange(begin + 1, end)
