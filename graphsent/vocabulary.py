@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -121,11 +121,36 @@ class Vocabulary:
         Raises:
             DataError: If ``min_count`` is below 1.
         """
+        counts: Counter[str] = Counter()
+        for tree in trees:
+            counts.update(tree.words)
+        return cls.from_counts(counts, min_count, lower_fallback=lower_fallback, lower=lower)
+
+    @classmethod
+    def from_counts(
+        cls,
+        word_counts: Mapping[str, int],
+        min_count: int = 1,
+        *,
+        lower_fallback: bool = False,
+        lower: bool = False,
+    ) -> Vocabulary:
+        """Collects words that are counted already, in their order.
+
+        Args:
+            word_counts: How often each word comes, as it is written.
+            min_count: As in :meth:`from_trees`, like the others.
+            lower_fallback: See there.
+            lower: See there.
+
+        Raises:
+            DataError: If ``min_count`` is below 1.
+        """
         if min_count < 1:
             raise DataError(f"min_count: expected at least 1, got {min_count}")
         counts: Counter[str] = Counter()
-        for tree in trees:
-            counts.update(map(_lower, tree.words) if lower else tree.words)
+        for word, count in word_counts.items():
+            counts[_lower(word) if lower else word] += count
         del counts[UNKNOWN]
         kept = (word for word, count in counts.items() if count >= min_count)
         return cls(kept, lower_fallback=lower_fallback, lower=lower)

@@ -24,6 +24,8 @@ Examples:
       on a task of your own: the function `make` of mytasks.py here, or of an installed module
   graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
       cross-validation; --seeds 0-4 trains with several seeds, on any task; the same command goes on
+  graphsent train --task twitter --model nbow --stream --data-dir DATA --out runs/f
+      on a corpus that may be larger than memory, from shards on disk
   graphsent train --resume runs/b
       go on after the last complete epoch
   graphsent train --task sst5 --model treelstm --trees balanced --out runs/f
@@ -67,7 +69,7 @@ from graphsent.trees import SHAPES
 __all__ = ["add_arguments", "run"]
 
 _MODEL = "treelstm"
-_SWITCHES = ("overwrite", "no_test", "debug")
+_SWITCHES = ("stream", "overwrite", "no_test", "debug")
 _WITH_RESUME = ("resume", "epochs", "no_test", "debug")
 
 
@@ -110,6 +112,13 @@ def add_arguments(parser: Any) -> None:
         "--tokenizer",
         choices=tuple(TOKENIZERS),
         help="How a model of words divides raw text for predict (default: that of the task).",
+    )
+    add(
+        "--stream",
+        action="store_true",
+        help="Read examples from shards on disk, which are made first if need be, instead of "
+        "keeping them in memory. Shards lie in $GRAPHSENT_CACHE/shards (~/.cache/graphsent/shards) "
+        "and may be removed when no run reads them.",
     )
     add("--out", type=str, metavar="RUN", help="Run directory to make.")
     add("--overwrite", action="store_true", help="Replace the run in --out.")
@@ -186,6 +195,8 @@ def run(arguments: Any) -> None:
     options["overwrite"] = arguments.overwrite
     several = _several(given)
     config = _config(given)
+    if "shuffle_window" in given and not config.stream:
+        raise UsageError("--shuffle-window goes with --stream: in memory all are shuffled")
     if several:
         _show_all(train_runs(config, arguments.out, **several, **options), arguments.out)
     else:

@@ -18,7 +18,7 @@ from graphsent.sentences import Sentence
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.trees import DependencyTree, Tree, escape
 
-__all__ = ["SentenceClassifier", "SequenceBatch"]
+__all__ = ["FlatUnits", "SentenceClassifier", "SequenceBatch", "flat_units", "sequence_batch"]
 
 
 class SequenceBatch(NamedTuple):
@@ -135,7 +135,7 @@ def sequence_batch(trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any
         trees: Sentences and trees of any kind.
         vocab: ``vocab[word]`` is the index of a word.
     """
-    numbers, units = word_numbers(trees, vocab), _flat_units(trees)
+    numbers, units = word_numbers(trees, vocab), flat_units(trees)
     num_words = np.array([len(part) for part in numbers], np.int64)
     num_units = np.array([part.rows.shape[1] for part in units], np.int64)
     labels, *ranges, is_root = joined([part.rows for part in units], 4)
@@ -149,7 +149,7 @@ def sequence_batch(trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any
     )
 
 
-def _flat_units(trees: Sequence[Sentence | Tree | DependencyTree]) -> list[FlatUnits]:
+def flat_units(trees: Sequence[Sentence | Tree | DependencyTree]) -> list[FlatUnits]:
     """The arrays of each tree; those that are missing are made, and kept with trees."""
     name = "units"
     found = [tree.derived.get(name) for tree in trees]

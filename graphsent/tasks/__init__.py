@@ -9,7 +9,7 @@ from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.parses import label_by_span, resolve_parses_dir
 from graphsent.tasks.registry import TASKS, get_task, is_own, task_maker, task_options
 from graphsent.tasks.sentence_task import SentenceTask
-from graphsent.tasks.task import Task, TaskData
+from graphsent.tasks.task import Task, TaskData, TaskStream
 from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
 from graphsent.tasks.vocabulary import build_vocabulary, count_words
 from graphsent.vocabulary import Vocabulary
@@ -30,6 +30,7 @@ __all__ = [
     "SentenceTask",
     "Task",
     "TaskData",
+    "TaskStream",
     "Vocabulary",
     "WordVectors",
     "build_vocabulary",

@@ -176,6 +176,12 @@ class CorpusSource:
             described["remarks"] = list(self.remarks)
         return described
 
+    def digests(self, split: str) -> list[str]:
+        """The SHA-256 of each file that the examples of a split are from."""
+        path = self.files[split]
+        own = [path / part for part in self.corpus.parts] or [path]
+        return [digest(each) for each in (*own, *self.parses.get(split, ()))]
+
     def _describe(self, split: str) -> dict[str, Any]:
         path = self.files[split]
         if not self.corpus.parts:

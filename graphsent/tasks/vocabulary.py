@@ -46,11 +46,11 @@ def build_vocabulary(
     Raises:
         DataError: A file of vectors is missing or malformed.
     """
-    train, other = list(train), list(other)
-    vocab = Vocabulary.from_trees(train, min_count, lower_fallback=lower_fallback, lower=lower)
+    counts = count_words(train)
+    vocab = Vocabulary.from_counts(counts, min_count, lower_fallback=lower_fallback, lower=lower)
     if not vector_paths:
         return vocab, None
-    candidates = vocab.union(count_words([*train, *other]))
+    candidates = vocab.union((*counts, *count_words(other)))
     vectors = load_vectors(vector_paths, candidates, seed=seed)
     kept = [
         word
@@ -65,11 +65,17 @@ def count_words(trees: Iterable[Tree], normal: Callable[[str], str] | None = Non
     """How often each word comes in the trees.
 
     Args:
-        trees: The trees.
+        trees: The trees; if they have ``word_counts`` already, as those in shards have, these.
         normal: Makes of a word what is counted, see :meth:`Vocabulary.normal
             <graphsent.vocabulary.Vocabulary.normal>`; by default the word as it is.
     """
-    counts: Counter[str] = Counter()
-    for tree in trees:
-        counts.update(tree.words if normal is None else map(normal, tree.words))
-    return counts
+    counts: Counter[str] = Counter(getattr(trees, "word_counts", None))
+    if not counts:
+        for tree in trees:
+            counts.update(tree.words)
+    if normal is None:
+        return counts
+    found: Counter[str] = Counter()
+    for word, count in counts.items():
+        found[normal(word)] += count
+    return found

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import DistributedSampler
 
-from graphsent.pairs import TreePair
-from graphsent.sentences import Sentence
+from graphsent.shards import ShardedExamples, depth_of, size_of
 
 __all__ = ["BATCHINGS", "EpochBatches", "InOrder", "Share", "batch_sampler", "epoch_seed"]
 
@@ -22,6 +21,8 @@ and trees of one size make batches of about the same memory. But gradients of su
 in common: training goes another way.
 """
 
+_BLOCK = 256  # neighbours that stay in one window
+_BLOCKS_AT_LEAST = 16  # of a small window
 _PRIME = 1_000_003  # keeps (seed, epoch) pairs apart
 
 
@@ -60,6 +61,9 @@ class EpochBatches(DistributedSampler):
         seed: Of everything random.
         keys: (size,) a number for each index: only those of about the same key are in a batch
             together. Which of those with equal keys come together is random, too.
+        window: How many indices are shuffled together, rounded to whole batches: for examples that
+            are fast to read if they are near each other. A window has blocks of neighbours from
+            all over, so that a corpus in the order of its labels is mixed, too. None for all.
         num_processes: How many train together.
         rank: The number of this one, from 0.
     """
@@ -71,6 +75,7 @@ class EpochBatches(DistributedSampler):
         seed: int,
         *,
         keys: np.ndarray | None = None,
+        window: int | None = None,
         num_processes: int = 1,
         rank: int = 0,
     ) -> None:
@@ -78,6 +83,7 @@ class EpochBatches(DistributedSampler):
         self._size = size
         self._whole_batch = batch_size * num_processes
         self._keys = keys
+        self._window = size if window is None else window
 
     def __len__(self) -> int:
         return -(-self._size // self._whole_batch)
@@ -85,16 +91,34 @@ class EpochBatches(DistributedSampler):
     def __iter__(self) -> Iterator[Share]:
         # A generator function: the order is drawn with the first batch, when the epoch is known.
         seed = epoch_seed(self.seed, self.epoch)
-        order = torch.randperm(self._size, generator=torch.Generator().manual_seed(seed)).numpy()
-        batches = np.arange(len(self))
-        if self._keys is not None:
-            order = order[np.argsort(self._keys[order], kind="stable")]
-            # After the order itself, which has the same seed.
-            batches = np.random.default_rng((seed, 1)).permutation(batches)
-        for batch in batches:
-            first = batch * self._whole_batch
-            whole = order[first : first + self._whole_batch].tolist()
-            yield Share(whole, self.num_replicas, self.rank)
+        # After the order itself, which has the same seed.
+        of_batches = np.random.default_rng((seed, 1))
+        for order in self._windows(torch.Generator().manual_seed(seed)):
+            batches = np.arange(-(-len(order) // self._whole_batch))
+            if self._keys is not None:
+                order = order[np.argsort(self._keys[order], kind="stable")]
+                batches = of_batches.permutation(batches)
+            for batch in batches:
+                first = batch * self._whole_batch
+                whole = order[first : first + self._whole_batch].tolist()
+                yield Share(whole, self.num_replicas, self.rank)
+
+    def _windows(self, generator: torch.Generator) -> Iterator[np.ndarray]:
+        """The indices of each window, shuffled; all windows but the last are of whole batches."""
+        if self._window >= self._size:
+            yield torch.randperm(self._size, generator=generator).numpy()
+            return
+        whole = max(1, self._window // self._whole_batch) * self._whole_batch
+        block = max(1, min(_BLOCK, whole // _BLOCKS_AT_LEAST))
+        waiting = np.zeros(0, np.int64)
+        for number in torch.randperm(-(-self._size // block), generator=generator).tolist():
+            first = number * block
+            indices = np.arange(first, min(first + block, self._size))
+            waiting = np.concatenate((waiting, indices))
+            while len(waiting) >= whole:
+                yield waiting[torch.randperm(whole, generator=generator).numpy()]
+                waiting = waiting[whole:]
+        yield waiting[torch.randperm(len(waiting), generator=generator).numpy()]
 
 
 class InOrder(DistributedSampler):
@@ -119,6 +143,7 @@ def batch_sampler(
     batch_size: int,
     seed: int,
     *,
+    window: int | None = None,
     num_processes: int = 1,
     rank: int = 0,
 ) -> EpochBatches:
@@ -131,27 +156,22 @@ def batch_sampler(
             pair has the size of both trees together, and the depth of the deeper one.
         batch_size: Examples a batch and process.
         seed: Of everything random.
+        window: See :class:`EpochBatches`.
         num_processes: How many train together.
         rank: The number of this one, from 0.
     """
     keys = None
-    if batching != "shuffled":
-        key, of_pair = (_size, sum) if batching == "size" else (_depth, max)
-        keys = np.fromiter((_key(example, key, of_pair) for example in examples), np.int64)
+    if isinstance(examples, ShardedExamples):
+        keys = {"size": examples.sizes, "depth": examples.depths}.get(batching, lambda: None)()
+    elif batching != "shuffled":
+        key = size_of if batching == "size" else depth_of
+        keys = np.fromiter(map(key, examples), np.int64)
     return EpochBatches(
-        len(examples), batch_size, seed, keys=keys, num_processes=num_processes, rank=rank
+        len(examples),
+        batch_size,
+        seed,
+        keys=keys,
+        window=window,
+        num_processes=num_processes,
+        rank=rank,
     )
-
-
-def _key(example: Any, key: Callable[[Any], int], of_pair: Callable[..., int]) -> int:
-    if isinstance(example, TreePair):
-        return of_pair((key(example.first), key(example.second)))
-    return key(example)
-
-
-def _size(tree: Any) -> int:
-    return len(tree.words) if isinstance(tree, Sentence) else tree.num_nodes
-
-
-def _depth(tree: Any) -> int:
-    return len(tree.words) if isinstance(tree, Sentence) else int(tree.depths.max()) + 1

@@ -43,6 +43,7 @@ class RunConfig:
         tokenizer: How the trained model divides raw text into words, one of
             :data:`graphsent.tokenizers.TOKENIZERS`; None for the task's, or if it reads trees.
         inputs: What the model reads of words.
+        stream: Whether examples are read from shards on disk instead of kept in memory.
         training: How it is trained; by default with the settings of the model's paper.
     """
 
@@ -58,6 +59,7 @@ class RunConfig:
     lower_fallback: bool = True
     tokenizer: str | None = None
     inputs: InputOptions = field(default_factory=InputOptions)
+    stream: bool = False
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -155,10 +157,9 @@ class RunConfig:
         vectors = values.setdefault("vectors", [])
         if not isinstance(vectors, list | tuple) or not all(isinstance(v, str) for v in vectors):
             raise DataError(f"vectors: expected a list of files, got {vectors!r}")
-        if not isinstance(values.get("lower_fallback", True), bool):
-            raise DataError(
-                f"lower_fallback: expected true or false, got {values['lower_fallback']!r}"
-            )
+        for name in ("lower_fallback", "stream"):
+            if not isinstance(values.get(name, True), bool):
+                raise DataError(f"{name}: expected true or false, got {values[name]!r}")
         _check_names(values["inputs"], InputOptions, "option of inputs")
         values["inputs"] = InputOptions(**values["inputs"])
         _check_names(values["training"], TrainingOptions, "training option")

@@ -10,6 +10,7 @@ from pytorch_lightning import LightningDataModule
 from torch.utils.data import DataLoader, Dataset
 
 from graphsent.models import Model
+from graphsent.shards import ShardedExamples
 from graphsent.training.batching import InOrder, Share, batch_sampler
 from graphsent.training.options import TrainingOptions
 
@@ -37,7 +38,7 @@ class TreeDataModule(LightningDataModule):
 
     Args:
         model: Gives ``collate``.
-        train: Training examples.
+        train: Training examples; those of shards are shuffled within ``options.shuffle_window``.
         dev: Examples for the choice of the best epoch.
         options: How training examples are put into batches, and their seed.
     """
@@ -50,12 +51,20 @@ class TreeDataModule(LightningDataModule):
         self._train = train
         self._dev = dev
         self._options = options
+        for examples in (train, dev):
+            if isinstance(examples, ShardedExamples):
+                examples.number_words(model.vocab)
 
     def train_dataloader(self) -> DataLoader:
         """The batches of training examples, others in every epoch."""
         options = self._options
         sampler = batch_sampler(
-            self._train, options.batching, options.batch_size, options.seed, **self._processes()
+            self._train,
+            options.batching,
+            options.batch_size,
+            options.seed,
+            window=options.shuffle_window if isinstance(self._train, ShardedExamples) else None,
+            **self._processes(),
         )
         return DataLoader(
             _Batches(self._train, self._collate),

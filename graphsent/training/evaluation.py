@@ -7,6 +7,7 @@ from typing import Any
 
 from graphsent.models import Model
 from graphsent.models.inference import evaluating
+from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task
 
 __all__ = ["evaluate"]
@@ -23,6 +24,8 @@ def evaluate(
         examples: One split.
         batch_size: How many examples are computed at once.
     """
+    if isinstance(examples, ShardedExamples):
+        examples.number_words(model.vocab)
     device = next(model.parameters()).device
     metrics = task.metrics().to(device)
     with evaluating(model) as still:

@@ -17,6 +17,7 @@ from graphsent._files import named
 from graphsent.errors import GraphsentError
 from graphsent.models import Model
 from graphsent.propagation.memory import release
+from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task, TaskData
 from graphsent.training.callbacks import EpochKeeper
 from graphsent.training.checkpoints import CheckedCheckpoints
@@ -64,7 +65,9 @@ def fit(
     """
     module = TrainingModule(model, task, options)
     train = data.splits["train"]
-    if options.loss_nodes == "all":  # of phrases by themselves each would be a root
+    if options.loss_nodes == "all" and not isinstance(
+        train, ShardedExamples
+    ):  # of phrases by themselves each would be a root
         train = model.training_examples(train)
     batches = TreeDataModule(model, train, data.splits["dev"], options)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)

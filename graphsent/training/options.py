@@ -19,6 +19,7 @@ __all__ = ["TrainingOptions"]
 _MOST = {
     "epochs": 10**9,
     "batch_size": 10**9,
+    "shuffle_window": 10**12,
     "patience": 10**9,
     "seed": 2**63 - 1,
     "num_threads": 1024,
@@ -63,6 +64,11 @@ class TrainingOptions:
         "What goes into a batch: any sentences, or some of about the same size or depth.",
         BATCHINGS,
     )
+    shuffle_window: int = _option(
+        65536,
+        "With --stream: how many sentences, taken from all over the corpus in blocks, are shuffled "
+        "together and may be in memory. A window of all gives the batches of a run in memory.",
+    )
     loss_nodes: str = _option(
         "all", "Whether all labelled phrases or only sentences enter the loss.", ("all", "root")
     )
@@ -92,7 +98,7 @@ class TrainingOptions:
             if type(value) is not expected:
                 name = {"int": "an integer", "float": "a number", "str": "a string"}
                 self._require(option.name, False, name[expected.__name__])
-        for name in ("epochs", "batch_size"):
+        for name in ("epochs", "batch_size", "shuffle_window"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
         for name, most in _MOST.items():
             self._require(name, getattr(self, name) <= most, f"at most {most}")

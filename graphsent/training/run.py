@@ -67,7 +67,7 @@ def train(
     run.check_free(overwrite=overwrite)  # before anything that takes long
     defaults = task_option_defaults(config.model, config.task)
     config = replace(config, task_options={**defaults, **config.task_options})
-    setting = prepare(config, echo)
+    setting = prepare(config, echo, progress=progress)
     with run.held():
         run.create(setting.config, held_out=setting.data.held_out, overwrite=overwrite)
         try:
@@ -122,7 +122,7 @@ def _resume(
         raise TrainingError(f"{run.path}: this run is complete; more epochs would make it go on")
     if before and "tokenizer" not in before:  # it began when there was no choice
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
-    setting = prepare(config, echo, run.read_splits())
+    setting = prepare(config, echo, run.read_splits(), progress=progress)
     for fact in _LASTING:
         if before and before.get(fact) != setting.facts.get(fact):
             name = fact.replace("_", " ")

@@ -8,6 +8,7 @@ import platform
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import set_inputs
 from graphsent.training.optimizers import takes_rows
+from graphsent.training.streaming import stream_data
 
 __all__ = ["Setting", "count_parameters", "model_options", "prepare", "resolved"]
 
@@ -63,7 +65,11 @@ class Setting:
 
 
 def prepare(
-    config: RunConfig, echo: Callable[[str], None], held_out: Mapping[str, Any] | None = None
+    config: RunConfig,
+    echo: Callable[[str], None],
+    held_out: Mapping[str, Any] | None = None,
+    *,
+    progress: bool = False,
 ) -> Setting:
     """Reads the data and builds the model, all its random numbers drawn from the seed.
 
@@ -71,6 +77,7 @@ def prepare(
         config: The configuration of the run.
         echo: Is given lines on what was found.
         held_out: What an earlier part of the run held out of the training data.
+        progress: Show bars where shards are made.
 
     Raises:
         DataError: Task, corpus or vectors are not usable.
@@ -83,12 +90,14 @@ def prepare(
     _check_tokenizer(config)
     _seed(config.training.seed)
     config = resolved(config)
-    task, data = config.load_data(held_out=held_out)
+    if config.stream:
+        task, data = _stream(config, echo, progress)
+    else:
+        task, data = config.load_data(held_out=held_out)
     echo(f"data: {data.source.summary()}")
-    others = [tree for split in ("dev", "test") for tree in data.splits[split]]
     vocab, vectors = build_vocabulary(
         data.splits["train"],
-        others,
+        chain(data.splits["dev"], data.splits["test"]),
         config.vectors,
         seed=config.training.seed,
         lower_fallback=config.lower_fallback,
@@ -200,6 +209,16 @@ def _check_tokenizer(config: RunConfig) -> None:
         raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
     if model_class(config.model).tokenizer is None:
         raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, and no raw text")
+
+
+def _stream(
+    config: RunConfig, echo: Callable[[str], None], progress: bool
+) -> tuple[Task, TaskData]:
+    """The task and its examples, in shards."""
+    task = get_task(config.task, **config.task_options)
+    with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
+        reader = _build(config, task, Vocabulary(()), None)
+    return task, stream_data(config, task, reader, echo, progress=progress)
 
 
 def _chosen(arguments: Any) -> dict[str, Any]:

@@ -1,0 +1,87 @@
+"""Arrays in a file in the safetensors format, which are mapped into memory instead of read."""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save
+
+from graphsent._files import atomic_path
+
+__all__ = ["MappedFile", "smallest", "write_arrays"]
+
+_TYPES = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "F64": np.float64}
+_TYPES["U8"] = np.uint8
+_INTEGERS = (np.int8, np.int16, np.int32)
+_HEADER_LENGTH_BYTES = 8
+
+
+def smallest(array: np.ndarray) -> np.ndarray:
+    """Integers in the smallest signed type that holds them all."""
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    for dtype in _INTEGERS:
+        limits = np.iinfo(dtype)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(dtype, copy=False)
+    return array
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], about: Mapping[str, str]) -> None:
+    """Writes a file, whole or not at all.
+
+    Args:
+        path: The file.
+        arrays: By name.
+        about: What is said beside them.
+
+    Raises:
+        OSError: It cannot be written; ``filename`` is ``path``.
+    """
+    content = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        file.write(save(content, dict(about)))
+        file.flush()
+        os.fsync(file.fileno())  # a name without its content must not outlive a power failure
+
+
+class MappedFile:
+    """The arrays of a file that :func:`write_arrays` wrote.
+
+    Attributes:
+        arrays: By name, read-only; what is read of them is read from disk.
+        about: What is said beside them.
+
+    Raises:
+        ValueError: It is no such file, or not all of it.
+        OSError: It cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        length = int.from_bytes(self._map[:_HEADER_LENGTH_BYTES], "little")
+        begin = _HEADER_LENGTH_BYTES + length
+        if begin > len(self._map):
+            raise ValueError(f"{path}: not all of it is there")
+        header = json.loads(self._map[_HEADER_LENGTH_BYTES:begin])
+        self.about: dict[str, str] = header.pop("__metadata__", {})
+        self.arrays = {}
+        for name, entry in header.items():
+            shape, dtype = entry["shape"], np.dtype(_TYPES[entry["dtype"]])
+            if begin + entry["data_offsets"][1] > len(self._map):
+                raise ValueError(f"{path}: not all of it is there")
+            values = np.frombuffer(
+                self._map, dtype, math.prod(shape), begin + entry["data_offsets"][0]
+            )
+            self.arrays[name] = values.reshape(shape)
+
+    def release(self) -> None:
+        """Gives the memory back into which the file was read; arrays are read anew when needed."""
+        if hasattr(self._map, "madvise"):  # not on Windows
+            self._map.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,190 @@
+"""One shard: some thousands of examples."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphsent.graphs.flat import FlatTree
+from graphsent.models.sentence import FlatUnits
+from graphsent.pairs import TreePair
+from graphsent.shards.mapped import MappedFile
+from graphsent.shards.stored import KINDS, stored
+from graphsent.trees.structure import read_only
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["KEPT", "Schema", "Shard", "Symbols", "as_bytes", "offsets_of", "strings_of"]
+
+KEPT: dict[str, Any] = {"graph": FlatTree, "sibling_graph": FlatTree, "units": FlatUnits}
+"""What is kept with trees, by its name among their ``derived``, and written beside them."""
+
+
+class Schema(NamedTuple):
+    """What the examples of a corpus are.
+
+    Attributes:
+        kind: Of ``KINDS``.
+        pairs: Whether an example is two of them.
+        kept: Names of what is kept with each, of ``KEPT``.
+        forms: Names of the forms that each has already, see :mod:`graphsent.models.shape`.
+    """
+
+    kind: str
+    pairs: bool
+    kept: tuple[str, ...]
+    forms: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """For a file."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """Inverse of :meth:`to_json`."""
+        values = json.loads(text)
+        return cls(values["kind"], values["pairs"], tuple(values["kept"]), tuple(values["forms"]))
+
+
+@dataclass
+class Symbols:
+    """Words and labels by number, common to all shards of a corpus.
+
+    Attributes:
+        words: By number.
+        labels: By number.
+        vocab: What batches number words by, if it is known.
+        indices: (num_words,) int64, the index in ``vocab`` of each of ``words``.
+    """
+
+    words: list[str]
+    labels: list[str]
+    vocab: Vocabulary | None = None
+    indices: np.ndarray | None = None
+
+    def number(self, vocab: Vocabulary) -> None:
+        """Lets batches number words by a vocabulary."""
+        if vocab is not self.vocab:
+            self.indices = np.fromiter(vocab.indices(self.words), np.int64, len(self.words))
+            self.vocab = vocab
+
+
+class Shard:
+    """The examples of a file; see :class:`~graphsent.shards.writer.ShardWriter`.
+
+    Attributes:
+        words: (num_words,) numbers of the words of all sentences.
+        sizes: (num_examples,) see :func:`~graphsent.shards.size_of`.
+        depths: (num_examples,) see :func:`~graphsent.shards.depth_of`.
+
+    Raises:
+        ValueError: It is no such file, or not all of it.
+        OSError: It cannot be read.
+    """
+
+    def __init__(self, path: Path, symbols: Symbols) -> None:
+        self._file = MappedFile(path)
+        self.symbols = symbols
+        schema = Schema.from_json(self._file.about.get("schema", ""))
+        self._pairs = schema.pairs
+        self._cls = KINDS[schema.kind]
+        self._forms = dict.fromkeys(schema.forms)
+        arrays = self._file.arrays
+        columns = itertools.count(2)  # of offsets: the first two are those of words and nodes
+        try:
+            self.words = arrays["words"]
+            self._labels, self._parents = arrays["labels"], arrays["parents"]
+            self.sizes, self.depths = arrays["sizes"], arrays["depths"]
+            self._offsets, self._rests = arrays["offsets"], arrays["rests"]
+            self._kept = [
+                (
+                    name,
+                    KEPT[name]._make,
+                    [(arrays[f"{name}.{part}"], next(columns)) for part in parts],
+                )
+                for name, parts in ((name, KEPT[name]._fields) for name in schema.kept)
+            ]
+        except KeyError as error:
+            raise ValueError(f"{path}: there is no array {error}") from None
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def new_words(self) -> list[str]:
+        """The words that come in no shard before, in the order of their numbers."""
+        return strings_of(self._file.arrays["new_words"])
+
+    @property
+    def new_labels(self) -> list[str]:
+        """The labels that come in no shard before."""
+        return strings_of(self._file.arrays["new_labels"])
+
+    def example(self, row: int) -> Any:
+        """The example of a row."""
+        if not self._pairs:
+            return self._unit(row)
+        rest = json.loads(self.symbols.labels[self._rests[row]])
+        return TreePair(self._unit(2 * row), self._unit(2 * row + 1), *rest)
+
+    def words_of(self, row: int) -> list[str]:
+        """The words of a tree or sentence, in order."""
+        begin, end = self._offsets[row : row + 2, 0].tolist()
+        return list(map(self.symbols.words.__getitem__, self.words[begin:end].tolist()))
+
+    def num_nodes_of(self, row: int) -> int:
+        """The number of nodes of a tree; 1 for a sentence."""
+        begin, end = self._offsets[row : row + 2, 1].tolist()
+        return end - begin
+
+    def labels_of(self, row: int) -> tuple[str, ...]:
+        """The label of each node."""
+        begin, end = self._offsets[row : row + 2, 1].tolist()
+        return tuple(map(self.symbols.labels.__getitem__, self._labels[begin:end].tolist()))
+
+    def parents_of(self, row: int) -> np.ndarray:
+        """The parent of each node of a tree, (num_nodes,) int64, read-only."""
+        begin, end = self._offsets[row : row + 2, 1].tolist()
+        return read_only(self._parents[begin:end].astype(np.int64))
+
+    def release(self) -> None:
+        """Gives back memory: see :meth:`MappedFile.release`."""
+        self._file.release()
+
+    def _unit(self, row: int) -> Any:
+        begin, end = self._offsets[row : row + 2].tolist()
+        derived = self._forms.copy()
+        symbols = self.symbols
+        if symbols.vocab is not None:
+            derived["words"] = (symbols.vocab, symbols.indices.take(self.words[begin[0] : end[0]]))
+        for name, make, parts in self._kept:
+            derived[name] = make([array[:, begin[i] : end[i]] for array, i in parts])
+        return stored(self._cls, (self, row), derived)
+
+
+def strings_of(data: np.ndarray) -> list[str]:
+    """Strings from an array of :func:`as_bytes`."""
+    return json.loads(data.tobytes())
+
+
+def as_bytes(strings: Sequence[str]) -> np.ndarray:
+    """Strings as an array of bytes."""
+    return np.frombuffer(json.dumps(list(strings)).encode(), np.uint8)
+
+
+def offsets_of(lengths: np.ndarray) -> np.ndarray:
+    """Where each of some rows begins in each column, and where the last one ends.
+
+    Args:
+        lengths: (num_columns, num_rows).
+
+    Returns:
+        (num_rows + 1, num_columns) int64.
+    """
+    ends = np.cumsum(lengths, axis=1, dtype=np.int64).T
+    return np.concatenate((np.zeros((1, len(lengths)), np.int64), ends))

@@ -1,0 +1,208 @@
+"""Where shards are kept: made once, by one process at a time, and found again."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from graphsent._cache import cache_directory
+from graphsent._files import atomic_path
+from graphsent._locks import locked
+from graphsent.errors import DataError
+from graphsent.shards.errors import ShardsFailed
+from graphsent.shards.examples import ShardedExamples
+from graphsent.shards.mapped import MappedFile, write_arrays
+from graphsent.shards.shard import Shard, Symbols, as_bytes, strings_of
+from graphsent.shards.writer import ShardWriter
+
+__all__ = ["ShardSet"]
+
+_FORMAT_VERSION = 1
+_FOLDER = "shards"
+_SHARD_SIZE = 8192
+_KEY_DIGITS = 20
+_INDEX, _ABOUT = "index.safetensors", "about.json"
+
+
+class ShardSet:
+    """The shards of one split of a corpus, as one kind of model reads it.
+
+    Args:
+        name: What they are of, for people: becomes part of the directory's name.
+        about: All that the examples follow from: digests of files, options, versions. Other values
+            are other shards.
+        shard_size: Examples a shard.
+
+    Attributes:
+        directory: Where they lie: ``shards/NAME-KEY`` in :func:`graphsent._cache.cache_directory`.
+
+    Raises:
+        ShardsFailed: There is no place for a cache.
+    """
+
+    def __init__(
+        self, name: str, about: Mapping[str, Any], *, shard_size: int = _SHARD_SIZE
+    ) -> None:
+        self._about = {**about, "format_version": _FORMAT_VERSION, "shard_size": shard_size}
+        self._name, self._shard_size = name, shard_size
+        key = hashlib.sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()
+        try:
+            cache = cache_directory()
+        except RuntimeError as error:
+            raise ShardsFailed(f"no place for shards: {error}: set GRAPHSENT_CACHE") from None
+        self.directory = cache / _FOLDER / f"{name}-{key[:_KEY_DIGITS]}"
+
+    def open(
+        self,
+        examples: Callable[[], Iterator[Any]],
+        prepare: Callable[[Sequence[Any]], object],
+        *,
+        progress: bool = False,
+        echo: Callable[[str], None] = lambda line: None,
+    ) -> ShardedExamples:
+        """The examples; shards that are missing are made first, after those that are there.
+
+        Args:
+            examples: Gives them one by one, from the first; called where shards are missing.
+            prepare: Makes batches of examples, and so keeps with each tree what depends on it
+                alone: a model's ``collate``.
+            progress: Whether to show a bar on standard error.
+            echo: Is given lines for people.
+
+        Raises:
+            ShardsFailed: They cannot be written or read.
+            DataError: The examples are of several kinds, or there are none; and what reading them
+                raises.
+        """
+        with self._failing():
+            self.directory.mkdir(parents=True, exist_ok=True)
+            found = self._find()
+            if found is None:
+                with self._held(echo):
+                    found = self._find()
+                    if found is None:
+                        self._make(examples, prepare, progress)
+                        found = self._find()
+        if found is None:
+            raise ShardsFailed(f"{self.directory}: damaged: remove it and try again")
+        return found
+
+    def num_bytes(self) -> int:
+        """What they take on disk."""
+        return sum(path.stat().st_size for path in self.directory.iterdir())
+
+    def _path(self, number: int) -> Path:
+        return self.directory / f"{number:06d}.safetensors"
+
+    def _find(self) -> ShardedExamples | None:
+        """The examples, if the shards are complete."""
+        try:
+            index = MappedFile(self.directory / _INDEX)
+            words, labels = (strings_of(index.arrays[name]) for name in ("words", "labels"))
+            counts, num_examples = index.arrays["counts"].tolist(), int(index.about["num_examples"])
+        except (FileNotFoundError, ValueError, KeyError):
+            return None
+        symbols = Symbols(words, labels)
+        shards = list(self._sound(symbols))
+        if sum(map(len, shards)) != num_examples:
+            return None
+        return ShardedExamples(shards, symbols, dict(zip(words, counts, strict=True)))
+
+    def _sound(self, symbols: Symbols) -> Iterator[Shard]:
+        """The shards from the first to the last before one that is missing or damaged."""
+        for number in itertools.count():
+            try:
+                yield Shard(self._path(number), symbols)
+            except (FileNotFoundError, ValueError):
+                return
+
+    def _make(
+        self,
+        examples: Callable[[], Iterator[Any]],
+        prepare: Callable[[Sequence[Any]], object],
+        progress: bool,
+    ) -> None:
+        with atomic_path(self.directory / _ABOUT) as temporary:
+            temporary.write_text(json.dumps(self._about, indent=2) + "\n", encoding="utf-8")
+        symbols = Symbols([], [])
+        counts = np.zeros(0, np.int64)
+        number = num_examples = 0
+        for shard in self._sound(symbols):  # of a process that was stopped
+            symbols.words.extend(shard.new_words)
+            symbols.labels.extend(shard.new_labels)
+            counts = _added(counts, shard.words)
+            number, num_examples = number + 1, num_examples + len(shard)
+        writer = ShardWriter(prepare, symbols.words, symbols.labels)
+        rest = islice(examples(), num_examples, None)
+        with self._bar(num_examples, progress) as bar:
+            while made := writer.arrays(_seen(islice(rest, self._shard_size), bar)):
+                schema, arrays = made
+                write_arrays(self._path(number), arrays, {"schema": schema.to_json()})
+                counts = _added(counts, arrays["words"])
+                number, num_examples = number + 1, num_examples + len(arrays["sizes"])
+        if not num_examples:
+            raise DataError(f"{self._name}: no examples")
+        index = {
+            "words": as_bytes(list(writer.words)),
+            "labels": as_bytes(list(writer.labels)),
+            "counts": counts,
+        }
+        write_arrays(self.directory / _INDEX, index, {"num_examples": str(num_examples)})
+
+    def _bar(self, initial: int, progress: bool) -> tqdm:
+        return tqdm(
+            desc=f"making shards of {self._name}",
+            unit=" examples",
+            initial=initial,
+            disable=not progress,
+            file=sys.stderr,
+            leave=False,
+            dynamic_ncols=True,
+        )
+
+    @contextmanager
+    def _held(self, echo: Callable[[str], None]) -> Iterator[None]:
+        """Keeps other processes out; where one is in already, it is waited for."""
+        busy = ShardsFailed(f"another process is making the shards in {self.directory}")
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.directory, busy))
+            except ShardsFailed:
+                echo(f"{busy}: waiting for it")
+                stack.enter_context(locked(self.directory))
+            yield
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """What the system refuses is an error that says where, and what can be done."""
+        try:
+            yield
+        except OSError as error:
+            raise ShardsFailed(
+                f"cannot keep shards in {self.directory}: {error.strerror or error}: another place "
+                "is chosen by the environment variable GRAPHSENT_CACHE"
+            ) from error
+
+
+def _seen(examples: Iterable[Any], bar: tqdm) -> Iterator[Any]:
+    """The examples as they are, counted by a bar."""
+    for example in examples:
+        yield example
+        bar.update()
+
+
+def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """How often each number has come, with those that have come now."""
+    found = np.bincount(numbers, minlength=len(counts)).astype(np.int64)
+    found[: len(counts)] += counts
+    return found

@@ -1,0 +1,128 @@
+"""Examples as shards have them: what batches read is there, all else is made when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphsent.sentences import Sentence
+from graphsent.trees import DependencyTree, Tree
+from graphsent.trees.structure import num_children
+
+if TYPE_CHECKING:
+    from graphsent.shards.shard import Shard
+
+__all__ = ["KINDS", "stored"]
+
+
+class _StoredTree(Tree):
+    """A constituency tree."""
+
+    _place: tuple[Shard, int]
+
+    @property
+    def num_nodes(self) -> int:
+        shard, row = self._place
+        return shard.num_nodes_of(row)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        shard, row = self._place
+        return shard.labels_of(row)
+
+    @cached_property
+    def parents(self) -> np.ndarray:
+        shard, row = self._place
+        return shard.parents_of(row)
+
+    @cached_property
+    def tokens(self) -> tuple[str | None, ...]:
+        words = iter(self.words)  # leaves, in preorder, are in the order of the sentence
+        is_leaf = num_children(self.parents) == 0
+        return tuple(next(words) if leaf else None for leaf in is_leaf.tolist())
+
+    @property
+    def words(self) -> list[str]:
+        shard, row = self._place
+        return shard.words_of(row)
+
+
+class _StoredDependencyTree(DependencyTree):
+    """A dependency tree, without the columns that no model reads."""
+
+    _place: tuple[Shard, int]
+
+    @property
+    def num_nodes(self) -> int:
+        shard, row = self._place
+        return shard.num_nodes_of(row)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        shard, row = self._place
+        return tuple(shard.words_of(row))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        shard, row = self._place
+        return shard.labels_of(row)
+
+    @cached_property
+    def heads(self) -> np.ndarray:
+        shard, row = self._place
+        return shard.parents_of(row)
+
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        return {}
+
+    def _unknown(self) -> tuple[str, ...]:
+        return ("",) * self.num_nodes
+
+    relations = upos = xpos = lemmas = property(_unknown)
+
+
+class _StoredSentence(Sentence):
+    """A sentence."""
+
+    _place: tuple[Shard, int]
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:  # as trees have it: what is stored does not change
+        return {}
+
+    @cached_property
+    def words(self) -> list[str]:
+        shard, row = self._place
+        return shard.words_of(row)
+
+    @cached_property
+    def label(self) -> str:
+        shard, row = self._place
+        return shard.labels_of(row)[0]
+
+    def __reduce__(self) -> tuple:
+        return Sentence, (self.words, self.label)
+
+
+KINDS: dict[str, type] = {
+    "sentence": _StoredSentence,
+    "constituency": _StoredTree,
+    "dependency": _StoredDependencyTree,
+}
+"""The classes of what is stored, by name."""
+
+
+def stored(cls: type, place: tuple[Shard, int], derived: dict[str, Any]) -> Any:
+    """What is at a place.
+
+    Args:
+        cls: One of ``KINDS``.
+        place: Its shard, and its row there.
+        derived: What is kept with it, see :attr:`graphsent.trees.Tree.derived`.
+    """
+    unit = cls.__new__(cls)
+    unit.__dict__.update(_place=place, derived=derived)  # not setattr, which trees block
+    return unit

@@ -1,0 +1,172 @@
+"""From examples to the arrays of a shard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from graphsent.errors import DataError
+from graphsent.models.sentence import flat_units
+from graphsent.pairs import TreePair
+from graphsent.sentences import Sentence
+from graphsent.shards.mapped import smallest
+from graphsent.shards.shard import KEPT, Schema, as_bytes, offsets_of
+from graphsent.shards.sizes import size_of
+from graphsent.trees import DependencyTree, Tree
+from graphsent.trees.structure import NO_PARENT, depths
+
+__all__ = ["ShardWriter"]
+
+_CHUNK = 256  # examples that are prepared together
+_KINDS = {Sentence: "sentence", Tree: "constituency", DependencyTree: "dependency"}
+
+
+class ShardWriter:
+    """Makes the arrays of one shard after another, and numbers words and labels meanwhile.
+
+    Args:
+        prepare: Makes batches of examples, and so keeps with each tree what depends on it alone.
+        words: The words of the shards before.
+        labels: Their labels.
+
+    Attributes:
+        words: Word -> its number.
+        labels: Label -> its number.
+    """
+
+    def __init__(
+        self,
+        prepare: Callable[[Sequence[Any]], object],
+        words: Iterable[str] = (),
+        labels: Iterable[str] = (),
+    ) -> None:
+        self._prepare = prepare
+        self.words = {word: number for number, word in enumerate(words)}
+        self.labels = {label: number for number, label in enumerate(labels)}
+
+    def arrays(self, examples: Iterator[Any]) -> tuple[Schema, dict[str, np.ndarray]] | None:
+        """The arrays of a shard, by name: see :class:`~graphsent.shards.shard.Shard`.
+
+        Args:
+            examples: All of the shard; no more than a few are in memory together.
+
+        Returns:
+            What the examples are, and the arrays; None if there are no examples.
+
+        Raises:
+            DataError: They are of several kinds, or of none that shards can hold.
+        """
+        num_words, num_labels = len(self.words), len(self.labels)
+        schema, chunks = None, []
+        while chunk := list(islice(examples, _CHUNK)):
+            self._prepare(chunk)
+            found, arrays = self._chunk(chunk)
+            if schema is not None and found != schema:
+                raise DataError(f"expected examples of one kind, got {found} after {schema}")
+            schema = found
+            chunks.append(arrays)
+        if schema is None:
+            return None
+        joined = {
+            name: np.concatenate([chunk[name] for chunk in chunks], axis=-1) for name in chunks[0]
+        }
+        joined["offsets"] = smallest(offsets_of(joined.pop("lengths")))
+        joined["new_words"] = as_bytes(list(self.words)[num_words:])
+        joined["new_labels"] = as_bytes(list(self.labels)[num_labels:])
+        return schema, joined
+
+    def _chunk(self, examples: Sequence[Any]) -> tuple[Schema, dict[str, np.ndarray]]:
+        """The arrays of some examples; what grows with them is the last dimension."""
+        is_pair = isinstance(examples[0], TreePair)
+        units = list(chain.from_iterable(each[:2] for each in examples)) if is_pair else examples
+        kind = _kind_of(units)
+        depth = _depths(units)
+        shaped = [_shaped(unit) for unit in units]
+        kept = _kept(shaped)
+        words = [unit.words for unit in shaped]
+        labels = [unit.labels for unit in shaped]
+        lengths = [_lengths(words), _lengths(labels)]
+        arrays = {
+            "words": smallest(_numbers(words, self.words)),
+            "labels": smallest(_numbers(labels, self.labels)),
+            "parents": smallest(_parents(shaped)),
+            "sizes": np.array([size_of(each) for each in examples], np.int32),
+            "depths": depth.reshape(-1, 2).max(axis=1) if is_pair else depth,
+            "rests": smallest(_numbers([_rests(examples)] if is_pair else [], self.labels)),
+        }
+        for name, values in kept.items():
+            for part in KEPT[name]._fields:
+                found = [getattr(value, part) for value in values]
+                lengths.append(np.array([each.shape[1] for each in found]))
+                arrays[f"{name}.{part}"] = smallest(np.concatenate(found, axis=1))
+        arrays["lengths"] = np.stack(lengths)
+        return Schema(kind, is_pair, tuple(kept), tuple(_forms(units[0]))), arrays
+
+
+def _kind_of(units: Sequence[Any]) -> str:
+    kinds = {type(unit): _KINDS.get(type(unit)) for unit in units}
+    found = " and ".join(sorted(cls.__name__ for cls in kinds))
+    if len(kinds) > 1 or None in kinds.values():
+        raise DataError(f"expected sentences, trees of one kind, or pairs of them, got {found}")
+    return kinds[type(units[0])]
+
+
+def _forms(unit: Any) -> dict[str, Tree | None]:
+    """The forms of a tree that a model has asked for, by name; None where it is the tree itself."""
+    kept = unit.derived.items()
+    return {name: form for name, form in kept if form is None or isinstance(form, Tree)}
+
+
+def _shaped(unit: Any) -> Any:
+    """What a model has made a batch of: a form of the tree, or the tree itself."""
+    return next((form for form in _forms(unit).values() if form is not None), unit)
+
+
+def _kept(shaped: Sequence[Any]) -> dict[str, list[Any]]:
+    """What is kept with trees, by name; of sentences what would be."""
+    if isinstance(shaped[0], Sentence):
+        return {"units": flat_units(shaped)}
+    names = [name for name in KEPT if name in shaped[0].derived]
+    return {name: [tree.derived[name] for tree in shaped] for name in names}
+
+
+def _lengths(parts: Sequence[Sequence[Any]]) -> np.ndarray:
+    return np.array([len(part) for part in parts], np.int64)
+
+
+def _numbers(parts: Sequence[Sequence[str]], numbers: dict[str, int]) -> np.ndarray:
+    """The number of each string; new ones get the next."""
+    return np.array(
+        [numbers.setdefault(each, len(numbers)) for part in parts for each in part], np.int64
+    )
+
+
+def _parents(units: Sequence[Any]) -> np.ndarray:
+    if isinstance(units[0], Sentence):
+        return np.zeros(0, np.int64)
+    return np.concatenate([_parents_of(unit) for unit in units])
+
+
+def _parents_of(unit: Tree | DependencyTree) -> np.ndarray:
+    return unit.parents if isinstance(unit, Tree) else unit.heads
+
+
+def _depths(units: Sequence[Any]) -> np.ndarray:
+    """Levels of each tree, words of each sentence, at once: see ``depth_of``."""
+    if isinstance(units[0], Sentence):
+        return np.array([len(unit.words) for unit in units], np.int32)
+    parents = [_parents_of(unit) for unit in units]
+    sizes = np.array([len(each) for each in parents])
+    first = np.cumsum(sizes) - sizes
+    joined = np.concatenate(parents)
+    forest = np.where(joined < 0, NO_PARENT, joined + np.repeat(first, sizes))
+    return (np.maximum.reduceat(depths(forest), first) + 1).astype(np.int32)
+
+
+def _rests(pairs: Sequence[TreePair]) -> list[str]:
+    """What pairs have beside their sentences, as JSON."""
+    return [json.dumps(pair[2:]) for pair in pairs]

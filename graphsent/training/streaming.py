@@ -1,0 +1,105 @@
+"""The data of a run whose corpus need not fit into memory: its examples come from shards."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import graphsent
+from graphsent._files import sha256
+from graphsent.models import Model
+from graphsent.shards import ShardSet
+from graphsent.tasks import SPLITS, Task, TaskData, TaskStream
+from graphsent.training.config import RunConfig
+from graphsent.training.errors import TrainingError
+
+__all__ = ["stream_data"]
+
+_FIRST = 256  # examples that show what all are
+_MEGABYTE = 1_000_000
+
+
+def stream_data(
+    config: RunConfig,
+    task: Task,
+    reader: Model,
+    echo: Callable[[str], None],
+    *,
+    progress: bool = False,
+) -> TaskData:
+    """The splits of a task as sequences of what is read from shards, which are made if need be.
+
+    Args:
+        config: Of the run, with all paths filled in.
+        task: The task.
+        reader: A model as it will be trained, with any vocabulary and weights: what it makes of
+            trees is kept in the shards.
+        echo: Is given a line on the shards of each split.
+        progress: Show bars where shards are made.
+
+    Raises:
+        DataError: The corpus is not usable.
+        TrainingError: The model learns from something else than the examples of the task.
+        ShardsFailed: Shards cannot be written or read.
+    """
+    stream = task.stream(
+        config.data_dir, SPLITS, tree_kind=config.tree_kind, parses_dir=config.parses_dir
+    )
+    splits, counts = {}, {}
+    for split, examples in stream.splits.items():
+        shards = ShardSet(f"{task.name}-{split}", _about(config, stream, task, reader, split))
+        found = shards.open(examples, reader.collate, progress=progress, echo=echo)
+        if split == "train" and config.training.loss_nodes == "all":
+            _check_examples(reader, found[:_FIRST])
+        size = shards.num_bytes() / _MEGABYTE
+        echo(f"{split}: {len(found):,} examples in shards, {size:,.1f} MB in {shards.directory}")
+        splits[split], counts[split] = found, len(found)
+    source = replace(stream.source, counts=counts)
+    return TaskData(splits, replace(source, remarks=task.remarks(source)))
+
+
+def _check_examples(reader: Model, first: Sequence[Any]) -> None:
+    """Raises a TrainingError if a model draws other examples than those of the task."""
+    if reader.training_examples(first) is not first:
+        raise TrainingError(
+            f"--stream: {reader.name} learns from the labelled phrases of trees, each once, which "
+            "takes the corpus in memory: leave out --stream; or let it learn from sentences alone, "
+            "with --phrases false"
+        )
+
+
+def _about(
+    config: RunConfig, stream: TaskStream, task: Task, reader: Model, split: str
+) -> dict[str, Any]:
+    """All that the examples of a split, and what is kept with them, follow from."""
+    # What a model makes of trees depends on its kind and variant, not on numbers such as sizes.
+    chosen = {
+        name: value
+        for name, value in reader.config.items()
+        if isinstance(value, str | bool) and name != "sparse_embedding"
+    }
+    return {
+        "graphsent": graphsent.__version__,
+        "task": config.task,
+        "task_options": dict(task.options),
+        "split": split,
+        "tree_kind": stream.source.tree_kind,
+        "corpus": stream.source.corpus.name,
+        "sha256": stream.source.digests(split),
+        "model": reader.name,
+        "model_options": chosen,
+        "code": [_digest_of_code(type(each)) for each in (task, reader)],
+    }
+
+
+def _digest_of_code(cls: type) -> str | None:
+    """Of the file in which a class is written: a user's own changes while it is worked on."""
+    try:
+        path = inspect.getsourcefile(cls)
+    except TypeError:  # it is written in no file
+        return None
+    return sha256(Path(path)) if path and os.path.isfile(path) else None
