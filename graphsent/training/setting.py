@@ -216,9 +216,10 @@ def _stream(
 ) -> tuple[Task, TaskData]:
     """The task and its examples, in shards."""
     task = get_task(config.task, **config.task_options)
+    stream = task.stream(config.data_dir, tree_kind=config.tree_kind, parses_dir=config.parses_dir)
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
         reader = _build(config, task, Vocabulary(()), None)
-    return task, stream_data(config, task, reader, echo, progress=progress)
+    return task, stream_data(config, task, stream, reader, echo, progress=progress)
 
 
 def _chosen(arguments: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import graphsent
 from graphsent._files import sha256
 from graphsent.models import Model
 from graphsent.shards import ShardSet
-from graphsent.tasks import SPLITS, Task, TaskData, TaskStream
+from graphsent.tasks import Task, TaskData, TaskStream
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
 
@@ -26,6 +26,7 @@ _MEGABYTE = 1_000_000
 def stream_data(
     config: RunConfig,
     task: Task,
+    stream: TaskStream,
     reader: Model,
     echo: Callable[[str], None],
     *,
@@ -34,8 +35,9 @@ def stream_data(
     """The splits of a task as sequences of what is read from shards, which are made if need be.
 
     Args:
-        config: Of the run, with all paths filled in.
+        config: Of the run.
         task: The task.
+        stream: Its examples.
         reader: A model as it will be trained, with any vocabulary and weights: what it makes of
             trees is kept in the shards.
         echo: Is given a line on the shards of each split.
@@ -46,9 +48,6 @@ def stream_data(
         TrainingError: The model learns from something else than the examples of the task.
         ShardsFailed: Shards cannot be written or read.
     """
-    stream = task.stream(
-        config.data_dir, SPLITS, tree_kind=config.tree_kind, parses_dir=config.parses_dir
-    )
     splits, counts = {}, {}
     for split, examples in stream.splits.items():
         shards = ShardSet(f"{task.name}-{split}", _about(config, stream, task, reader, split))
@@ -86,6 +85,7 @@ def _about(
         "graphsent": graphsent.__version__,
         "task": config.task,
         "task_options": dict(task.options),
+        "label_names": task.label_names,
         "split": split,
         "tree_kind": stream.source.tree_kind,
         "corpus": stream.source.corpus.name,
