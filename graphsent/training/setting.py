@@ -22,6 +22,7 @@ from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.parsing import load_parser
 from graphsent.tasks import (
+    CorpusSource,
     Task,
     TaskData,
     Vocabulary,
@@ -217,6 +218,8 @@ def _stream(
     """The task and its examples, in shards."""
     task = get_task(config.task, **config.task_options)
     stream = task.stream(config.data_dir, tree_kind=config.tree_kind, parses_dir=config.parses_dir)
+    if not isinstance(stream.source, CorpusSource):
+        raise TrainingError("--stream reads the corpora of tasks, not files of one's own")
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
         reader = _build(config, task, Vocabulary(()), None)
     return task, stream_data(config, task, stream, reader, echo, progress=progress)
