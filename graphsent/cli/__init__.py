@@ -17,6 +17,7 @@ from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, outcome
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
+    "download": "download the corpora of tasks, or take them from a directory",
     "train": "train a model on a task, or go on with a run",
     "evaluate": "judge a trained model on a split of its task",
     "parse": "parse sentences to a file of trees",

@@ -1,0 +1,162 @@
+"""Getting the corpora of tasks: from where they are published, or from a directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from graphsent._cache import cache_directory
+from graphsent._files import atomic_path, sha256
+from graphsent._names import unknown
+from graphsent._unpacking import UNREADABLE, check_unpacked
+from graphsent.errors import DataError
+from graphsent.tasks.sources import SOURCES, Source
+from graphsent.tasks.transfer import DownloadError, fetch
+
+__all__ = ["download"]
+
+
+def download(
+    task: str,
+    data_dir: str | os.PathLike[str],
+    *,
+    from_dir: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    echo: Callable[[str], None] = print,
+) -> list[Path]:
+    """Brings the files of a task's corpus to a data directory, each checked by its SHA-256.
+
+    Files that are there already are kept. What was downloaded is kept in the cache
+    (``GRAPHSENT_CACHE``), also a part of it, with which the next call goes on.
+
+    Args:
+        task: Name of the task.
+        data_dir: The data directory, made if need be.
+        from_dir: A directory to copy from instead, without a network: the files or archives as they
+            are published, or a data directory.
+        progress: Show progress bars.
+        echo: Is given a line for each file.
+
+    Returns:
+        The files of the corpus.
+
+    Raises:
+        DataError: No address is known for the task, a file in the data directory is another one, or
+            ``from_dir`` does not have it.
+        DownloadError: A file cannot be downloaded, or is not the one that was published.
+        OSError: A file cannot be written.
+    """
+    if task not in SOURCES:
+        raise DataError(unknown("task", task, sorted(SOURCES)))
+    directory = Path(data_dir).expanduser()
+    if from_dir is not None and not Path(from_dir).expanduser().is_dir():
+        raise DataError(f"the directory to copy from is not a directory: {from_dir}")
+    found = []
+    for source in SOURCES[task]:
+        wanted = [name for name in source.files if not _is_there(directory / name, source, name)]
+        found += [directory / name for name in source.files]
+        if not wanted:
+            for name in source.files:
+                echo(f"{directory / name}: there already")
+        elif from_dir is not None:
+            _copy(source, wanted, Path(from_dir).expanduser(), directory, echo)
+        else:
+            echo(f"{source.url} ({source.terms})")
+            _download(source, wanted, directory, progress=progress, echo=echo)
+    return found
+
+
+def _is_there(path: Path, source: Source, name: str) -> bool:
+    if not path.exists():
+        return False
+    expected = source.files[name]
+    if not path.is_file() or (expected and sha256(path) != expected):
+        raise DataError(f"{path} is there, but is not the published file: move it away first")
+    return True
+
+
+def _download(
+    source: Source,
+    wanted: list[str],
+    directory: Path,
+    *,
+    progress: bool,
+    echo: Callable[[str], None],
+) -> None:
+    try:
+        cache = cache_directory() / "downloads"
+    except RuntimeError as error:
+        raise DownloadError(f"no cache directory: {error}; name one by GRAPHSENT_CACHE") from None
+    file = fetch(source.url, source.name, source.known_sha256, cache, progress=progress)
+    try:
+        _put(file, source, wanted, directory, echo)
+    except DataError as error:  # of an archive whose own SHA-256 is not known
+        file.unlink(missing_ok=True)
+        raise DownloadError(f"{source.url} is not the published file: {error}") from None
+
+
+def _copy(
+    source: Source, wanted: list[str], origin: Path, directory: Path, echo: Callable[[str], None]
+) -> None:
+    """Copies files from a directory that has them, or their archive."""
+    for name in wanted:
+        member = (source.members or {}).get(name, name)
+        places = [origin / name, origin / member, origin / Path(name).name]
+        file = next((place for place in places if place.is_file()), None)
+        if file is not None:
+            with file.open("rb") as opened:
+                _write(opened, file, directory / name, source.files[name])
+            echo(f"{directory / name}: copied from {file}")
+        elif (origin / source.name).is_file():
+            _put(origin / source.name, source, [name], directory, echo)
+        else:
+            names = ", ".join(dict.fromkeys([name, Path(name).name, source.name]))
+            raise DataError(f"{origin} has none of: {names}")
+
+
+def _put(
+    file: Path, source: Source, wanted: list[str], directory: Path, echo: Callable[[str], None]
+) -> None:
+    """Puts a file, or files of an archive, where they belong.
+
+    Raises:
+        DataError: The archive is damaged, or a file is not the published one.
+    """
+    if source.members is None:
+        (name,) = wanted
+        with file.open("rb") as opened:
+            _write(opened, file, directory / name, source.files[name])
+        echo(f"{directory / name}: written")
+        return
+    if source.sha256 and sha256(file) != source.sha256:
+        raise DataError(f"{file} is not the published file: expected SHA-256 {source.sha256}")
+    for name in wanted:
+        member = source.members[name]
+        try:
+            with zipfile.ZipFile(file) as archive:
+                check_unpacked(archive, file, [member])
+                with archive.open(member) as opened:
+                    _write(opened, file / member, directory / name, source.files[name])
+        except OSError as error:
+            if error.filename is not None:  # what cannot be written
+                raise
+            raise DataError(f"cannot read {file}: {error}") from error
+        except UNREADABLE as error:
+            raise DataError(f"cannot read {file}: {error}") from error
+        echo(f"{directory / name}: written")
+
+
+def _write(opened: IO[bytes], origin: Path, target: Path, expected: str | None) -> None:
+    """Writes a file whole and checked, or not at all."""
+    with atomic_path(target) as temporary:
+        with temporary.open("wb") as file:
+            shutil.copyfileobj(opened, file)
+        found = sha256(temporary)
+        if expected and found != expected:
+            raise DataError(
+                f"{origin} is not the published file: expected SHA-256 {expected}, got {found}"
+            )

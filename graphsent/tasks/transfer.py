@@ -1,0 +1,128 @@
+"""Files from the network: kept in a cache, checked, and resumed where they broke off."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from graphsent._locks import locked
+from graphsent.errors import FailedError
+
+__all__ = ["DownloadError", "fetch"]
+
+_CHUNK_BYTES = 1 << 16
+_SECONDS = 30  # without a byte, before a server counts as silent
+_PARTIAL, _RESUMED_IF = ".part", ".tag"
+
+
+class DownloadError(FailedError):
+    """A file cannot be downloaded, or is not the one that was published."""
+
+
+def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: bool = False) -> Path:
+    """A file from the cache, or from its address.
+
+    What had arrived of a download that was interrupted is kept, and the rest of it asked for, if
+    the server still has the same file.
+
+    Args:
+        url: The address.
+        name: Name of the file in the cache.
+        sha256: What it must have; None if that is not known.
+        cache: The directory of the cache.
+        progress: Show a progress bar.
+
+    Returns:
+        Path of the file in the cache.
+
+    Raises:
+        DownloadError: There is no connection, the server has no such file, sends less than it
+            announced, or sends another file.
+        OSError: The cache cannot be written.
+    """
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    cache.mkdir(parents=True, exist_ok=True)
+    with locked(cache):  # waits for another process, which may be at the same file
+        try:
+            found = pooch.retrieve(
+                url, sha256, name, cache, downloader=_Resuming(cache / name, progress)
+            )
+        except requests.RequestException as error:
+            reason = " ".join(str(error).split())
+            raise DownloadError(f"cannot download {url}: {reason}; try again later") from error
+        except ValueError:  # of pooch, for another SHA-256
+            if sha256 is None:
+                raise
+            message = f"{url} is not the published file: expected SHA-256 {sha256}; nothing is kept"
+            raise DownloadError(message) from None
+    return Path(found)
+
+
+class _Resuming:
+    """A downloader for pooch that goes on where it was interrupted.
+
+    Args:
+        target: What is downloaded in the end; what has arrived lies beside it.
+        progress: Show a progress bar.
+    """
+
+    def __init__(self, target: Path, progress: bool) -> None:
+        self._partial = target.with_name(target.name + _PARTIAL)
+        self._tag = target.with_name(target.name + _RESUMED_IF)
+        self._progress = progress
+
+    def __call__(self, url: str, output_file: str, _: Any) -> None:
+        import requests
+        from tqdm import tqdm
+
+        headers = {"Accept-Encoding": "identity"}  # sizes are those of the file itself
+        begin = self._begin()
+        if begin:
+            tag = self._tag.read_text(encoding="utf-8")
+            headers |= {"Range": f"bytes={begin}-", "If-Range": tag}
+        with requests.get(url, headers=headers, stream=True, timeout=_SECONDS) as response:
+            if response.status_code == requests.codes.requested_range_not_satisfiable:
+                self._partial.unlink()
+                raise requests.ConnectionError("the file on the server is shorter than it was")
+            response.raise_for_status()
+            if response.status_code != requests.codes.partial_content:
+                begin = 0
+            self._keep_tag(response)
+            total = begin + int(response.headers.get("Content-Length", 0))
+            bar = tqdm(
+                desc=self._partial.stem,
+                initial=begin,
+                total=total or None,
+                unit="B",
+                unit_scale=True,
+                disable=not self._progress,
+            )
+            with bar, self._partial.open("ab" if begin else "wb") as file:
+                for chunk in response.iter_content(_CHUNK_BYTES):
+                    file.write(chunk)
+                    bar.update(len(chunk))
+        size = self._partial.stat().st_size
+        if size < total:  # which old versions of urllib3 do not notice
+            raise requests.ConnectionError(f"it ended after {size:,} of {total:,} bytes")
+        os.replace(self._partial, output_file)
+        self._tag.unlink(missing_ok=True)
+
+    def _begin(self) -> int:
+        """How much has arrived of a file that the server can be asked for the rest of."""
+        has_both = self._partial.is_file() and self._tag.is_file()
+        return self._partial.stat().st_size if has_both else 0
+
+    def _keep_tag(self, response: Any) -> None:
+        """Keeps what tells this file from a later one; without it nothing is resumed."""
+        tag = response.headers.get("ETag", "")
+        if not tag or tag.startswith("W/"):  # which does not promise the same bytes
+            tag = response.headers.get("Last-Modified", "")
+        if tag:
+            self._tag.write_text(tag, encoding="utf-8")
+        else:
+            self._tag.unlink(missing_ok=True)
