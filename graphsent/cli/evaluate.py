@@ -4,6 +4,8 @@ Examples:
   graphsent evaluate runs/a --split test
   graphsent evaluate runs/a --split dev --data-dir DATA
   graphsent evaluate runs/a --json figures.json
+  graphsent evaluate runs/a --confusion confusion.svg --errors 10 --errors-file errors.csv
+      which classes are taken for which, and the mistakes that the model is surest of
   graphsent evaluate runs/cr
       all runs of train --folds or --seeds, their mean and deviation
 """
@@ -15,15 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import atomic_path
+from graphsent.cli import class_results
 from graphsent.cli.formatting import figures
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
-from graphsent.cli.usage import check_target
+from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.propagation import ENGINES
-from graphsent.tasks import SPLITS
+from graphsent.tasks import SPLITS, Task, TaskData
+from graphsent.tasks.class_report import ClassReport
+from graphsent.tasks.draw_confusion import draw_confusion
 from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
 
 __all__ = ["add_arguments", "run"]
+
+_OF_CLASSES = ("confusion", "errors", "errors_file")
 
 
 def add_arguments(parser: Any) -> None:
@@ -36,6 +43,15 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="How cells propagate (default: auto)."
     )
+    parser.add_argument(
+        "--confusion", type=str, metavar="FILE", help="Draw the confusion matrix: .svg or .png."
+    )
+    parser.add_argument(
+        "--errors", type=int, metavar="N", help="List the N mistakes that the model is surest of."
+    )
+    parser.add_argument(
+        "--errors-file", type=str, metavar="FILE", help="Write all mistakes to this CSV file."
+    )
     parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")
 
 
@@ -47,8 +63,10 @@ def run(arguments: Any) -> None:
     else:
         paths = [RunDirectory(arguments.run).path]
     kept = [file for path in paths for file in RunDirectory(path).files()]
-    check_target(arguments.json, "--json", [*kept, run_set.config, run_set.results])
-    judged = [_judge(path, arguments) for path in paths]
+    for name in ("json", "confusion", "errors_file"):
+        check_target(getattr(arguments, name), flag(name), [*kept, run_set.config, run_set.results])
+    _check_asked(arguments, several=run_set.exists)
+    judged = [_judge(path, arguments, several=run_set.exists) for path in paths]
     content = judged[0]
     if run_set.exists:
         split = arguments.split
@@ -64,7 +82,7 @@ def run(arguments: Any) -> None:
             temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def _judge(path: Path, arguments: Any) -> dict[str, Any]:
+def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     """The figures of one run, which it prints."""
     run = RunDirectory(path)
     config = run.open()
@@ -75,11 +93,50 @@ def _judge(path: Path, arguments: Any) -> dict[str, Any]:
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )
     print(f"data: {data.source.summary()}")
-    values = evaluate(model, task, data.splits[arguments.split])
+    report = _report(task, arguments)
+    values = evaluate(model, task, data.splits[arguments.split], report=report)
     print(f"{arguments.split}: {figures(values)}")
-    return {
+    content = {
         "run": str(path),
         "split": arguments.split,
         "corpus": data.source.describe(),
         "metrics": values,
     }
+    if report is None:
+        return content
+    if not several:
+        _show(report, arguments, data)
+    return {**content, **class_results.describe(report)}
+
+
+def _check_asked(arguments: Any, *, several: bool) -> None:
+    """Raises a UsageError if what is asked for about mistakes cannot be given."""
+    if arguments.errors is not None and arguments.errors < 1:
+        raise UsageError(f"--errors: expected at least 1, got {arguments.errors}")
+    if arguments.confusion is not None and not arguments.confusion.endswith((".svg", ".png")):
+        raise UsageError(f"--confusion {arguments.confusion}: expected a file .svg or .png")
+    for name in _OF_CLASSES if several else ():
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"{flag(name)} is for one run, such as {arguments.run}/fold-0")
+
+
+def _report(task: Task, arguments: Any) -> ClassReport | None:
+    if task.goal == "classification":
+        return ClassReport(task.label_names, task.judged)
+    for name in _OF_CLASSES:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"{flag(name)} is for classes: the task {task.name!r} is regression")
+    return None
+
+
+def _show(report: ClassReport, arguments: Any, data: TaskData) -> None:
+    """Prints the figures of classes, and writes what is asked for."""
+    print(f"\n{class_results.tables(report)}")
+    if arguments.errors:
+        print(f"\n{class_results.list_mistakes(report, arguments.errors, data, arguments.split)}")
+    if arguments.errors_file:
+        number = class_results.write_mistakes(arguments.errors_file, report, data, arguments.split)
+        print(f"wrote {arguments.errors_file}: {number:,} mistakes")
+    if arguments.confusion:
+        draw_confusion(report.confusion, report.names, path=arguments.confusion)
+        print(f"wrote {arguments.confusion}: the confusion matrix")

@@ -92,6 +92,11 @@ class SentimentTask(Task):
         for tree, parse in align(trees, path, parses[0]):
             yield label_by_span(parse, self._with_classes(tree))
 
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """The classes that compete at test."""
+        return self._judged
+
     def metrics(self) -> MetricCollection:
         """``root_accuracy`` and ``phrase_accuracy``."""
         from graphsent.tasks.metrics import tree_metrics

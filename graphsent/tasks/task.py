@@ -115,6 +115,11 @@ class Task(ABC):
     held_out: Mapping[str, Any] | None = None
 
     @property
+    def judged(self) -> tuple[int, ...]:
+        """The classes that compete when a model is judged, by index; all, unless a task says so."""
+        return tuple(range(len(self.label_names)))
+
+    @property
     def selection_metric(self) -> str:
         """That of the goal, unless a task has its own."""
         return _SELECTION[self.goal]

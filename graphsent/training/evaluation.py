@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsent.models import Model
 from graphsent.models.inference import evaluating
 from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task
 
+if TYPE_CHECKING:
+    from graphsent.tasks.class_report import ClassReport
+
 __all__ = ["evaluate"]
 
 
 def evaluate(
-    model: Model, task: Task, examples: Sequence[Any], batch_size: int = 256
+    model: Model,
+    task: Task,
+    examples: Sequence[Any],
+    batch_size: int = 256,
+    *,
+    report: ClassReport | None = None,
 ) -> dict[str, float]:
     """The task's metrics of a model, by name, as fractions of one where they are accuracies.
 
@@ -23,6 +31,7 @@ def evaluate(
         task: Gives the metrics.
         examples: One split.
         batch_size: How many examples are computed at once.
+        report: Is given the same outputs.
     """
     if isinstance(examples, ShardedExamples):
         examples.number_words(model.vocab)
@@ -31,7 +40,10 @@ def evaluate(
     with evaluating(model) as still:
         for begin in range(0, len(examples), batch_size):
             batch = model.collate(examples[begin : begin + batch_size]).to(device)
-            metrics.update(still(batch), batch)
+            outputs = still(batch)
+            metrics.update(outputs, batch)
+            if report is not None:
+                report.update(outputs, batch)
     values = {name: float(value) for name, value in metrics.compute().items()}
     # The metric that counts comes first.
     return {name: values[name] for name in dict.fromkeys((task.selection_metric, *values))}

@@ -136,3 +136,44 @@ def test_a_bad_line_is_found_before_anything_is_written(tsv, tmp_path, capsys):
     assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/run"]) == 2
     assert "my.tsv:61: no tab in 'pos without a tab'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
+    assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/run"]) == 0
+    capsys.readouterr()
+    flags = ["--errors=2", f"--errors-file={tmp_path}/errors.csv"]
+    flags += [f"--confusion={tmp_path}/confusion.png", f"--json={tmp_path}/figures.json"]
+    assert main(["evaluate", f"{tmp_path}/run", "--split=train", *flags]) == 0
+    printed = capsys.readouterr().out
+    content = json.loads((tmp_path / "figures.json").read_text())
+    (neg, as_pos), (as_neg, pos) = content["confusion"]["rows_are_gold"]
+    assert neg + as_pos == as_neg + pos == 24
+    assert content["metrics"]["accuracy"] == pytest.approx((neg + pos) / 48)
+    assert content["classes"][0]["name"] == "neg"
+    errors = (tmp_path / "errors.csv").read_text().splitlines()[1:]
+    assert len(errors) == as_pos + as_neg
+    lines = tsv.read_text().splitlines()
+    for error in errors:
+        where, gold, _, _, sentence = error.split(",")
+        assert lines[int(where.removeprefix("my.tsv:")) - 1] == f"{gold}\t{sentence}"
+    assert errors[0].split(",")[0] in printed
+    assert f"{len(errors)} mistakes, the surest first" in printed
+    assert (tmp_path / "confusion.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--errors=0"], "--errors: expected at least 1, got 0"),
+        (["--confusion=a.pdf"], "--confusion a.pdf: expected a file .svg or .png"),
+    ],
+)
+def test_wrong_flags_of_evaluate(trained, capsys, flags, message):
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", str(trained), *flags])
+    assert message in capsys.readouterr().err
+
+
+def test_mistakes_on_a_corpus_have_their_number(trained, capsys):
+    assert main(["evaluate", str(trained), "--errors=1"]) == 0
+    assert re.search(r"\ntest \d+ +(very )?(negative|neutral|positive)", capsys.readouterr().out)

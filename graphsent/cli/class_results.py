@@ -1,0 +1,96 @@
+"""What evaluate says of classes: tables, a picture, and the examples that are classified wrong."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import atomic_path
+from graphsent.models.inside.table import Table
+from graphsent.tasks import TaskData
+from graphsent.tasks.class_report import ClassReport, Mistake
+from graphsent.trees import unescape
+
+__all__ = ["describe", "list_mistakes", "tables", "write_mistakes"]
+
+_MOST_CLASSES = 12  # in a matrix on a terminal
+_MOST_CONFUSIONS = 10
+
+
+def tables(report: ClassReport) -> str:
+    """Precision, recall and F1 of each class, and which classes are taken for which."""
+    rows = [
+        (each.name, *(round(100 * value, 2) for value in each[1:4]), each.count)
+        for each in report.classes
+    ]
+    figures = Table(("class", "precision %", "recall %", "f1 %", "examples"), rows).to_text()
+    return f"{figures}\n\n{_confusion(report)}"
+
+
+def describe(report: ClassReport) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "classes": [each._asdict() for each in report.classes],
+        "confusion": {"classes": list(report.names), "rows_are_gold": report.confusion},
+    }
+
+
+def list_mistakes(report: ClassReport, number: int, data: TaskData, split: str) -> str:
+    """The mistakes that the model is surest of, a line each, and how many there are."""
+    mistakes = report.mistakes()
+    rows = [
+        (place, each.gold, each.predicted, f"{each.probability:.3f}", text)
+        for each, place, text in _with_places(mistakes[:number], data, split)
+    ]
+    table = Table(("where", "gold", "predicted", "probability", "sentence"), rows).to_text()
+    head = f"{min(number, len(mistakes)):,} of {len(mistakes):,} mistakes, the surest first:"
+    return f"{head}\n{table}" if rows else "no mistakes"
+
+
+def write_mistakes(path: str, report: ClassReport, data: TaskData, split: str) -> int:
+    """Writes all mistakes to a CSV file; gives their number."""
+    mistakes = report.mistakes()
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("where", "gold", "predicted", "probability", "sentence"))
+        for each, place, text in _with_places(mistakes, data, split):
+            writer.writerow((place, each.gold, each.predicted, f"{each.probability:.6f}", text))
+    return len(mistakes)
+
+
+def _with_places(
+    mistakes: Sequence[Mistake], data: TaskData, split: str
+) -> list[tuple[Mistake, str, str]]:
+    found = []
+    for each in mistakes:
+        example = data.splits[split][each.index]
+        places = data.places.get(split)
+        place = f"{split} {each.index + 1}"
+        if places is not None:
+            place = f"{Path(places[each.index].path).name}:{places[each.index].line}"
+        found.append((each, place, _text(example)))
+    return found
+
+
+def _text(example: Any) -> str:
+    sentences = example[:2] if isinstance(example, tuple) else (example,)
+    return " | ".join(" ".join(map(unescape, sentence.words)) for sentence in sentences)
+
+
+def _confusion(report: ClassReport) -> str:
+    names, confusion = report.names, report.confusion
+    if len(names) <= _MOST_CLASSES:
+        columns = ("gold \\ predicted", *names)
+        rows = [(name, *counts) for name, counts in zip(names, confusion, strict=True)]
+        return Table(columns, rows).to_text()
+    wrong = [
+        (count, names[gold], names[predicted])
+        for gold, counts in enumerate(confusion)
+        for predicted, count in enumerate(counts)
+        if count and gold != predicted
+    ]
+    wrong.sort(key=lambda row: -row[0])
+    head = f"taken for another class most often (all {len(names)} classes: --confusion FILE):"
+    return f"{head}\n{Table(('times', 'gold', 'predicted'), wrong[:_MOST_CONFUSIONS]).to_text()}"

@@ -1,0 +1,119 @@
+"""Which classes a model takes for which, and where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torchmetrics import MetricCollection
+from torchmetrics.classification import (
+    MulticlassConfusionMatrix,
+    MulticlassF1Score,
+    MulticlassPrecision,
+    MulticlassRecall,
+)
+
+__all__ = ["ClassFigures", "ClassReport", "Mistake"]
+
+
+class ClassFigures(NamedTuple):
+    """How well one class is found.
+
+    Attributes:
+        name: Of the class.
+        precision: The share of right ones among the predictions of the class.
+        recall: The share of its examples that are found.
+        f1: The harmonic mean of both.
+        count: Its examples.
+    """
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    count: int
+
+
+class Mistake(NamedTuple):
+    """An example that is classified wrong.
+
+    Attributes:
+        index: Its number in the split, from 0.
+        gold: Name of its class.
+        predicted: Name of the class that the model takes it for.
+        probability: Of that class.
+    """
+
+    index: int
+    gold: str
+    predicted: str
+    probability: float
+
+
+class ClassReport:
+    """What a model makes of the labelled sentences (or pairs) of a split, class by class.
+
+    Args:
+        label_names: Names of all classes of the task.
+        judged: The classes that compete, by index, see :attr:`graphsent.tasks.Task.judged`.
+    """
+
+    def __init__(self, label_names: Sequence[str], judged: Sequence[int]) -> None:
+        self.names = tuple(label_names[index] for index in judged)
+        self._judged = list(judged)
+        self._gold: list[torch.Tensor] = []
+        self._probabilities: list[torch.Tensor] = []
+
+    def update(self, logits: torch.Tensor, batch: Any) -> None:
+        """Adds a batch of examples, in their order.
+
+        Args:
+            logits: (num_units, num_classes).
+            batch: Has ``labels`` (num_units,) int64, -1 where there is none, and ``roots``.
+        """
+        labels = batch.labels[batch.roots]
+        among = labels[:, None] == torch.tensor(self._judged, device=labels.device)
+        self._gold.append(among.int().argmax(1).masked_fill(~among.any(1), -1).cpu())
+        probabilities = torch.softmax(logits[batch.roots][:, self._judged].float(), 1)
+        self._probabilities.append(probabilities.cpu())
+
+    @property
+    def confusion(self) -> list[list[int]]:
+        """How often each class (row) is taken for each (column)."""
+        matrix = MulticlassConfusionMatrix(len(self.names), ignore_index=-1)
+        return matrix(self._predicted, self._all_gold).tolist()
+
+    @property
+    def classes(self) -> list[ClassFigures]:
+        """The figures of each class; 0 where there is nothing to divide by."""
+        options: dict[str, Any] = {"average": None, "ignore_index": -1}
+        kinds = (MulticlassPrecision, MulticlassRecall, MulticlassF1Score)
+        metrics = MetricCollection([kind(len(self.names), **options) for kind in kinds])
+        found = metrics(self._predicted, self._all_gold)
+        columns = [found[kind.__name__].tolist() for kind in kinds]
+        counts = [sum(row) for row in self.confusion]
+        return [ClassFigures(*row) for row in zip(self.names, *columns, counts, strict=True)]
+
+    def mistakes(self, number: int | None = None) -> list[Mistake]:
+        """The examples that are classified wrong, those that the model is surest of first.
+
+        Args:
+            number: At most so many; all by default.
+        """
+        gold, predicted = self._all_gold, self._predicted
+        surest = torch.cat(self._probabilities).max(1).values
+        (wrong,) = torch.nonzero((gold >= 0) & (gold != predicted), as_tuple=True)
+        order = wrong[torch.argsort(surest[wrong], descending=True, stable=True)][:number]
+        return [
+            Mistake(i, self.names[gold[i]], self.names[predicted[i]], float(surest[i]))
+            for i in order.tolist()
+        ]
+
+    @property
+    def _all_gold(self) -> torch.Tensor:
+        return torch.cat(self._gold)
+
+    @property
+    def _predicted(self) -> torch.Tensor:
+        return torch.cat(self._probabilities).argmax(1)

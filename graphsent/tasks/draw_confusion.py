@@ -1,0 +1,72 @@
+"""Pictures of confusion matrices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from graphsent.graphs.scene import GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
+from graphsent.models.inside.pictures import Parts, finish, shade
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_confusion"]
+
+_CELL_HEIGHT = 22.0
+_PADDING = 14.0  # beside the text of a cell, both sides together
+_LONGEST = 30  # characters of a name
+
+
+def draw_confusion(
+    confusion: Sequence[Sequence[int]],
+    names: Sequence[str],
+    *,
+    title: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+    dpi: float = 150,
+) -> Figure:
+    """Draws a confusion matrix: gold classes as rows, predicted ones as columns.
+
+    A cell is the bluer, the larger the share of its class is that is predicted so.
+
+    Args:
+        confusion: How often each class (row) is taken for each (column).
+        names: Of the classes.
+        title: A line above the picture.
+        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
+        dpi: Dots per inch.
+
+    Returns:
+        The figure.
+
+    Raises:
+        DataError: ``path`` has another suffix.
+        ImportError: matplotlib is not installed.
+    """
+    shown = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
+    return finish(lambda width: _compose(confusion, shown, width), title, None, path, dpi)
+
+
+def _compose(
+    confusion: Sequence[Sequence[int]], names: Sequence[str], text_width: TextWidth
+) -> Parts:
+    texts = [*names, *(f"{count:,}" for row in confusion for count in row)]
+    cell = max(2 * _CELL_HEIGHT, *(text_width(text, LABEL_SIZE) + _PADDING for text in texts))
+    boxes: list[Box] = []
+    captions: list[Caption] = []
+    for row, (name, counts) in enumerate(zip(names, confusion, strict=True)):
+        y = -row * _CELL_HEIGHT
+        captions.append(Caption(-cell / 2 - 4, y, name, LABEL_SIZE, INK, align="right"))
+        total = max(1, sum(counts))
+        for column, count in enumerate(counts):
+            color = shade(count / total)
+            size = (cell, _CELL_HEIGHT, f"{count:,}", color.fill, color.text, color.fill)
+            boxes.append(Box(column * cell, y, *size, LABEL_SIZE))
+    for column, name in enumerate(names):
+        captions.append(Caption(column * cell, _CELL_HEIGHT, name, LABEL_SIZE, INK))
+    middle = (len(names) - 1) * cell / 2
+    captions.append(Caption(middle, 2 * _CELL_HEIGHT, "predicted", LABEL_SIZE, GREY))
+    captions.append(Caption(-cell / 2 - 4, _CELL_HEIGHT, "gold", LABEL_SIZE, GREY, align="right"))
+    return boxes, [], captions
