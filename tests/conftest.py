@@ -28,7 +28,7 @@ def seed() -> int:
     return 0
 
 
-def _shared_directory(name: str) -> Path:
+def shared_directory(name: str) -> Path:
     """A directory of real data: beside ``$GRAPHSENT_DATA``, or in ``shared`` beside the checkout.
 
     ``GRAPHSENT_DATA`` names the corpora; parses and vectors are its siblings.
@@ -44,19 +44,19 @@ def _shared_directory(name: str) -> Path:
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The benchmark corpora (``sst/``, ``trec/``, ``sick/``, ...)."""
-    return _shared_directory("data")
+    return shared_directory("data")
 
 
 @pytest.fixture(scope="session")
 def parses_dir() -> Path:
     """Dependency and constituency parses of the corpora."""
-    return _shared_directory("parses")
+    return shared_directory("parses")
 
 
 @pytest.fixture(scope="session")
 def vectors_dir() -> Path:
     """Word vectors as ``.npz`` files."""
-    return _shared_directory("vectors")
+    return shared_directory("vectors")
 
 
 @pytest.fixture(scope="session")

@@ -86,7 +86,7 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     """The figures of one run, which it prints."""
     run = RunDirectory(path)
     config = run.open()
-    import_from_here(config.task)
+    import_from_here(config.task, config.parser)
     model = load_model(path)
     model.engine = arguments.engine
     task, data = config.load_data(

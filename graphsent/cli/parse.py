@@ -36,7 +36,7 @@ from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.trees_in import name_of, opened
 from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import DataError, FailedError, GraphsentError
-from graphsent.parsing import is_own, load_parser
+from graphsent.parsing import load_parser
 from graphsent.parsing.files import BATCH_SIZE, CONLLU, TextLine, partial_path, write_parses
 from graphsent.trees import TreeError
 from graphsent.trees.records import lines_of
@@ -78,8 +78,7 @@ def run(arguments: Any) -> None:
     """Writes the trees."""
     _check(arguments)
     kind = "dependency" if arguments.out.endswith(CONLLU) else "constituency"
-    if is_own(arguments.parser):
-        import_from_here(arguments.parser)
+    import_from_here(arguments.parser)
     parser = load_parser(arguments.parser, kind, arguments.num_threads)
     source = name_of(arguments.file)
     print(f"parser: {parser.source.parser}, {parser.source.version}", file=sys.stderr)

@@ -45,7 +45,6 @@ from graphsent.cli.trees_in import INPUTS, Given, ReadTexts, given_in, name_of
 from graphsent.cli.usage import UsageError
 from graphsent.errors import FailedError, GraphsentError, GraphsentWarning
 from graphsent.models import Model, PairPrediction, Prediction, RelatednessModel, Sentence
-from graphsent.parsing import is_own
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
 from graphsent.trees import DependencyTree, TreeError, to_conllu
@@ -197,8 +196,7 @@ def _reader_of_texts(model: Any, arguments: Any) -> ReadTexts | None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphsentWarning)
         if arguments.parser:
-            if is_own(arguments.parser):
-                import_from_here(arguments.parser)
+            import_from_here(arguments.parser)
             model.parser = arguments.parser
     _say_warnings(caught)
     if model.reads_text:

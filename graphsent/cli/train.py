@@ -13,6 +13,8 @@ Examples:
   graphsent train --task trec --model dcnn --data-dir DATA --vectors glove.txt --projection 48 \
       --lower --min-count 2 --out runs/e
       on vectors mapped to 48 dimensions; words in lower case, rare ones without a vector as <unk>
+  graphsent train --task trec --model treelstm --parser benepar:DIRECTORY --out runs/p
+      on questions without trees; predict then takes raw text
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
   graphsent train --train my.tsv --model kimcnn --out runs/f
@@ -114,6 +116,13 @@ def add_arguments(parser: Any) -> None:
         help="How a model of words divides raw text for predict (default: that of the task).",
     )
     add(
+        "--parser",
+        type=str,
+        metavar="NAME",
+        help="Parses sentences that have no trees, once, as spacy:MODEL or benepar:DIRECTORY; it "
+        "is saved with the model. See graphsent parse --help.",
+    )
+    add(
         "--stream",
         action="store_true",
         help="Read examples from shards on disk, which are made first if need be, instead of "
@@ -195,6 +204,7 @@ def run(arguments: Any) -> None:
     options["overwrite"] = arguments.overwrite
     several = _several(given)
     config = _config(given)
+    import_from_here(config.parser)
     if "shuffle_window" in given and not config.stream:
         raise UsageError("--shuffle-window goes with --stream: in memory all are shuffled")
     if several:
@@ -207,12 +217,14 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     out = arguments.resume
     runs = RunSet(out)
     if not runs.exists:
-        import_from_here(RunDirectory(out).open().task)
+        config = RunDirectory(out).open()
+        import_from_here(config.task, config.parser)
         _show(resume(out, epochs=arguments.epochs, **options), out)
         return
     if arguments.epochs is not None or arguments.no_test:
         raise UsageError(f"{out} holds several runs: --resume takes all options from them")
-    import_from_here(runs.open().config.task)
+    config = runs.open().config
+    import_from_here(config.task, config.parser)
     _show_all(resume_runs(out, progress=options["progress"]), out)
 
 

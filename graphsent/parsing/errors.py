@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from graphsent.errors import FailedError, GraphsentError
 
-__all__ = ["ParserError", "ParserFailed", "UnparsedSentence"]
+__all__ = ["ParserError", "ParserFailed", "UnparsedSentence", "WrongKind"]
 
 
 class ParserError(GraphsentError, ValueError):
     """There is no such parser or model of it, or it gives another kind of trees."""
+
+
+class WrongKind(ParserError):
+    """A parser gives another kind of trees than is needed."""
 
 
 class ParserFailed(FailedError):

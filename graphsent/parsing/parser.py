@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from graphsent.errors import GraphsentError
-from graphsent.parsing.errors import ParserError, UnparsedSentence
+from graphsent.parsing.errors import ParserError, UnparsedSentence, WrongKind
 from graphsent.parsing.text import as_text, split_sentences
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 
@@ -106,6 +106,10 @@ class Parser:
                 tree = as_tree(tree)
             except TreeError as error:
                 return UnparsedSentence(f"{name} gave no tree for {_shown(text)}: {error}")
+        if isinstance(tree, Tree) and not all(tree.labels):
+            return UnparsedSentence(
+                f"{name} gave a tree for {_shown(text)} with a node that has no label"
+            )
         if kind_of(tree) != self.source.kind:
             raise ParserError(
                 f"{name} gave a {kind_of(tree)} tree: expected {self.source.kind} trees"
@@ -117,10 +121,10 @@ def check_kind(name: str, kinds: tuple[str, ...], kind: str | None) -> str:
     """The kind that is asked for, by default the first of those that a parser gives.
 
     Raises:
-        ParserError: The parser does not give it.
+        WrongKind: The parser does not give it.
     """
     if kind is not None and kind not in kinds:
-        raise ParserError(f"{name} gives {kinds[0]} trees, {kind} trees are needed")
+        raise WrongKind(f"{name} gives {kinds[0]} trees, {kind} trees are needed")
     return kind or kinds[0]
 
 

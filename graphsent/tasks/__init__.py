@@ -6,6 +6,7 @@ from typing import Any
 
 from graphsent.tasks.corpus import INPUT_KINDS, SPLITS, TREE_KINDS, Corpus, CorpusSource
 from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.tasks.parsed import with_trees
 from graphsent.tasks.parses import label_by_span, resolve_parses_dir
 from graphsent.tasks.registry import TASKS, get_task, is_own, task_maker, task_options
 from graphsent.tasks.sentence_task import SentenceTask
@@ -44,6 +45,7 @@ __all__ = [
     "task_maker",
     "task_options",
     "tree_metrics",
+    "with_trees",
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,10 @@ from graphsent._files import atomic_path
 from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.models import MODELS, model_class
-from graphsent.tasks import SPLITS, Task, TaskData, get_task
+from graphsent.parsing import Parser, load_parser
+from graphsent.parsing.errors import WrongKind
+from graphsent.tasks import SPLITS, Task, TaskData, get_task, with_trees
+from graphsent.tasks.corpus import TREE_KINDS, WORDS
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
@@ -42,6 +45,8 @@ class RunConfig:
         lower_fallback: Whether a word that is not known as written is looked up in lower case.
         tokenizer: How the trained model divides raw text into words, one of
             :data:`graphsent.tokenizers.TOKENIZERS`; None for the task's, or if it reads trees.
+        parser: What parses sentences that have no trees, a name for
+            :func:`graphsent.parsing.load_parser`; None if they have.
         inputs: What the model reads of words.
         stream: Whether examples are read from shards on disk instead of kept in memory.
         training: How it is trained; by default with the settings of the model's paper.
@@ -58,6 +63,7 @@ class RunConfig:
     vectors: tuple[str, ...] = ()
     lower_fallback: bool = True
     tokenizer: str | None = None
+    parser: str | None = None
     inputs: InputOptions = field(default_factory=InputOptions)
     stream: bool = False
     training: TrainingOptions = None  # type: ignore[assignment]
@@ -80,6 +86,7 @@ class RunConfig:
         label_names: Sequence[str] = (),
         *,
         held_out: Mapping[str, Any] | None = None,
+        echo: Callable[[str], None] = lambda line: None,
     ) -> tuple[Task, TaskData]:
         """The task and its examples, as the model is to read them.
 
@@ -89,16 +96,25 @@ class RunConfig:
             label_names: The classes of a trained model, for a task that finds them in its data.
             held_out: What the run held out of the training data, see
                 :attr:`~graphsent.tasks.TaskData.held_out`.
+            echo: Is given lines on what has to be parsed.
 
         Raises:
             DataError: Task, corpus or parses are not usable.
             ModelError: There is no such model.
+            TrainingError: The parser gives no trees for the model.
+            ParserError: There is no such parser.
+            ParserFailed: It cannot work.
         """
         task = get_task(self.task, **self.task_options)
         if task.finds_labels:
             task.label_names = tuple(label_names)
         task.held_out = held_out
         task.tokenizer = self.tokenizer or task.tokenizer
+        if self.parser is not None:
+            parser = self.load_parser()
+            task.tokenizer = "whitespace"  # the parser divides raw text
+            data = task.load(data_dir or self.data_dir, splits, tree_kind=WORDS)
+            return task, with_trees(data, parser, echo)
         data = task.load(
             data_dir or self.data_dir,
             splits,
@@ -107,6 +123,28 @@ class RunConfig:
             trees=self.trees,
         )
         return task, data
+
+    def load_parser(self) -> Parser:
+        """The parser of the configuration, for the trees that the model reads.
+
+        Raises:
+            TrainingError: The model reads words, or the other kind of trees.
+            ParserError: There is no such parser.
+            ParserFailed: Its package is not installed.
+        """
+        assert self.parser is not None, "there is no parser to load"
+        kind = self.tree_kind or model_class(self.model).tree_kind
+        if kind == WORDS:
+            raise TrainingError(f"parser: the model {self.model!r} reads words and needs none")
+        for option in ("trees", "stream"):
+            if getattr(self, option):
+                raise TrainingError(f"parser: not together with {option} {getattr(self, option)!r}")
+        try:
+            return load_parser(self.parser, kind)
+        except WrongKind as error:
+            other = next(each for each in TREE_KINDS if each != kind)
+            hint = "" if self.tree_kind else f" (or --tree-kind {other})"
+            raise TrainingError(f"parser for the model {self.model!r}: {error}{hint}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the configuration as YAML, whole or not at all."""
@@ -151,7 +189,7 @@ class RunConfig:
         for name in ("training", "inputs", "task_options", "model_options"):
             if not isinstance(values.setdefault(name, {}), dict):
                 raise DataError(f"{name}: expected names with values, got {values[name]!r}")
-        for name in ("data_dir", "tree_kind", "parses_dir", "trees"):
+        for name in ("data_dir", "tree_kind", "parses_dir", "trees", "parser"):
             if not isinstance(values.get(name), str | None):
                 raise DataError(f"{name}: expected a string, got {values[name]!r}")
         vectors = values.setdefault("vectors", [])

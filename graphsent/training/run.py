@@ -26,7 +26,7 @@ Echo = Callable[[str], None]
 show = functools.partial(print, flush=True)  # seen at once, in a file or pipe too
 
 # Facts about a run that must not change while it is interrupted.
-_LASTING = ("corpus", "word_vectors")
+_LASTING = ("corpus", "trees", "word_vectors")
 
 
 @flushed_subnormals()

@@ -20,7 +20,7 @@ from graphsent._dgl import dgl
 from graphsent._names import nearest
 from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
-from graphsent.parsing import load_parser
+from graphsent.parsing import TreeSource, load_parser
 from graphsent.tasks import (
     CorpusSource,
     Task,
@@ -32,6 +32,7 @@ from graphsent.tasks import (
     get_task,
     resolve_data_dir,
 )
+from graphsent.tasks.corpus import WORDS
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
@@ -83,6 +84,7 @@ def prepare(
     Raises:
         DataError: Task, corpus or vectors are not usable.
         ModelError: The model does not take a value.
+        ParserFailed: The parser cannot work.
         TrainingError: There is no such device; or the model is not for this task, has no such
             option, or no room for the vectors.
     """
@@ -94,7 +96,7 @@ def prepare(
     if config.stream:
         task, data = _stream(config, echo, progress)
     else:
-        task, data = config.load_data(held_out=held_out)
+        task, data = config.load_data(held_out=held_out, echo=echo)
     echo(f"data: {data.source.summary()}")
     vocab, vectors = build_vocabulary(
         data.splits["train"],
@@ -114,10 +116,12 @@ def prepare(
         facts["word_vectors"] = _describe_vectors(vectors, counts)
     model = _build(config, task, vocab, vectors)
     model.init_scores(data.splits["train"])
-    if config.trees is not None:
-        model.tree_source = load_parser(f"shape:{config.trees}", config.tree_kind).source
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
+    if model.tree_kind != WORDS:
+        model.tree_source = _tree_source(config)
+        if config.parser is not None:
+            facts["trees"] = model.tree_source._asdict()
     options = _chosen(model.config)
     if model.inputs is not None:  # what is chosen is the length of a word's own vector
         options["embedding_dim"] = model.inputs.word_dim
@@ -141,6 +145,9 @@ def resolved(config: RunConfig) -> RunConfig:
     Raises:
         DataError: The data directory is not there.
         ModelError: There is no such model.
+        ParserError: There is no such parser.
+        ParserFailed: Its package is not installed.
+        TrainingError: The parser gives no trees for the model.
     """
     task = get_task(config.task, **config.task_options)
     return replace(
@@ -149,6 +156,7 @@ def resolved(config: RunConfig) -> RunConfig:
         data_dir=str(resolve_data_dir(config.data_dir).resolve()) if task.corpora else None,
         parses_dir=config.parses_dir and _full_path(config.parses_dir),
         tree_kind=config.tree_kind or model_class(config.model).tree_kind,
+        parser=config.parser and config.load_parser().source.parser,
         vectors=tuple(map(_full_path, config.vectors)),
     )
 
@@ -223,6 +231,16 @@ def _stream(
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
         reader = _build(config, task, Vocabulary(()), None)
     return task, stream_data(config, task, stream, reader, echo, progress=progress)
+
+
+def _tree_source(config: RunConfig) -> TreeSource:
+    """Where the trees that the model learns from come from."""
+    if config.parser is not None:
+        return config.load_parser().source
+    kind = config.tree_kind or model_class(config.model).tree_kind
+    if config.trees is not None:
+        return load_parser(f"shape:{config.trees}", kind).source
+    return TreeSource(kind)
 
 
 def _chosen(arguments: Any) -> dict[str, Any]:

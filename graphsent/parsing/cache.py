@@ -1,0 +1,81 @@
+"""Trees of sentences that were parsed once: kept by content, parser and version."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from graphsent._cache import cache_directory
+from graphsent._locks import locked
+from graphsent.parsing.files import TextLine, write_parses
+from graphsent.parsing.parser import Parser
+from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees
+
+__all__ = ["cached_parses", "iter_trees"]
+
+_DIGITS = 32  # of the hexadecimal key
+_FILES = {"constituency": "trees.gz", "dependency": "trees.conllu.gz"}
+
+
+def cached_parses(
+    texts: Callable[[], Iterable[str]], parser: Parser, echo: Callable[[str], None]
+) -> Path:
+    """The file with the trees of some texts, which are parsed if they never were.
+
+    Of several processes that want the same trees one parses, and the others wait. What an
+    interrupted one has done is not lost.
+
+    Args:
+        texts: Gives the texts, each time it is called; they need not fit into memory.
+        parser: The parser.
+        echo: Is given a line if there is something to parse.
+
+    Returns:
+        The file, for :func:`iter_trees`.
+
+    Raises:
+        ParserError: The parser gives something else than trees of its kind.
+        ParserFailed: It cannot work at all.
+    """
+    source = parser.source
+    directory = cache_directory() / "parses" / _key(texts(), parser)
+    file = directory / _FILES[source.kind]
+    directory.mkdir(parents=True, exist_ok=True)
+    with locked(directory):
+        if file.exists():
+            return file
+        count = sum(1 for _ in texts())
+        echo(f"parsing {count:,} sentences with {source.parser} ({source.version}), once")
+        lines = (TextLine(number, text, "") for number, text in enumerate(texts(), start=1))
+        with tqdm(total=count, unit=" sentences", disable=None) as progress:
+            write_parses(file, lines, parser, on_done=progress.update)
+    return file
+
+
+def iter_trees(file: Path, count: int) -> Iterator[Tree | DependencyTree | None]:
+    """The trees of :func:`cached_parses` one by one, None for a text that has none.
+
+    Args:
+        file: What :func:`cached_parses` gave.
+        count: The number of texts.
+    """
+    if file.name == _FILES["constituency"]:
+        yield from (tree for _, tree in iter_labelled_trees(file))
+        return
+    number = 0
+    for tree in iter_conllu(file):
+        found = int(tree.metadata["sent_id"])
+        yield from [None] * (found - number - 1)
+        yield tree
+        number = found
+    yield from [None] * (count - number)
+
+
+def _key(texts: Iterable[str], parser: Parser) -> str:
+    digest = hashlib.sha256("\n".join(parser.source).encode())
+    for text in texts:
+        digest.update(b"\n" + text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:_DIGITS]

@@ -1,0 +1,89 @@
+"""The sentences of a task with trees of a parser."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from graphsent.errors import DataError
+from graphsent.pairs import TreePair
+from graphsent.parsing import Parser
+from graphsent.parsing.cache import cached_parses, iter_trees
+from graphsent.sentences import Sentence
+from graphsent.tasks.parses import with_root_label
+from graphsent.tasks.task import Place, TaskData
+
+__all__ = ["with_trees"]
+
+_SHOWN = 5  # numbers of examples in a message
+
+
+def with_trees(data: TaskData, parser: Parser, echo: Callable[[str], None]) -> TaskData:
+    """The examples of a task, read as words, with the trees that a parser gives their sentences.
+
+    The words are the parser's. The trees are kept in the cache, see
+    :func:`~graphsent.parsing.cache.cached_parses`. Examples that the parser has no tree for are
+    left out.
+
+    Args:
+        data: Sentences, or pairs of them.
+        parser: The parser.
+        echo: Is given lines on what is parsed and left out.
+
+    Raises:
+        DataError: The examples have trees of their own, or no tree is left.
+        ParserError: The parser gives something else than trees of its kind.
+        ParserFailed: It cannot work at all.
+    """
+    splits, places = {}, dict(data.places)
+    for split, examples in data.splits.items():
+        found = _parsed(examples, parser, echo)
+        kept = [example is not None for example in found]
+        if not any(kept):
+            raise DataError(f"{parser.source.parser} has no tree for any sentence of {split}")
+        if not all(kept):
+            echo(_left_out(split, kept, data.places.get(split, ())))
+        splits[split] = list(itertools.compress(found, kept))
+        if split in places:
+            places[split] = list(itertools.compress(places[split], kept))
+    counts = {split: len(examples) for split, examples in splits.items()}
+    source = replace(data.source, tree_kind=parser.source.kind, counts=counts)
+    return replace(data, splits=splits, source=source, places=places)
+
+
+def _left_out(split: str, kept: Sequence[bool], places: Sequence[Place]) -> str:
+    """Which examples of a split have no tree: by file and line where that is known."""
+    lost = [index for index, keep in enumerate(kept) if not keep]
+    shown = [
+        f"{places[index].path.name}:{places[index].line}" if places else f"number {index + 1}"
+        for index in lost[:_SHOWN]
+    ]
+    more = ["..."] * (len(lost) > _SHOWN)
+    return f"left out of {split}: {len(lost):,} examples without a tree ({', '.join(shown + more)})"
+
+
+def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]) -> list[Any]:
+    """Each example with its tree or trees, None in place of one that lacks them."""
+    texts = [" ".join(each.words) for example in examples for each in _sentences(example)]
+    file = cached_parses(lambda: texts, parser, echo)
+    trees = iter_trees(file, len(texts))
+    found = []
+    for example in examples:
+        own = list(itertools.islice(trees, len(_sentences(example))))
+        if any(tree is None for tree in own):
+            found.append(None)
+        elif isinstance(example, TreePair):
+            found.append(TreePair(*own, example.score))
+        else:
+            found.append(with_root_label(*own, example.label))
+    return found
+
+
+def _sentences(example: Any) -> tuple[Sentence, ...]:
+    sentences = (example.first, example.second) if isinstance(example, TreePair) else (example,)
+    for each in sentences:
+        if not isinstance(each, Sentence):
+            raise DataError("the examples have trees of their own: leave the parser out")
+    return sentences
