@@ -24,16 +24,18 @@ def nltk_lines(directory: Path, name: str) -> list[str]:
         DataError: It cannot be read.
     """
     from nltk.corpus.reader import CategorizedSentencesCorpusReader
-    from nltk.data import find
+    from nltk.data import FileSystemPathPointer, ZipFilePathPointer
 
-    home = next(parent.parent for parent in directory.parents if parent.name == "corpora")
-    with _searched(str(home.resolve())) as root:
+    real = directory.resolve()
+    in_archive = real.parent.is_file()
+    with _searched(real.parent.parent if in_archive else real):
         try:
-            reader = CategorizedSentencesCorpusReader(
-                find(f"{directory.relative_to(home).as_posix()}/", [root]),
-                [name],
-                cat_map={name: [name]},
+            root = (
+                ZipFilePathPointer(str(real.parent), f"{real.name}/")
+                if in_archive
+                else FileSystemPathPointer(str(real))
             )
+            reader = CategorizedSentencesCorpusReader(root, [name], cat_map={name: [name]})
             return [" ".join(words) for words in reader.sents()]
         except (*UNREADABLE, LookupError, UnicodeDecodeError) as error:
             reason = " ".join(str(error).split())
@@ -41,12 +43,12 @@ def nltk_lines(directory: Path, name: str) -> list[str]:
 
 
 @contextmanager
-def _searched(root: str) -> Iterator[str]:
+def _searched(root: Path) -> Iterator[None]:
     """Puts a directory on NLTK's search path: from version 3.10 it opens no file outside of it."""
     from nltk import data
 
-    data.path.append(root)
+    data.path.append(str(root))
     try:
-        yield root
+        yield
     finally:
-        data.path.remove(root)
+        data.path.remove(str(root))

@@ -82,6 +82,16 @@ def test_reading_with_nltk_leaves_its_search_path_as_it_was(tmp_path):
     assert data.path == before
 
 
+def test_a_corpus_may_lie_behind_a_link(tmp_path):
+    write_archive(tmp_path / "real", "sentence_polarity", FILES)
+    linked = tmp_path / "linked" / "nltk_data" / "corpora"
+    linked.mkdir(parents=True)
+    name = "sentence_polarity.zip"
+    (linked / name).symlink_to(tmp_path / "real" / "nltk_data" / "corpora" / name)
+    data = get_task("mr").load(tmp_path / "linked", tree_kind="words")
+    assert data.source.counts == {"train": 32, "dev": 4, "test": 4}
+
+
 def test_every_sentence_is_tested_once(tmp_path):
     write_reviews(tmp_path, NEGATIVE, POSITIVE)
     found = Counter()
