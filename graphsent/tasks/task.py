@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource, find_corpus
 from graphsent.tasks.data_dir import resolve_data_dir
@@ -231,9 +233,12 @@ class Task(ABC):
         """
         source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
 
+        @functools.cache  # train and dev of one file are chosen once
+        def reader(path: Path, parses: tuple[Path, ...]) -> Callable[[], Iterator[Any]]:
+            return functools.partial(self.iter_examples, path, parses)
+
         def examples(split: str) -> Iterator[Any]:
-            paths = source.files[split], source.parses.get(split, ())
-            read = functools.partial(self.iter_examples, *paths)
+            read = reader(source.files[split], source.parses.get(split, ()))
             return map(source.shaped, self._of_split(read, source.corpus, split))
 
         return TaskStream({split: functools.partial(examples, split) for split in splits}, source)
@@ -272,10 +277,15 @@ class Task(ABC):
         """
         if not corpus.held_out or split == "test":
             return read()
-        texts = (" ".join(map(unescape, example.words)) for example in read())
-        is_dev = held_out(texts, corpus.held_out, self.split_seed)
+        is_dev = _is_held_out(read, corpus.held_out, self.split_seed)
         return compress(read(), is_dev if split == "dev" else ~is_dev)
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"get_task({self.name!r}{options})"
+
+
+@functools.lru_cache(maxsize=1)
+def _is_held_out(read: Callable[[], Iterable[Any]], share: float, seed: int) -> np.ndarray:
+    """Which of some examples are held out, (num_examples,) bool."""
+    return held_out((" ".join(map(unescape, each.words)) for each in read()), share, seed)

@@ -225,7 +225,13 @@ def _stream(
 ) -> tuple[Task, TaskData]:
     """The task and its examples, in shards."""
     task = get_task(config.task, **config.task_options)
-    stream = task.stream(config.data_dir, tree_kind=config.tree_kind, parses_dir=config.parses_dir)
+    task.tokenizer = config.tokenizer or task.tokenizer
+    stream = task.stream(
+        config.data_dir,
+        tree_kind=config.tree_kind,
+        parses_dir=config.parses_dir,
+        trees=config.trees,
+    )
     if not isinstance(stream.source, CorpusSource):
         raise TrainingError("--stream reads the corpora of tasks, not files of one's own")
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later

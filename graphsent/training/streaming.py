@@ -88,6 +88,8 @@ def _about(
         "label_names": task.label_names,
         "split": split,
         "tree_kind": stream.source.tree_kind,
+        "trees": config.trees,
+        "tokenizer": task.tokenizer,
         "corpus": stream.source.corpus.name,
         "sha256": stream.source.digests(split),
         "model": reader.name,

@@ -67,6 +67,7 @@ def test_a_window_of_all_gives_the_run_of_memory(configure, tmp_path, batching):
     ("task", "model", "options"),
     [
         ("trec", "nbow", {}),
+        ("trec", "recnn", {"hidden": 4, "trees": "balanced"}),
         ("trec", "kimcnn", {"maps": 4}),
         ("trec", "sequence", {"hidden": 4}),
         ("trec", "treelstm", {"hidden": 4}),
@@ -77,10 +78,13 @@ def test_a_window_of_all_gives_the_run_of_memory(configure, tmp_path, batching):
 def test_the_same_for_sentences_and_parses(tmp_path, repository, monkeypatch, task, model, options):
     monkeypatch.setitem(ShardSet.__init__.__kwdefaults__, "shard_size", 300)
     training = {"epochs": 1, "num_threads": 1, "batch_size": 50}
+    trees = {"trees": options["trees"]} if "trees" in options else {}
+    options = {name: value for name, value in options.items() if name not in trees}
     config = RunConfig.from_dict(
         {
             "task": task,
             "model": model,
+            **trees,
             "model_options": {"embedding_dim": 6, **options},
             "data_dir": str(repository / "data"),
             "training": training,
