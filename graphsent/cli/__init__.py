@@ -23,6 +23,7 @@ COMMANDS = {
     "parse": "parse sentences to a file of trees",
     "predict": "classify every phrase of parse trees",
     "draw": "draw parse trees, with what a model says about them",
+    "debug-data": "look at data, of your own or of a task, before a model is trained on them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",
     "demo": "train, judge, predict and draw on the embedded data",
 }
@@ -91,7 +92,7 @@ def _in_one_line(message: str) -> str:
 def _run(command: str, arguments: Sequence[str]) -> None:
     from graphsent.cli.usage import CommandParser, UsageError
 
-    module = importlib.import_module(f"{__name__}.{command}")
+    module = importlib.import_module(f"{__name__}.{command.replace('-', '_')}")
     parser = CommandParser(command, module.__doc__ or "", arguments)
     try:
         module.add_arguments(parser)

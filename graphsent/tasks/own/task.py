@@ -95,6 +95,37 @@ class OwnTask(Task):
                 raise DataError(row.message)
             yield path, row
 
+    def checked(self) -> tuple[dict[str, list[Any]], list[str]]:
+        """The examples of each split, as the files have them, and what is wrong with any line.
+
+        Raises:
+            DataError: A file cannot be read, or has no such columns.
+        """
+        problems: list[str] = []
+        good: dict[str, list[GoodRow]] = {split: [] for split in SPLITS}
+        for split in SPLITS:
+            for path, row in self.rows(split):
+                if isinstance(row, BadLine):
+                    problems.append(row.message)
+                else:
+                    good[split].append((path, row))
+        if self._own.labels is None and not self._own.regression:
+            labels = Counter(row.label for _, row in good["train"])
+            try:
+                check_labels(labels, _names(self._own, "train"))
+            except DataError as error:
+                problems.append(str(error))
+            self._own = self._own.with_labels(in_order(labels))
+        examples: dict[str, list[Any]] = {}
+        for split in self.available:
+            examples[split] = []
+            for path, row in self._of_split(split, good.__getitem__):
+                try:
+                    examples[split].append(self.example(row, path, kind_of(row.contents[0])))
+                except DataError as error:
+                    problems.append(str(error))
+        return examples, list(dict.fromkeys(problems))  # a file may be of two splits
+
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
         """The examples of another file with the same columns and labels.
 

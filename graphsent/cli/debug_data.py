@@ -1,0 +1,188 @@
+r"""Look at data before a model is trained on them.
+
+Your own data, with the options of train, or the corpus of a task: examples and labels of each
+split, lengths, depth of trees and children of their nodes, words that train or the vectors lack,
+texts that are repeated within a split or occur in two. Of your own data every bad line is named;
+the exit status is 1 if there are any.
+
+Examples:
+  graphsent debug-data --train my.tsv
+  graphsent debug-data --class pos=good.txt --class neg=bad.txt --vectors glove.txt
+  graphsent debug-data --train train.csv --test test.csv --text-column review --label-column stars
+  graphsent debug-data --task sst5 --data-dir DATA --json sst5.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from graphsent._files import atomic_path
+from graphsent.cli.own_data import add_own_data, with_own_data
+from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.errors import FailedError
+from graphsent.tasks import INPUT_KINDS, get_task, load_vectors, task_options
+from graphsent.tasks.inspection import SplitInspection, describe_counts, inspect_examples
+from graphsent.tasks.own import OwnTask
+from graphsent.tokenizers import TOKENIZERS
+
+__all__ = ["add_arguments", "run"]
+
+_MOST_LABELS = 30  # on a terminal
+_MOST_ARITIES = 6
+
+
+def add_arguments(parser: Any) -> None:
+    """Declares the command's arguments."""
+    add = parser.add_argument
+    add("--task", type=str, help="A task with a corpus, or module:function, with its defaults.")
+    add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
+    add("--parses-dir", type=str, help="Trees that the corpus lacks, as for train.")
+    add("--tree-kind", choices=INPUT_KINDS, default="words", help="Of the corpus (default: words).")
+    add("--vectors", type=str, nargs="+", metavar="FILE", help="Word vectors, as for train.")
+    add(
+        "--tokenizer",
+        choices=tuple(TOKENIZERS),
+        help="How raw text is divided into words (default: that of the task).",
+    )
+    add("--json", type=str, metavar="FILE", help="Write the figures there, too.")
+    add_own_data(parser.add_argument_group("your own data"))
+
+
+def run(arguments: Any) -> None:
+    """Prints what was found.
+
+    Raises:
+        FailedError: There are bad lines.
+    """
+    given = with_own_data({k: v for k, v in vars(arguments).items() if v is not None})
+    check_target(arguments.json, "--json")
+    splits, label_names, problems = _read(given)
+    inspections = {
+        split: inspect_examples(examples, label_names) for split, examples in splits.items()
+    }
+    content: dict[str, Any] = {"splits": {}, "bad_lines": problems}
+    train = inspections.get("train", SplitInspection())
+    for split, found in inspections.items():
+        content["splits"][split] = found.to_dict()
+        lines = _lines(found, are_scores=not label_names)
+        if split != "train" and found.examples:
+            beyond = _beyond_train(found, train)
+            content["splits"][split].update(beyond)
+            lines += _beyond_lines(found, beyond)
+        print("\n  ".join([f"{split}: {found.examples:,} examples", *lines]))
+    both = [inspections[split] for split in ("dev", "test") if split in inspections]
+    if len(both) == 2:
+        content["test_texts_in_dev"] = both[1].shared_with(both[0])
+        print(f"texts of test that are in dev, too: {content['test_texts_in_dev']:,}")
+    if arguments.vectors:
+        words: Counter[str] = Counter()
+        for found in inspections.values():
+            words.update(found.words)
+        coverage = load_vectors(arguments.vectors, list(words)).coverage(words)
+        content["vectors"] = vars(coverage)
+        print(f"vectors: {coverage}")
+    if arguments.json:
+        with atomic_path(arguments.json) as temporary:
+            text = json.dumps(content, indent=2, ensure_ascii=False)
+            temporary.write_text(text + "\n", encoding="utf-8")
+    for problem in problems:
+        print(problem)
+    if problems:
+        raise FailedError(f"{len(problems):,} bad lines")
+
+
+def _read(given: dict[str, Any]) -> tuple[dict[str, list[Any]], tuple[str, ...], list[str]]:
+    """The examples of each split, names of the labels, and what is wrong."""
+    own = {name: given[name] for name in task_options("own") if name in given}
+    if "task" in given and given["task"] != "own":
+        if own:
+            raise UsageError(f"{flag(next(iter(own)))} is for data of your own, without --task")
+        import_from_here(given["task"])
+        task = get_task(given["task"])
+        data = task.load(
+            given.get("data_dir"),
+            tree_kind=given["tree_kind"],
+            parses_dir=given.get("parses_dir"),
+        )
+        print(f"data: {data.source.summary()}")
+        return dict(data.splits), _names(task), []
+    if "train" not in own:
+        raise UsageError("--train FILE (or --class LABEL=FILE), or --task NAME, is missing")
+    task = get_task("own", **own)
+    assert isinstance(task, OwnTask)
+    task.tokenizer = given.get("tokenizer", task.tokenizer)
+    splits, problems = task.checked()
+    return splits, _names(task), problems
+
+
+def _names(task: Any) -> tuple[str, ...]:
+    return task.label_names if task.goal == "classification" else ()
+
+
+def _lines(found: SplitInspection, *, are_scores: bool) -> list[str]:
+    if not found.examples:
+        return []
+    lines = _scores(found) if are_scores else _labels(found)
+    lengths = _range(describe_counts(found.lengths))
+    lines.append(f"words: {lengths}; {len(found.words):,} different ones")
+    if found.depths:
+        lines.append(f"depth: {_range(describe_counts(found.depths))}")
+    if found.arities:
+        total = sum(found.arities.values())
+        shown = [
+            f"{number}: {100 * count / total:.1f} %"
+            for number, count in sorted(found.arities.items())[:_MOST_ARITIES]
+        ]
+        more = f", up to {max(found.arities)}" if len(found.arities) > _MOST_ARITIES else ""
+        lines.append(f"children of inner nodes: {', '.join(shown)}{more}")
+    if found.repeated:
+        lines.append(
+            f"repeated texts: {found.repeated:,}; texts with several labels: {found.contradicted:,}"
+        )
+    return lines
+
+
+def _labels(found: SplitInspection) -> list[str]:
+    lines = [
+        f"{label or '(no label)'} {count:,} ({100 * count / found.examples:.1f} %)"
+        for label, count in found.labels.most_common(_MOST_LABELS)
+    ]
+    rest = len(found.labels) - _MOST_LABELS
+    return [*lines, f"... and {rest:,} labels more"] if rest > 0 else lines
+
+
+def _scores(found: SplitInspection) -> list[str]:
+    numbers = [float(label) for label in found.labels.elements() if label]
+    if not numbers:
+        return []
+    mean = sum(numbers) / len(numbers)
+    return [f"scores: {min(numbers):g} to {max(numbers):g}, {mean:.3f} on average"]
+
+
+def _beyond_train(found: SplitInspection, train: SplitInspection) -> dict[str, int]:
+    unknown = found.unknown_to(train)
+    return {
+        "words_not_in_train": len(unknown),
+        "running_words_not_in_train": sum(unknown.values()),
+        "texts_in_train": found.shared_with(train),
+    }
+
+
+def _beyond_lines(found: SplitInspection, beyond: dict[str, int]) -> list[str]:
+    times = beyond["running_words_not_in_train"]
+    percent = 100 * times / max(1, sum(found.words.values()))
+    return [
+        f"words that are not in train: {beyond['words_not_in_train']:,}, {times:,} times "
+        f"({percent:.1f} % of all)",
+        f"texts that are in train, too: {beyond['texts_in_train']:,}",
+    ]
+
+
+def _range(described: dict[str, Any]) -> str:
+    return (
+        f"{described['lowest']} to {described['highest']}, {described['mean']:.2f} on average, "
+        f"90 % up to {described['nine_tenths_up_to']}"
+    )

@@ -1,0 +1,123 @@
+"""What is in the examples of a split: labels, lengths, shapes of trees, repeated texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphsent.pairs import TreePair
+from graphsent.sentences import Sentence
+from graphsent.tasks.own.splits import digest
+from graphsent.tasks.parses import root_label
+from graphsent.trees import unescape
+
+__all__ = ["SplitInspection", "describe_counts", "inspect_examples"]
+
+
+@dataclass
+class SplitInspection:
+    """Figures of one split.
+
+    Attributes:
+        examples: How many there are.
+        labels: Name of a label -> how many examples have it; of scores the numbers.
+        lengths: How many sentences have so many words.
+        depths: How many trees are so deep: edges from the root to the deepest node.
+        arities: How many inner nodes have so many children.
+        words: How often each word comes.
+        texts: SHA-256 of the letters and digits of a text -> the labels that it comes with.
+    """
+
+    examples: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+    depths: Counter[int] = field(default_factory=Counter)
+    arities: Counter[int] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+    texts: dict[bytes, Counter[str]] = field(default_factory=dict)
+
+    @property
+    def repeated(self) -> int:
+        """How many examples repeat a text that came before."""
+        return self.examples - len(self.texts)
+
+    @property
+    def contradicted(self) -> int:
+        """How many texts come with several labels."""
+        return sum(len(labels) > 1 for labels in self.texts.values())
+
+    def shared_with(self, other: SplitInspection) -> int:
+        """How many examples have a text of another split."""
+        return sum(
+            sum(labels.values()) for text, labels in self.texts.items() if text in other.texts
+        )
+
+    def unknown_to(self, train: SplitInspection) -> Counter[str]:
+        """The words that train does not have, with their counts."""
+        return Counter({w: count for w, count in self.words.items() if w not in train.words})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures for JSON."""
+        counts = {"lengths": self.lengths, "depths": self.depths, "arities": self.arities}
+        return {
+            "examples": self.examples,
+            "labels": dict(self.labels),
+            **{name: describe_counts(found) for name, found in counts.items() if found},
+            "different_words": len(self.words),
+            "running_words": sum(self.words.values()),
+            "repeated_texts": self.repeated,
+            "texts_with_several_labels": self.contradicted,
+        }
+
+
+def inspect_examples(examples: Iterable[Any], label_names: Sequence[str]) -> SplitInspection:
+    """Figures of examples: sentences, trees, or pairs of these.
+
+    Args:
+        examples: As a task gives them.
+        label_names: Names of the classes, by index; none if labels are scores.
+    """
+    found = SplitInspection()
+    for example in examples:
+        is_pair = isinstance(example, TreePair)
+        sentences = example[:2] if is_pair else (example,)
+        label = example.label if is_pair else root_label(example)
+        if is_pair and not label_names:
+            label = "" if example.score is None else f"{example.score:g}"
+        elif label_names and label:
+            label = label_names[int(label)]
+        found.examples += 1
+        found.labels[label] += 1
+        text = digest([" ".join(map(unescape, each.words)) for each in sentences], 0)
+        found.texts.setdefault(text, Counter())[label] += 1
+        for each in sentences:
+            _add_sentence(found, each)
+    return found
+
+
+def describe_counts(counts: Counter[int]) -> dict[str, Any]:
+    """Lowest, highest, mean and nine tenths of some numbers, and how often each comes."""
+    numbers = np.array(sorted(counts))
+    times = np.array([counts[number] for number in numbers.tolist()])
+    ninth = numbers[np.searchsorted(np.cumsum(times), 0.9 * times.sum())]
+    return {
+        "lowest": int(numbers[0]),
+        "highest": int(numbers[-1]),
+        "mean": round(float((numbers * times).sum() / times.sum()), 2),
+        "nine_tenths_up_to": int(ninth),
+        "counts": {str(number): counts[number] for number in numbers.tolist()},
+    }
+
+
+def _add_sentence(found: SplitInspection, sentence: Any) -> None:
+    found.lengths[len(sentence.words)] += 1
+    found.words.update(sentence.words)
+    if isinstance(sentence, Sentence):
+        return
+    found.depths[int(sentence.depths.max())] += 1
+    children = sentence.num_children
+    found.arities.update(children[children > 0].tolist())

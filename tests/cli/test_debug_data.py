@@ -1,0 +1,125 @@
+"""`graphsent debug-data`: figures checked by hand, and every bad line by its number."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from graphsent.cli import main
+
+
+@pytest.fixture
+def look(tmp_path, capsys):
+    """Runs the command; gives its status, what it printed, and its JSON."""
+
+    def look(*flags: str) -> tuple[int, str, dict]:
+        status = main(["debug-data", *flags, f"--json={tmp_path}/figures.json"])
+        captured = capsys.readouterr()
+        return (
+            status,
+            captured.out + captured.err,
+            json.loads((tmp_path / "figures.json").read_text()),
+        )
+
+    return look
+
+
+def test_figures_of_sentences(tmp_path, look):
+    train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
+    train.write_text("pos\ta good film\nneg\tbad\npos\tA good film !\nneg\ta good film\n")
+    test.write_text("pos\ta good play\nneg\tbad\n")
+    status, printed, content = look(f"--train={train}", f"--dev={test}", f"--test={test}")
+    assert status == 0
+    found = content["splits"]["train"]
+    assert (found["examples"], found["labels"]) == (4, {"pos": 2, "neg": 2})
+    assert found["lengths"]["counts"] == {"1": 1, "3": 2, "4": 1}
+    assert (found["lengths"]["lowest"], found["lengths"]["mean"]) == (1, 2.75)
+    assert found["lengths"]["nine_tenths_up_to"] == 4
+    assert (found["different_words"], found["running_words"]) == (6, 11)
+    assert (found["repeated_texts"], found["texts_with_several_labels"]) == (2, 1)
+    found = content["splits"]["test"]
+    assert (found["words_not_in_train"], found["running_words_not_in_train"]) == (1, 1)
+    assert found["texts_in_train"] == 1
+    assert content["test_texts_in_dev"] == 2
+    assert content["bad_lines"] == []
+    assert "train: 4 examples" in printed
+    assert "words: 1 to 4, 2.75 on average, 90 % up to 4; 6 different ones" in printed
+    assert "repeated texts: 2; texts with several labels: 1" in printed
+
+
+def test_figures_of_trees(tmp_path, look):
+    path = tmp_path / "trees.txt"
+    path.write_text("(1 (0 (2 a) (2 b) (2 c)) (2 d))\n(0 (2 e) (2 f))\n")
+    _, printed, content = look(f"--train={path}", f"--dev={path}", f"--test={path}")
+    found = content["splits"]["train"]
+    assert found["depths"]["counts"] == {"1": 1, "2": 1}
+    assert found["arities"]["counts"] == {"2": 2, "3": 1}
+    assert "children of inner nodes: 2: 66.7 %, 3: 33.3 %" in printed
+
+
+def test_coverage_of_vectors(tmp_path, look):
+    train, vectors = tmp_path / "train.tsv", tmp_path / "vectors.txt"
+    train.write_text("pos\ta good film\nneg\ta bad film\n")
+    vectors.write_text("good 1 2\nfilm 3 4\n")
+    status, printed, content = look(f"--train={train}", "--split=0", "--vectors", str(vectors))
+    assert status == 0
+    assert content["vectors"] == {"types": 4, "types_found": 2, "tokens": 6, "tokens_found": 3}
+    assert "vectors: 2 (50.00 %) of 4 words" in printed
+
+
+def test_every_bad_line_is_named(tmp_path, look):
+    train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
+    train.write_bytes(b"pos\tgood\nno tab\nneg\tbad\n\tno label\nneg\tcaf\xe9\npos\tfine\n")
+    test.write_text("pos\tgood\nnegg\tbad\n")
+    status, printed, content = look(f"--train={train}", f"--test={test}")
+    assert status == 1
+    lines = [line.split(": ")[0].rpartition("/")[2] for line in content["bad_lines"]]
+    assert lines == ["train.tsv:2", "train.tsv:4", "train.tsv:5:8", "test.tsv:2"]
+    assert content["splits"]["train"]["examples"] + content["splits"]["dev"]["examples"] == 3
+    assert all(line in printed for line in content["bad_lines"])
+    assert "4 bad lines" in printed
+
+
+def test_one_label_alone_is_said(tmp_path, look):
+    train = tmp_path / "train.tsv"
+    train.write_text("pos\tgood\npos\tfine\n")
+    status, printed, _ = look(f"--train={train}")
+    assert status == 1
+    assert "all 2 examples have the label 'pos'" in printed
+
+
+def test_the_corpus_of_a_task(look, capsys):
+    status, printed, content = look("--task=trec")
+    assert status == 0
+    assert "embedded synthetic questions" in printed
+    assert content["splits"]["train"]["labels"]["ENTY"] > 0
+
+
+def test_pairs_and_scores(tmp_path, look):
+    path = tmp_path / "pairs.csv"
+    path.write_text("sentence1,sentence2,score\na b,c,1.5\nd,e f,4\n")
+    flags = [f"--{split}={path}" for split in ("train", "dev", "test")]
+    _, printed, content = look(*flags, "--regression")
+    assert content["splits"]["train"]["lengths"]["counts"] == {"1": 2, "2": 2}
+    assert "scores: 1.5 to 4, 2.750 on average" in printed
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "--train FILE (or --class LABEL=FILE), or --task NAME, is missing"),
+        (["--task=trec", "--train=a"], "--train is for data of your own, without --task"),
+    ],
+)
+def test_wrong_flags(capsys, flags, message):
+    with pytest.raises(SystemExit, match="2"):
+        main(["debug-data", *flags])
+    assert message in capsys.readouterr().err
+
+
+def test_columns_that_are_not_there(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y,z\n1,2,3\n")
+    assert main(["debug-data", f"--train={path}"]) == 2
+    assert "which column holds the label? Name one of 'x', 'y', 'z'" in capsys.readouterr().err
