@@ -15,7 +15,7 @@ from graphsent.sentences import Sentence
 from graphsent.tasks.parses import with_root_label
 from graphsent.tasks.task import Place, TaskData
 
-__all__ = ["with_trees"]
+__all__ = ["num_without_tree", "with_trees"]
 
 _SHOWN = 5  # numbers of examples in a message
 
@@ -48,9 +48,14 @@ def with_trees(data: TaskData, parser: Parser, echo: Callable[[str], None]) -> T
         splits[split] = list(itertools.compress(found, kept))
         if split in places:
             places[split] = list(itertools.compress(places[split], kept))
-    counts = {split: len(examples) for split, examples in splits.items()}
-    source = replace(data.source, tree_kind=parser.source.kind, counts=counts)
+    source = replace(data.source, tree_kind=parser.source.kind)
     return replace(data, splits=splits, source=source, places=places)
+
+
+def num_without_tree(data: TaskData) -> dict[str, int]:
+    """How many examples :func:`with_trees` left out, by the splits that lack some."""
+    counts = {split: data.source.counts[split] - len(data.splits[split]) for split in data.splits}
+    return {split: count for split, count in counts.items() if count}
 
 
 def _left_out(split: str, kept: Sequence[bool], places: Sequence[Place]) -> str:

@@ -33,6 +33,7 @@ from graphsent.tasks import (
     resolve_data_dir,
 )
 from graphsent.tasks.corpus import WORDS
+from graphsent.tasks.parsed import num_without_tree
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
@@ -121,7 +122,10 @@ def prepare(
     if model.tree_kind != WORDS:
         model.tree_source = _tree_source(config)
         if config.parser is not None:
-            facts["trees"] = model.tree_source._asdict()
+            facts["trees"] = {
+                **model.tree_source._asdict(),
+                "examples_without_tree": num_without_tree(data),
+            }
     options = _chosen(model.config)
     if model.inputs is not None:  # what is chosen is the length of a word's own vector
         options["embedding_dim"] = model.inputs.word_dim

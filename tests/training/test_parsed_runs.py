@@ -49,8 +49,7 @@ def test_trees_are_made_once(tmp_path, capsys, cache):
     results = json.loads((tmp_path / "a" / "results.json").read_text())
     assert results["trees"]["parser"] == "toy_parsers:flat"
     assert results["corpus"]["tree_kind"] == "constituency"
-    splits = results["corpus"]["splits"]
-    assert splits["train"]["examples"] + splits["dev"]["examples"] == 39
+    assert sum(results["trees"]["examples_without_tree"].values()) == 1
 
     assert main([*command, f"--out={tmp_path / 'b'}"]) == 0
     assert "sentences with" not in capsys.readouterr().out
@@ -132,3 +131,16 @@ def test_cached_trees_keep_step_with_texts(kind):
     assert again == file
     other = Parser(parser.source._replace(version="2"), parser.function)
     assert cached_parses(lambda: texts, other, lambda line: None) != file
+
+
+def test_own_data(tmp_path, capsys):
+    path = tmp_path / "reviews.tsv"
+    lines = [f"{'good' if n % 2 else 'awful'}\tIsn't it (number {n})?\n" for n in range(30)]
+    path.write_text("".join([*lines[:4], "good\tbad\n", *lines[4:]]))
+    command = ["train", f"--train={path}", "--epochs=1", FLAT, "--model=treelstm", *TINY]
+    assert main([*command, f"--out={tmp_path / 'a'}"]) == 0
+    log = capsys.readouterr().out
+    assert "1 examples without a tree (reviews.tsv:5)" in log
+    model = load_pretrained(tmp_path / "a" / "model")
+    assert "Isn't" in model.vocab  # the parser divided the text, which nothing had touched
+    assert main(["evaluate", str(tmp_path / "a")]) == 0
