@@ -10,7 +10,7 @@ import numpy as np
 
 from graphsent.errors import DataError
 
-__all__ = ["Sentence"]
+__all__ = ["Phrase", "Sentence"]
 
 
 class Sentence:
@@ -85,3 +85,25 @@ class Sentence:
 
     def __repr__(self) -> str:
         return f"Sentence({' '.join(self.words)!r}.split(), {self.label!r})"
+
+
+class Phrase(Sentence):
+    """Words of a longer sentence, as an example of its own.
+
+    Args:
+        sentence: All words of the sentence.
+        begin: The phrase's first word.
+        end: Its last word + 1.
+        label: Its label.
+
+    Raises:
+        DataError: As of a sentence.
+    """
+
+    sentence: tuple[str, ...]
+    begin: int
+
+    def __init__(self, sentence: tuple[str, ...], begin: int, end: int, label: str = "") -> None:
+        super().__init__(sentence[begin:end], label)
+        self.sentence = sentence
+        self.begin = begin

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.trees_in import trees_from
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError, add_encoder, check_target
 from graphsent.errors import DataError
 from graphsent.graphs import draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
@@ -41,6 +41,7 @@ def add_arguments(parser: Any) -> None:
         action="store_true",
         help="Draw edges as thick as the model weighs them: by attention, or by shares in heads.",
     )
+    add_encoder(parser)
     parser.add_argument("--title", type=str, help="A line above the picture.")
 
 
@@ -51,7 +52,7 @@ def run(arguments: Any) -> None:
     check_target(arguments.out, "--out", (arguments.file,))
     tree, classes, weights = _chosen_tree(arguments), None, None
     if arguments.model is not None:
-        tree, classes, weights = _judged(tree, arguments.model, arguments.weights)
+        tree, classes, weights = _judged(tree, arguments)
     draw_tree(
         tree,
         classes=classes,
@@ -63,15 +64,16 @@ def run(arguments: Any) -> None:
     print(f"wrote {arguments.out}")
 
 
-def _judged(tree: Any, path: str, weighed: bool) -> tuple[Any, tuple[str, ...], Any]:
+def _judged(tree: Any, arguments: Any) -> tuple[Any, tuple[str, ...], Any]:
     """The tree with predicted labels, the names of the classes, and weights if asked for."""
     from graphsent.models import TreeClassifier
     from graphsent.training import load_model
 
-    model = load_model(path)
+    path = arguments.model
+    model = load_model(path, arguments.encoder)
     if not isinstance(model, TreeClassifier) or model.goal == "regression":
         raise UsageError(f"{path}: the model {model.name!r} has no classes of nodes to draw")
-    if not weighed:
+    if not arguments.weights:
         prediction = model.predict([tree])[0]
         return prediction.to_tree(), prediction.label_names, None
     # Weights belong to the edges of the tree as the model reads it.

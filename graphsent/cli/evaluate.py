@@ -21,7 +21,7 @@ from graphsent.cli import class_results
 from graphsent.cli.formatting import figures
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, add_encoder, check_target, flag
 from graphsent.propagation import ENGINES
 from graphsent.tasks import SPLITS, Task, TaskData
 from graphsent.tasks.class_report import ClassReport
@@ -52,6 +52,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--errors-file", type=str, metavar="FILE", help="Write all mistakes to this CSV file."
     )
+    add_encoder(parser)
     parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")
 
 
@@ -87,12 +88,13 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     run = RunDirectory(path)
     config = run.open()
     import_from_here(config.task, config.parser)
-    model = load_model(path)
+    model = load_model(path, arguments.encoder)
     model.engine = arguments.engine
     task, data = config.load_data(
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )
     print(f"data: {data.source.summary()}")
+    model.keep_features(data.splits[arguments.split])
     report = _report(task, arguments)
     values = evaluate(model, task, data.splits[arguments.split], report=report)
     print(f"{arguments.split}: {figures(values)}")

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from graphsent._files import atomic_path
 from graphsent.cli.trees_in import parse_sentences, sentences_from
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, add_encoder, check_target, flag
 from graphsent.errors import DataError
 from graphsent.models import (
     FeatureGraph,
@@ -73,6 +73,7 @@ class _Finding(NamedTuple):
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
+    add_encoder(parser)
     add = parser.add_argument
     add("run", type=str, metavar="RUN", help="Run or model directory.")
     add("what", choices=tuple(_OPTIONS), help="What to look at.")
@@ -95,7 +96,7 @@ def run(arguments: Any) -> None:
         raise UsageError(f"--out {arguments.out}: expected a name in {endings}")
     _check_options(arguments, suffix)
     check_target(arguments.out, "--out", (arguments.file, *RunDirectory(arguments.run).files()))
-    model = load_model(arguments.run)
+    model = load_model(arguments.run, arguments.encoder)
     find = {"filters": _filters, "graph": _graph, "attention": _attention}[arguments.what]
     finding = find(model, arguments, suffix in _PICTURES)
     if suffix in _PICTURES:

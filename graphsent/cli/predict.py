@@ -42,7 +42,7 @@ from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.trees_in import INPUTS, Given, ReadTexts, given_in, name_of
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, add_encoder
 from graphsent.errors import FailedError, GraphsentError, GraphsentWarning
 from graphsent.models import Model, PairPrediction, Prediction, RelatednessModel, Sentence
 from graphsent.propagation import ENGINES
@@ -152,13 +152,14 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, default="auto", help="How cells propagate (default: auto)."
     )
+    add_encoder(parser)
 
 
 def run(arguments: Any) -> None:
     """Writes a line for each tree, sentence or pair."""
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
-    model = load_model(arguments.run)
+    model = load_model(arguments.run, arguments.encoder)
     model.engine = arguments.engine
     of_pairs = isinstance(model, RelatednessModel)
     _check_arguments(model, arguments, of_pairs)

@@ -32,6 +32,7 @@ _EXTRAS = {
     "torchmetrics": "train",
     "yaml": "train",
     "matplotlib": "draw",
+    "transformers": "contextual",
 }
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # of torch
 

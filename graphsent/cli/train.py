@@ -72,7 +72,7 @@ __all__ = ["add_arguments", "run"]
 
 _MODEL = "treelstm"
 _SWITCHES = ("stream", "overwrite", "no_test", "debug")
-_WITH_RESUME = ("resume", "epochs", "no_test", "debug")
+_WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")
 
 
 def add_arguments(parser: Any) -> None:
@@ -174,13 +174,17 @@ def add_arguments(parser: Any) -> None:
 def _add_inputs(parser: Any) -> None:
     types = get_type_hints(InputOptions)
     for option in dataclasses.fields(InputOptions):
+        choices, default = option.metadata["choices"], _text(option.default)
         switch = {"nargs": "?", "const": True} if types[option.name] is bool else {}
-        text = f"{option.metadata['help']} (default: {_text(option.default)})"
-        parser.add_argument(flag(option.name), type=types[option.name], help=text, **switch)
+        parser.add_argument(
+            flag(option.name),
+            **({"choices": choices} if choices else {"type": types[option.name], **switch}),
+            help=f"{option.metadata['help']} (default: {default})",
+        )
 
 
 def _text(default: Any) -> Any:
-    return str(default).lower() if isinstance(default, bool) else default
+    return str(default).lower() if isinstance(default, bool) else default or "none"
 
 
 def run(arguments: Any) -> None:
@@ -196,7 +200,9 @@ def run(arguments: Any) -> None:
     if arguments.resume:
         for name in given:
             if name not in _WITH_RESUME:
-                raise UsageError(f"--resume takes all but --epochs from its run, not {flag(name)}")
+                raise UsageError(
+                    f"--resume takes all but --epochs and --encoder from its run, not {flag(name)}"
+                )
         _resume(arguments, options)
         return
     if not arguments.out:
@@ -219,9 +225,9 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     if not runs.exists:
         config = RunDirectory(out).open()
         import_from_here(config.task, config.parser)
-        _show(resume(out, epochs=arguments.epochs, **options), out)
+        _show(resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options), out)
         return
-    if arguments.epochs is not None or arguments.no_test:
+    if arguments.epochs is not None or arguments.encoder is not None or arguments.no_test:
         raise UsageError(f"{out} holds several runs: --resume takes all options from them")
     config = runs.open().config
     import_from_here(config.task, config.parser)
@@ -320,7 +326,7 @@ def _config(given: dict[str, Any]) -> RunConfig:
     for part, names in parts.items():
         chosen = {name: given[name] for name in names if name in given}
         values[part] = {**values.get(part, {}), **chosen}
-    if "vectors" in given:
+    if "vectors" in given or "encoder" in given:
         values["model_options"].pop("embedding_dim", None)
     return RunConfig.from_dict(values)
 

@@ -17,7 +17,7 @@ from jsonargparse import ArgumentParser
 from graphsent._names import nearest
 from graphsent.cli.statuses import USAGE
 
-__all__ = ["CommandParser", "UsageError", "check_target", "descriptions", "flag"]
+__all__ = ["CommandParser", "UsageError", "add_encoder", "check_target", "descriptions", "flag"]
 
 
 class UsageError(Exception):
@@ -81,6 +81,16 @@ class CommandParser(ArgumentParser):
                 line = reword(match, self._option_string_actions)
         print(f"{self.prog}: {line} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(USAGE)
+
+
+def add_encoder(parser: Any) -> None:
+    """Declares where the encoder of a model is."""
+    parser.add_argument(
+        "--encoder",
+        type=str,
+        metavar="DIR",
+        help="Where the frozen encoder is that the model was trained with, if it was moved.",
+    )
 
 
 def flag(name: str) -> str:

@@ -9,6 +9,7 @@ from graphsent.models.base import Model
 from graphsent.models.batch import TreeBatch
 from graphsent.models.bitreelstm import BiTreeLSTMClassifier
 from graphsent.models.classifier import TreeClassifier
+from graphsent.models.contextual import Contextual
 from graphsent.models.dcnn import DCNN
 from graphsent.models.guided_batch import GuidedBatch
 from graphsent.models.inside import (
@@ -52,6 +53,7 @@ __all__ = [
     "ARNNEncoder",
     "ARNNRelatedness",
     "BiTreeLSTMClassifier",
+    "Contextual",
     "FeatureGraph",
     "FilterNgrams",
     "GuidedBatch",

@@ -14,7 +14,7 @@ from graphsent.cells import NaryTreeLSTM
 from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_rates
-from graphsent.models.batch import chosen_units
+from graphsent.models.batch import chosen_units, context_of
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.filters import Filter
 from graphsent.models.guided_batch import GuidedBatch, guided_batch
@@ -168,7 +168,7 @@ class APDCNN(TreeClassifier):
         return batch.of_units(chosen_units(batch.labels, batch.roots, phrases=self.phrases))
 
     def _batch(self, trees: Sequence[Tree]) -> GuidedBatch:
-        return guided_batch(trees, self.vocab)
+        return guided_batch(trees, self.vocab, self.context(trees))
 
     def node_states(self, batch: GuidedBatch) -> Tensor:
         """The vectors of each unit side by side, (num_units, num_features)."""
@@ -262,7 +262,7 @@ class APDCNN(TreeClassifier):
     def _vectors(self, batch: GuidedBatch) -> tuple[Tensor, Tensor | None]:
         """The vectors of words, and which is that of each word; None: they are in order."""
         tokens, words = self.embedding.distinct(batch.tokens)
-        return self.embedding(tokens), words
+        return self.embedding(tokens, context_of(batch.graph)), words
 
     def _guides(self, batch: GuidedBatch, vectors: Tensor, words: Tensor | None) -> Tensor | None:
         """The Tree-LSTM's h of each unit, (num_units, hidden)."""

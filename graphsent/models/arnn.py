@@ -20,7 +20,7 @@ from graphsent.cells import (
 )
 from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
-from graphsent.graphs import TOKEN, root_nodes, word_ranges
+from graphsent.graphs import root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
@@ -211,7 +211,7 @@ class ARNNClassifier(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden)."""
-        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(batch.graph)
         return self.encoder(batch.graph, words, engine=self.engine)
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
@@ -233,7 +233,7 @@ class ARNNClassifier(TreeClassifier):
             return weights_of_edges(model, trees, batch_size, model._attention_weights)
 
     def _attention_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:
-        words = self.embedding.indexed(graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(graph)
         return self.encoder.attention_weights(graph, words, self.engine)
 
 

@@ -9,7 +9,6 @@ import torch
 from graphsent._dgl import dgl
 from graphsent._names import nearest
 from graphsent.errors import ModelError
-from graphsent.graphs import TOKEN
 from graphsent.models.arguments import check_sizes
 from graphsent.models.arnn import ARNNEncoder
 from graphsent.models.relatedness import RelatednessModel
@@ -113,13 +112,13 @@ class ARNNRelatedness(RelatednessModel):
                 "with attend_by='other' a sentence has no vector of its own: it depends on the "
                 "other sentence of a pair"
             )
-        words = self.embedding.indexed(graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(graph)
         return self.encoder(graph, words, engine=self.engine)[roots]
 
     def pair_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
         """The h of each root, (2 * num_pairs, hidden): all first sentences, then all second."""
         if self.attend_by == "own":
             return self.sentence_states(graph, roots)
-        words = self.embedding.indexed(graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(graph)
         first, second = self.encoder.queries(graph, words).chunk(2)
         return self.encoder(graph, words, torch.cat([second, first]), self.engine)[roots]

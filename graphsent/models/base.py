@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,17 +14,23 @@ import torch
 from torch import nn
 
 from graphsent.cells import TreeCell
+from graphsent.contextual import Encoder, WordSpan
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_types
+from graphsent.models.contextual import Context, ContextualFeatures, find_encoder
 from graphsent.models.embedding import WordEmbedding
 from graphsent.models.losses import classification_loss
 from graphsent.models.raw_text import RawText, tree_source
 from graphsent.models.storage import SavedModel, read_model, write_model
 from graphsent.models.word_inputs import Inputs, WordInputs
+from graphsent.pairs import TreePair
 from graphsent.propagation import resolve_engine
+from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Model"]
+
+_NETWORK = "embedding.contextual."  # parameters of an encoder that is tuned
 
 ModelType = TypeVar("ModelType", bound="Model")
 
@@ -114,7 +120,7 @@ class Model(RawText, nn.Module, ABC):
         """What stands for words; None for the vectors of a table as they are."""
         return self._inputs
 
-    def set_inputs(self, inputs: Inputs) -> None:
+    def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
         """Puts other inputs, with a new word table, in place of the table of word vectors.
 
         The length that the model reads stays: its argument ``embedding_dim``. They are saved with
@@ -122,6 +128,8 @@ class Model(RawText, nn.Module, ABC):
 
         Args:
             inputs: What stands for words.
+            encoder: That of their contextual features. Without it there are none before
+                :meth:`attach_encoder`.
 
         Raises:
             ModelError: The model has no table of word vectors or other inputs already, or these do
@@ -134,6 +142,63 @@ class Model(RawText, nn.Module, ABC):
             raise ModelError(f"{self.name} has no table of word vectors to replace")
         self.embedding = WordInputs(inputs, table)
         self._inputs = inputs
+        if encoder is not None:
+            self.attach_encoder(encoder)
+
+    def attach_encoder(self, encoder: Encoder) -> None:
+        """Gives the model the encoder of its contextual features.
+
+        Raises:
+            ModelError: It has no contextual features.
+        """
+        features = self._contextual
+        if features is None:
+            raise ModelError(f"this {self.name} has no contextual features")
+        features.attach(encoder)
+
+    def keep_features(
+        self, examples: Iterable[Any], report: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Computes the features of a frozen encoder once for all, and keeps them on disk.
+
+        They are in ``features`` of the cache directory, by the SHA-256 of encoder and words.
+        Without such an encoder nothing is done; without this call features are computed for each
+        batch.
+
+        Args:
+            examples: Trees, sentences, or pairs of trees.
+            report: Is given how many sentences are done, and how many there are.
+        """
+        if self._contextual is None:
+            return
+        parts = (each[:2] if isinstance(each, TreePair) else (each,) for each in examples)
+        sentences = (self._span(tree).sentence for trees in parts for tree in trees)
+        self._contextual.keep(sentences, report)
+
+    def context(self, trees: Iterable[Any]) -> Context | None:
+        """What a batch carries for the words of its sentences, in their order.
+
+        The words of a phrase that stands in a sentence are read in that sentence.
+
+        Args:
+            trees: The sentences of the batch.
+
+        Returns:
+            None where words are looked up by themselves.
+        """
+        return self.embedding.read(map(self._span, trees))
+
+    @property
+    def _contextual(self) -> ContextualFeatures | None:
+        return self.embedding.contextual if self._inputs is not None else None
+
+    def _span(self, tree: Any) -> WordSpan:
+        if isinstance(tree, Phrase):
+            begin, words = tree.begin, tree.sentence
+        else:
+            begin, words = 0, tree.words
+        normal = tuple(map(self.vocab.normal, words))
+        return WordSpan(normal, begin, begin + len(tree.words))
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> NamedTuple:
@@ -190,29 +255,50 @@ class Model(RawText, nn.Module, ABC):
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``config.json``, ``vocabulary.json`` and ``model.safetensors`` to a directory.
 
-        The directory appears complete or not at all; a model that is there is replaced.
+        The directory appears complete or not at all; a model that is there is replaced. An encoder
+        that was tuned is in its directory ``encoder``; a frozen one is named alone.
 
         Raises:
             ModelError: The directory holds something else, or an argument is no JSON value.
         """
-        state = self.state_dict()
+        features = self._contextual
+        encoder = features.encoder if features is not None and features.options.tuned else None
+        state = {
+            name: value
+            for name, value in self.state_dict().items()
+            if encoder is None or not name.startswith(_NETWORK)
+        }
         inputs = None if self.inputs is None else self.inputs.to_dict()
         trees = None if self.tree_source is None else self.tree_source._asdict()
-        saved = SavedModel(self.name, self.config, self.vocab, state, self.tokenizer, inputs, trees)
+        saved = SavedModel(
+            self.name, self.config, self.vocab, state, self.tokenizer, inputs, trees, encoder
+        )
         write_model(directory, saved)
 
     @classmethod
-    def from_pretrained(cls: type[ModelType], directory: str | os.PathLike[str]) -> ModelType:
+    def from_pretrained(
+        cls: type[ModelType],
+        directory: str | os.PathLike[str],
+        encoder: str | os.PathLike[str] | None = None,
+    ) -> ModelType:
         """Reads a model of this class, on the CPU, in evaluation mode.
 
+        Args:
+            directory: The model.
+            encoder: Where the frozen encoder is now that it was trained with, if not where it was.
+
         Raises:
-            ModelError: The directory is no saved model, is damaged, or holds another kind of model.
+            ModelError: The directory is no saved model, is damaged, or holds another kind of model;
+                or its encoder is not there, or another one.
         """
-        return cls.from_saved(read_model(directory), directory)
+        return cls.from_saved(read_model(directory), directory, encoder)
 
     @classmethod
     def from_saved(
-        cls: type[ModelType], saved: SavedModel, directory: str | os.PathLike[str]
+        cls: type[ModelType],
+        saved: SavedModel,
+        directory: str | os.PathLike[str],
+        encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
         """The model that ``read_model(directory)`` gave; errors as :meth:`from_pretrained`."""
         if saved.name != cls.name:
@@ -246,6 +332,11 @@ class Model(RawText, nn.Module, ABC):
                 model.to(tensor.dtype)
                 break
         model.load_state_dict(saved.tensors)
+        contextual = None if model.inputs is None else model.inputs.contextual
+        if contextual is not None:
+            model.attach_encoder(find_encoder(contextual, directory, encoder))
+        elif encoder is not None:
+            raise ModelError(f"{directory}: the model has no encoder, but one was given: {encoder}")
         return model.eval()
 
 

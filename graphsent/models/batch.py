@@ -10,11 +10,15 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.cells.feats import to_device
 from graphsent.graphs import BOTTOM_UP, constituency_batch, dependency_batch
+from graphsent.graphs.notes import notes_of
+from graphsent.models.contextual import Context
 from graphsent.propagation.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["TreeBatch", "chosen_units", "is_labelled", "tree_graph"]
+__all__ = ["TreeBatch", "chosen_units", "context_of", "is_labelled", "tree_graph"]
+
+_CONTEXT = "context of words"
 
 
 class TreeBatch(NamedTuple):
@@ -67,6 +71,7 @@ def tree_graph(
     direction: str = BOTTOM_UP,
     *,
     both_ways: bool = False,
+    context: Context | None = None,
 ) -> dgl.DGLGraph:
     """One batched graph of trees of either kind, and with it its schedule.
 
@@ -75,6 +80,7 @@ def tree_graph(
         vocab: Numbers the words.
         direction: Of the edges.
         both_ways: Whether there will be a pass against the edges too.
+        context: What there is to know of the words in order, see :func:`context_of`.
     """
     of_words = bool(trees) and isinstance(trees[0], DependencyTree)
     build = dependency_batch if of_words else constituency_batch
@@ -82,4 +88,11 @@ def tree_graph(
     schedule_of(graph)
     if both_ways:
         schedule_of(graph, turn_edges=True)
+    if context is not None:
+        notes_of(graph).facts[_CONTEXT] = context
     return graph
+
+
+def context_of(graph: dgl.DGLGraph) -> Context | None:
+    """What a graph of :func:`tree_graph` carries for its words, in the order of the sentences."""
+    return notes_of(graph).facts.get(_CONTEXT)

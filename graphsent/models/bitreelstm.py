@@ -14,7 +14,7 @@ from graphsent._names import nearest
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
 from graphsent.cells.initialization import glorot_
 from graphsent.errors import ModelError
-from graphsent.graphs import TOKEN, reverse, span_mean
+from graphsent.graphs import reverse, span_mean
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
@@ -165,7 +165,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
 
     def _states(self, graph: dgl.DGLGraph) -> torch.Tensor:
         """The states of both directions, or of one, side by side."""
-        words = self.embedding.indexed(graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(graph)
         if self.directions != "down":
             return self.cell(graph, words, engine=self.engine)
         if self.lexicalizer is not None:
@@ -178,7 +178,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
             "up": lambda: self.cell.lexicalizer,
             "down": lambda: self.lexicalizer,
         }[self.directions]()
-        words = self.embedding.indexed(graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(graph)
         heads = lexicalizer(graph, words, engine=self.engine)
         return lexicalizer.edge_weights(graph, heads).mean(1)
 

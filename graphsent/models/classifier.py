@@ -138,7 +138,7 @@ class TreeClassifier(Model):
         return as_trees(inputs, self.parse if self.reads_text else None)
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
-        graph = tree_graph(trees, self.vocab, both_ways=self.both_ways)
+        graph = tree_graph(trees, self.vocab, both_ways=self.both_ways, context=self.context(trees))
         return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
 
     def forward(self, batch: TreeBatch) -> torch.Tensor:

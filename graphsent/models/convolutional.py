@@ -8,9 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
+from graphsent.models.contextual import Context
 from graphsent.models.filters import Filter
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
-from graphsent.sentences import Sentence
+from graphsent.sentences import Phrase
 
 __all__ = ["ConvolutionClassifier"]
 
@@ -39,13 +40,14 @@ class ConvolutionClassifier(SentenceClassifier):
     def first_filters(self) -> list[Filter]:
         """The filters over word vectors, see :func:`~graphsent.models.filter_ngrams`."""
 
-    def word_vectors(self, tokens: Tensor) -> Tensor:
+    def word_vectors(self, tokens: Tensor, context: Context | None = None) -> Tensor:
         """What stands for words, (num_words, embedding_dim).
 
         Args:
             tokens: (num_words,) int64, vocabulary indices.
+            context: That of the same words, see :class:`SequenceBatch`.
         """
-        return self.embedding(tokens)
+        return self.embedding(tokens, context)
 
     def word_rows(self, vectors: Tensor) -> Any:
         """What is computed once for each word, whatever phrases it is in; by default its vector.
@@ -58,7 +60,7 @@ class ConvolutionClassifier(SentenceClassifier):
     def node_states(self, batch: SequenceBatch) -> Tensor:
         """The vector of each sequence, (num_units, num_features)."""
         tokens, words = self.embedding.distinct(batch.tokens)
-        vectors = self.word_vectors(tokens)
+        vectors = self.word_vectors(tokens, batch.context)
         if not len(batch.ranges):
             return vectors.new_zeros(0, self.output.in_features)
         return self.features(self.word_rows(vectors), batch.ranges, words)
@@ -68,7 +70,8 @@ class ConvolutionClassifier(SentenceClassifier):
 
         Phrases are examples like sentences (Kalchbrenner et al. 2014, Kim 2014): drawn one by one,
         in random order. The same words with the same label, *the* for instance, are one example,
-        as they are one entry in the phrase dictionary of the Stanford Sentiment Treebank.
+        as they are one entry in the phrase dictionary of the Stanford Sentiment Treebank. Where an
+        encoder gives features, a phrase has those of its words in the first sentence that it is in.
 
         Args:
             examples: Trees and sentences.
@@ -77,10 +80,10 @@ class ConvolutionClassifier(SentenceClassifier):
             return [each for each in examples if each.labels[int(each.depths.argmin())]]
         if all(tree.num_nodes == 1 for tree in examples):
             return examples
-        found = {
-            (tuple(map(self.vocab.normal, tree.words[begin:end])), label): None
-            for tree in examples
-            for label, (begin, end) in zip(tree.labels, tree.spans.tolist(), strict=True)
-            if label
-        }
-        return [Sentence(words, label) for words, label in found]
+        found: dict[tuple[tuple[str, ...], str], Phrase] = {}
+        for tree in examples:
+            words = tuple(map(self.vocab.normal, tree.words))
+            for label, (begin, end) in zip(tree.labels, tree.spans.tolist(), strict=True):
+                if label and (words[begin:end], label) not in found:
+                    found[words[begin:end], label] = Phrase(words, begin, end, label)
+        return list(found.values())

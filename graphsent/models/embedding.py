@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from torch import nn
 
+from graphsent._dgl import dgl
 from graphsent.cells.feats import IndexedFeat, to_device
+from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
+from graphsent.graphs import TOKEN
 from graphsent.layers import Dropout
 from graphsent.propagation.compiled_indices import distinct_words
 
@@ -54,11 +59,15 @@ class WordEmbedding(nn.Embedding):
         with torch.no_grad():
             self.weight.copy_(torch.as_tensor(matrix))
 
-    def forward(self, token: torch.Tensor) -> torch.Tensor:
+    def read(self, spans: Iterable[WordSpan]) -> None:
+        """What a batch carries for its words beside their indices: nothing."""
+
+    def forward(self, token: torch.Tensor, context: None = None) -> torch.Tensor:
         """The vectors of words.
 
         Args:
             token: (N,) int64 on any device, vocabulary indices; -1 for no word.
+            context: What :meth:`read` gave.
 
         Returns:
             (N, dim), zero where there is no word, on the device of the table.
@@ -91,11 +100,16 @@ class WordEmbedding(nn.Embedding):
             return token, None
         return self._distinct(token)
 
-    def indexed(self, token: torch.Tensor) -> IndexedFeat:
+    def of_nodes(self, graph: dgl.DGLGraph) -> IndexedFeat:
+        """What stands for the words of a batch of trees, by node; see :meth:`indexed`."""
+        return self.indexed(graph.ndata[TOKEN])
+
+    def indexed(self, token: torch.Tensor, context: None = None) -> IndexedFeat:
         """The vectors of the words at some nodes, equal words once where none has its own dropout.
 
         Args:
             token: (num_nodes,) int64 on the CPU, vocabulary indices; -1 for no word.
+            context: What :meth:`read` gave.
 
         Returns:
             The rows of :meth:`forward` by distinct word, or by occurrence.

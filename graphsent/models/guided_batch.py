@@ -10,6 +10,7 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.graphs import LABEL, TOKEN, root_nodes, word_ranges
 from graphsent.models.batch import tree_graph
+from graphsent.models.contextual import Context
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -58,9 +59,11 @@ class GuidedBatch(NamedTuple):
         )
 
 
-def guided_batch(trees: Sequence[Tree], vocab: Vocabulary) -> GuidedBatch:
-    """The batch of some trees, with a unit for each node."""
-    graph = tree_graph(trees, vocab)
+def guided_batch(
+    trees: Sequence[Tree], vocab: Vocabulary, context: Context | None = None
+) -> GuidedBatch:
+    """The batch of some trees, with a unit for each node, and with the context of their words."""
+    graph = tree_graph(trees, vocab, context=context)
     word_nodes, ranges = word_ranges(graph)
     word_of_node = torch.full((graph.num_nodes(),), -1)
     word_of_node[word_nodes] = torch.arange(len(word_nodes))

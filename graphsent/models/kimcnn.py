@@ -10,9 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._names import unknown
+from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
 from graphsent.models.arguments import check_sizes
+from graphsent.models.contextual import Context
 from graphsent.models.convolutional import ConvolutionClassifier
 from graphsent.models.filters import Filter
 from graphsent.models.max_norm import limit_row_norms
@@ -116,14 +118,18 @@ class KimCNN(ConvolutionClassifier):
         self.variant = variant
         self._set_channels()
 
-    def set_inputs(self, inputs: Inputs) -> None:
+    def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
         """See the base class; both channels are of these inputs."""
-        super().set_inputs(inputs)
+        super().set_inputs(inputs, encoder)
         self._set_channels()
 
     def _set_channels(self) -> None:
-        self.embedding.weight.requires_grad_(self.variant != "static")
-        fixed = self.embedding.weight.detach().clone() if self.variant == "multichannel" else None
+        table = self.embedding.weight
+        if table is not None:
+            table.requires_grad_(self.variant != "static")
+        elif self.variant != "nonstatic":
+            raise ModelError(f"variant={self.variant!r} is about word vectors, of which are none")
+        fixed = table.detach().clone() if self.variant == "multichannel" else None
         self.register_buffer("fixed_vectors", fixed)
 
     def init_embeddings(self, matrix: Tensor | np.ndarray) -> None:
@@ -132,9 +138,9 @@ class KimCNN(ConvolutionClassifier):
         if self.fixed_vectors is not None:
             self.fixed_vectors.copy_(self.embedding.weight.detach())
 
-    def word_vectors(self, tokens: Tensor) -> Tensor:
+    def word_vectors(self, tokens: Tensor, context: Context | None = None) -> Tensor:
         """The word vectors, with two channels their sum."""
-        vectors = self.embedding(tokens)
+        vectors = self.embedding(tokens, context)
         if self.fixed_vectors is None:
             return vectors
         return vectors + self.embedding.of_rows(self.fixed_vectors[tokens])

@@ -62,6 +62,6 @@ class NBoW(SentenceClassifier):
 
     def node_states(self, batch: SequenceBatch) -> torch.Tensor:
         """The squashed sum of the word vectors of each sequence, (num_units, embedding_dim)."""
-        words = self.embedding(batch.tokens)
+        words = self.embedding(batch.tokens, batch.context)
         begin, end = batch.ranges.unbind(1)
         return torch.tanh(range_mean(words, batch.ranges) * (end - begin)[:, None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -13,6 +13,7 @@ from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
 from graphsent.graphs.symbols import label_indices
 from graphsent.models.batch import tree_graph
+from graphsent.models.contextual import Context
 from graphsent.models.inputs import Parse, as_trees, with_texts_parsed
 from graphsent.pairs import TreePair
 from graphsent.trees import Tree
@@ -78,12 +79,22 @@ def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair
     return pairs
 
 
-def pair_batch(pairs: Sequence[TreePair], vocab: Vocabulary, goal: str) -> PairBatch:
-    """The batch of some pairs, with their classes or, for ``"regression"``, their scores."""
-    graph = tree_graph(
-        [pair.first for pair in pairs] + [pair.second for pair in pairs],
-        vocab,
-    )
+def pair_batch(
+    pairs: Sequence[TreePair],
+    vocab: Vocabulary,
+    goal: str,
+    read: Callable[[Sequence[Any]], Context | None] | None = None,
+) -> PairBatch:
+    """The batch of some pairs.
+
+    Args:
+        pairs: The pairs.
+        vocab: Numbers the words.
+        goal: ``"regression"``, they have scores, or ``"classification"``, classes.
+        read: Gives the context of the words of some sentences.
+    """
+    trees = [pair.first for pair in pairs] + [pair.second for pair in pairs]
+    graph = tree_graph(trees, vocab, context=None if read is None else read(trees))
     sentences = root_nodes(graph).view(2, len(pairs))
     if goal == "regression":
         scores = [math.nan if pair.score is None else pair.score for pair in pairs]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import torch
 
 from graphsent.cells import RecursiveCell
-from graphsent.graphs import TOKEN
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
@@ -73,5 +72,5 @@ class RecNN(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden)."""
-        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(batch.graph)
         return self.cell(batch.graph, words, engine=self.engine)

@@ -42,8 +42,14 @@ def model_class(name: str) -> type[Model]:
     return getattr(importlib.import_module(module), attribute)
 
 
-def load_pretrained(directory: str | os.PathLike[str]) -> Model:
+def load_pretrained(
+    directory: str | os.PathLike[str], encoder: str | os.PathLike[str] | None = None
+) -> Model:
     """Reads a saved model of any registered kind, on the CPU, in evaluation mode.
+
+    Args:
+        directory: The model.
+        encoder: Where the frozen encoder of its contextual features is, if it was moved.
 
     Raises:
         ModelError: The directory is no saved model, is damaged, or names a model that is not
@@ -54,4 +60,4 @@ def load_pretrained(directory: str | os.PathLike[str]) -> Model:
         cls = model_class(saved.name)
     except ModelError as error:
         raise ModelError(f"{directory}: {error}") from None
-    return cls.from_saved(saved, directory)
+    return cls.from_saved(saved, directory, encoder)

@@ -127,7 +127,7 @@ class RelatednessModel(Model):
                 class.
         """
         pairs = as_pairs(pairs, self.parse if self.reads_text else None)
-        batch = pair_batch(pairs, self.vocab, self.goal)
+        batch = pair_batch(pairs, self.vocab, self.goal, self.context)
         highest = len(self.label_names)
         if self.goal == "classification":
             check_classes(batch.labels, highest, "pair")
@@ -219,7 +219,7 @@ class RelatednessModel(Model):
         return next(self.head.parameters()).device
 
     def _outputs(self, pairs: list[TreePair]) -> torch.Tensor:
-        batch = pair_batch(pairs, self.vocab, self.goal)
+        batch = pair_batch(pairs, self.vocab, self.goal, self.context)
         return self(batch.to(self._device)).float()
 
     def _scores(self, pairs: list[TreePair]) -> np.ndarray:
@@ -229,6 +229,6 @@ class RelatednessModel(Model):
         return torch.softmax(self._outputs(pairs), 1).cpu().numpy()
 
     def _sentence_vectors(self, trees: list[Any]) -> np.ndarray:
-        graph = tree_graph(trees, self.vocab)
+        graph = tree_graph(trees, self.vocab, context=self.context(trees))
         roots = root_nodes(graph).to(self._device)
         return self.sentence_states(graph, roots).float().cpu().numpy()

@@ -13,6 +13,7 @@ from graphsent.graphs.flat import joined, word_numbers
 from graphsent.graphs.symbols import label_indices
 from graphsent.models.batch import chosen_units
 from graphsent.models.classifier import TreeClassifier
+from graphsent.models.contextual import Context
 from graphsent.models.inputs import as_sentences
 from graphsent.sentences import Sentence
 from graphsent.tokenizers import TOKENIZERS
@@ -29,16 +30,19 @@ class SequenceBatch(NamedTuple):
         ranges: (num_units, 2) int64, first and last + 1 word of each sequence.
         labels: (num_units,) int64, the class of each sequence, -1 where it has none.
         roots: (batch_size,) int64, the unit of each sentence as a whole.
+        context: What an encoder knows or reads of the words of all sentences in order; None where
+            words are looked up alone.
     """
 
     tokens: torch.Tensor
     ranges: torch.Tensor
     labels: torch.Tensor
     roots: torch.Tensor
+    context: Context | None = None
 
     def to(self, device: torch.device | str) -> SequenceBatch:
         """The batch on another device."""
-        return SequenceBatch(*(tensor.to(device) for tensor in self))
+        return SequenceBatch(*(part if part is None else part.to(device) for part in self))
 
 
 class FlatUnits(NamedTuple):
@@ -125,7 +129,7 @@ class SentenceClassifier(TreeClassifier):
 
     def _batch(self, trees: Sequence[Sentence | Tree | DependencyTree]) -> SequenceBatch:
         """A sequence for each node of the trees."""
-        return sequence_batch(trees, self.vocab)
+        return sequence_batch(trees, self.vocab)._replace(context=self.context(trees))
 
 
 def sequence_batch(trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any) -> SequenceBatch:

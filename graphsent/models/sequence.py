@@ -80,6 +80,6 @@ class SequenceClassifier(SentenceClassifier):
     def node_states(self, batch: SequenceBatch) -> torch.Tensor:
         """The last state of each sequence, (num_units, hidden), or twice that."""
         if not batch.tokens.is_cpu:
-            return self.encoder(self.embedding(batch.tokens), batch.ranges)
-        words = self.embedding.indexed(batch.tokens)
+            return self.encoder(self.embedding(batch.tokens, batch.context), batch.ranges)
+        words = self.embedding.indexed(batch.tokens, batch.context)
         return self.encoder(words.rows, batch.ranges, words.index)

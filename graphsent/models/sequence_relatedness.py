@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from graphsent._dgl import dgl
-from graphsent.graphs import TOKEN, word_ranges
+from graphsent.graphs import word_ranges
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
 from graphsent.models.relatedness import RelatednessModel
@@ -76,5 +76,5 @@ class SequenceRelatedness(RelatednessModel):
     def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
         """The last state of each sentence, (num_sentences, hidden), or twice that."""
         nodes, ranges = word_ranges(graph)
-        words = self.embedding.indexed(graph.ndata[TOKEN][nodes])
-        return self.encoder(words.rows, ranges.to(words.device)[roots], words.index)
+        words = self.embedding.of_nodes(graph)
+        return self.encoder(words.rows, ranges.to(words.device)[roots], words.index[nodes])

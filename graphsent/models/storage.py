@@ -1,7 +1,8 @@
 """A saved model as a directory: written whole or not at all, read without pickle.
 
 ``config.json`` holds the model's name, its constructor arguments, and the SHA-256 of the two other
-files: ``vocabulary.json`` with its words, ``model.safetensors`` with its parameters.
+files: ``vocabulary.json`` with its words, ``model.safetensors`` with its parameters. An encoder
+that was trained with the model lies beside them, in a directory ``encoder`` of its own format.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from safetensors.torch import load_file, save_file
 
 import graphsent
 from graphsent._files import named, recover, sha256
+from graphsent.contextual import Encoder, encoder_sha256
 from graphsent.errors import DataError, ModelError
 from graphsent.vocabulary import Vocabulary
 
@@ -29,7 +31,8 @@ __all__ = ["SavedModel", "read_model", "write_model"]
 CONFIG_FILE = "config.json"
 VOCABULARY_FILE = "vocabulary.json"
 TENSORS_FILE = "model.safetensors"
-_FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE}
+ENCODER_DIRECTORY = "encoder"
+_FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE, ENCODER_DIRECTORY}
 _SUMMED = (VOCABULARY_FILE, TENSORS_FILE)
 _SUMS = "sha256"
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -47,6 +50,7 @@ class SavedModel(NamedTuple):
     tokenizer: str | None = None
     inputs: dict[str, Any] | None = None
     trees: dict[str, Any] | None = None
+    encoder: Encoder | None = None  # that is a part of it; it is read by itself
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
@@ -68,6 +72,9 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
         tensors = {name: value.detach().cpu().clone() for name, value in model.tensors.items()}
         _save_tensors(tensors, temporary / TENSORS_FILE)
         config[_SUMS] = {name: sha256(temporary / name) for name in _SUMMED}
+        if model.encoder is not None:
+            model.encoder.save(temporary / ENCODER_DIRECTORY)
+            config[_SUMS][ENCODER_DIRECTORY] = encoder_sha256(temporary / ENCODER_DIRECTORY)
         text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
         (temporary / CONFIG_FILE).write_text(text, encoding="utf-8", newline="\n")
 
@@ -93,7 +100,8 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
             raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
     name, arguments, tokenizer, inputs, trees, sums = _read_config(directory / CONFIG_FILE)
     for file, expected in sums.items():
-        _check_sum(directory / file, expected)
+        of = encoder_sha256 if file == ENCODER_DIRECTORY else sha256
+        _check_sum(directory / file, of(directory / file), expected)
     try:
         vocab = Vocabulary.load(directory / VOCABULARY_FILE)
     except DataError as error:
@@ -118,8 +126,7 @@ def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
-def _check_sum(path: Path, expected: str) -> None:
-    found = sha256(path)
+def _check_sum(path: Path, found: str, expected: str) -> None:
     if found != expected:
         raise ModelError(
             f"{path}: damaged or changed since it was saved: its SHA-256 is {found[:8]}..., "
@@ -189,7 +196,7 @@ def _read_config(path: Path) -> tuple[Any, ...]:
         if not isinstance(value, dict | None):
             raise ModelError(f"{path}: expected an object as {key!r}, got {value!r}")
     known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
-    if not known or (_SUMS in config and set(sums) != set(_SUMMED)):
+    if not known or (_SUMS in config and set(sums) - {ENCODER_DIRECTORY} != set(_SUMMED)):
         raise ModelError(f"{path}: expected in {_SUMS!r} the sums of {' and '.join(_SUMMED)}")
     return name, arguments, tokenizer, inputs, trees, sums
 

@@ -10,7 +10,6 @@ from torch import nn
 from graphsent._names import nearest
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
-from graphsent.graphs import TOKEN
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import TreeBatch
 from graphsent.models.classifier import TreeClassifier
@@ -82,7 +81,7 @@ class TreeLSTMClassifier(TreeClassifier):
 
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
         """The cell's h of each node, (num_nodes, hidden)."""
-        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(batch.graph)
         return self.cell(batch.graph, words, engine=self.engine)
 
 

@@ -10,7 +10,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.cells import TreeNet
-from graphsent.graphs import LABEL, SIBLING, TOKEN, root_nodes
+from graphsent.graphs import LABEL, SIBLING, root_nodes
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batch import tree_graph
 from graphsent.models.classifier import TreeClassifier
@@ -101,11 +101,11 @@ class TreeNetClassifier(TreeClassifier):
 
     def node_states(self, batch: SiblingBatch) -> torch.Tensor:
         """The cell's h of each node of the trees, (num_units, hidden)."""
-        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(batch.graph)
         return self.cell(batch.graph, words, engine=self.engine)[batch.nodes.to(words.device)]
 
     def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> SiblingBatch:
-        graph = tree_graph(trees, self.vocab, SIBLING)
+        graph = tree_graph(trees, self.vocab, SIBLING, context=self.context(trees))
         # The nodes of each tree come first among those of its graph, in their own order.
         sizes = np.array([tree.num_nodes for tree in trees], np.int64)
         added = graph.batch_num_nodes().numpy() - sizes

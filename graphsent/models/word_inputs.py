@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
+from graphsent._dgl import dgl
 from graphsent.cells.feats import IndexedFeat
+from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
+from graphsent.graphs import TOKEN, word_ranges
 from graphsent.models.arguments import check_sizes, check_types
+from graphsent.models.batch import context_of
+from graphsent.models.contextual import Context, Contextual, ContextualFeatures
 from graphsent.models.embedding import WordEmbedding
 
 __all__ = ["Inputs", "WordInputs"]
@@ -23,21 +29,30 @@ class Inputs:
     """What a model computes the rows from that it reads of words.
 
     Attributes:
-        word_dim: Length of the vectors in the word table.
+        word_dim: Length of the vectors in the word table; 0 for no table.
         projected: Whether a learned linear map, without bias, makes of them the vectors that the
             model reads; if not, they are these.
+        contextual: The encoder whose features stand beside the vectors of the table; None for
+            none.
 
     Raises:
-        ModelError: A value is of another type or out of range.
+        ModelError: A value is of another type or out of range, or there is nothing.
     """
 
     word_dim: int
     projected: bool = False
+    contextual: Contextual | None = None
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        check_types(type(self).__init__, asdict(self))
-        check_sizes(word_dim=self.word_dim)
+        check_types(type(self).__init__, vars(self))
+        if self.word_dim or self.contextual is None:
+            check_sizes(word_dim=self.word_dim)
+
+    @property
+    def dim(self) -> int:
+        """Length of a word's vectors side by side, before they are projected."""
+        return self.word_dim + (self.contextual.dim if self.contextual else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -50,20 +65,24 @@ class Inputs:
         Raises:
             ModelError: A name is unknown or missing, or a value is no such one.
         """
+        values = dict(values)
         try:
+            if values.get("contextual") is not None:
+                values["contextual"] = Contextual(**values["contextual"])
             return cls(**values)
         except TypeError as error:
             raise ModelError(f"wrong inputs: {str(error).partition(' ')[2]}") from None
 
 
 class WordInputs(nn.Module):
-    r"""Vectors of words, and a learned linear map of them to the length that a model reads.
+    r"""What stands for words where it is more than a vector from a table.
 
     .. math::
-        y_w = P x_w
+        y_w = P \, [x_w; f_w]
 
-    with dropout on :math:`x_w`. It has the methods of
-    :class:`~graphsent.models.embedding.WordEmbedding` and takes its place.
+    where :math:`x_w` is the word's vector in the table and :math:`f_w` its contextual features,
+    both under dropout. The table, the features, or the learned map P may be left out. It has the
+    methods of :class:`~graphsent.models.embedding.WordEmbedding` and takes its place.
 
     Args:
         inputs: What there is.
@@ -77,50 +96,94 @@ class WordInputs(nn.Module):
     def __init__(self, inputs: Inputs, instead: WordEmbedding) -> None:
         super().__init__()
         self.embedding_dim = instead.embedding_dim
-        self.table = WordEmbedding(
-            instead.num_embeddings,
-            inputs.word_dim,
-            dropout=instead.dropout.p,
-            sparse=instead.sparse,
-        )
-        self.table.weight.requires_grad_(instead.weight.requires_grad)
-        if not inputs.projected and inputs.word_dim != self.embedding_dim:
+        if not inputs.projected and inputs.dim != self.embedding_dim:
             raise ModelError(
-                f"word vectors of length {inputs.word_dim} for a model that reads "
-                f"{self.embedding_dim}: they need a projection"
+                f"inputs of length {inputs.dim} for a model that reads {self.embedding_dim}: they "
+                "need a projection"
             )
+        rate = instead.dropout.p
+        self.table: WordEmbedding | None = None
+        if inputs.word_dim:
+            self.table = WordEmbedding(
+                instead.num_embeddings, inputs.word_dim, dropout=rate, sparse=instead.sparse
+            )
+        self.contextual: ContextualFeatures | None = None
+        if inputs.contextual is not None:
+            self.contextual = ContextualFeatures(inputs.contextual, rate)
         self.projection: nn.Module = nn.Identity()
         if inputs.projected:
-            self.projection = nn.Linear(inputs.word_dim, self.embedding_dim, bias=False)
+            self.projection = nn.Linear(inputs.dim, self.embedding_dim, bias=False)
             nn.init.xavier_uniform_(self.projection.weight)
+        # Knows the device, whatever else there is.
+        self.register_buffer("_place", torch.empty(0), persistent=False)
 
     @property
-    def weight(self) -> nn.Parameter:
-        """The word table, (num_words, word_dim)."""
-        return self.table.weight
-
-    @property
-    def dropout(self) -> nn.Module:
-        """Dropout on what is looked up."""
-        return self.table.dropout
+    def weight(self) -> nn.Parameter | None:
+        """The word table, (num_words, word_dim), if there is one."""
+        return None if self.table is None else self.table.weight
 
     def init_vectors(self, matrix: torch.Tensor | np.ndarray) -> None:
-        """Copies word vectors into the table, (num_words, word_dim)."""
+        """Copies word vectors into the table, (num_words, word_dim).
+
+        Raises:
+            ModelError: There is no table, or the matrix has another shape.
+        """
+        if self.table is None:
+            raise ModelError("there is no table for word vectors: all inputs are contextual")
         self.table.init_vectors(matrix)
 
-    def forward(self, token: torch.Tensor) -> torch.Tensor:
-        """What stands for words, (N, embedding_dim), by vocabulary index; zero for -1."""
-        return self.projection(self.table(token))
+    def read(self, spans: Iterable[WordSpan]) -> Context | None:
+        """What a batch carries for its words beside their indices, for :meth:`forward`."""
+        return None if self.contextual is None else self.contextual.read(list(spans))
+
+    def forward(self, token: torch.Tensor, context: Context | None = None) -> torch.Tensor:
+        """What stands for words, on the device of the model.
+
+        Args:
+            token: (N,) int64 on any device, vocabulary indices; -1 for no word.
+            context: What :meth:`read` gave for N words.
+
+        Returns:
+            (N, embedding_dim), zero where there is no word.
+
+        Raises:
+            ModelError: There are contextual features, and it is not said of which sentences.
+        """
+        if self.contextual is None:
+            return self.projection(self.table(token))
+        if context is None:
+            raise ModelError(
+                "features of an encoder depend on the sentence: words by themselves have none"
+            )
+        features = self.contextual(context.to(self._place.device))
+        if self.table is not None:
+            features = torch.cat((self.table(token), features), 1)
+        return self.projection(features)
 
     def of_rows(self, rows: torch.Tensor) -> torch.Tensor:
-        """What stands for words with such vectors in a table, (N, embedding_dim)."""
-        return self.projection(self.dropout(rows))
+        """What words with such vectors in a table add, (N, embedding_dim), dropout included."""
+        rows = self.table.of_rows(rows)
+        if self.contextual is not None:
+            rows = functional.pad(rows, (0, self.contextual.options.dim))
+        return self.projection(rows)
 
     def distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """See :meth:`WordEmbedding.distinct`."""
-        return self.table.distinct(token)
+        """See :meth:`WordEmbedding.distinct`; in context no two words are equal."""
+        return self.table.distinct(token) if self.contextual is None else (token, None)
 
-    def indexed(self, token: torch.Tensor) -> IndexedFeat:
-        """See :meth:`WordEmbedding.indexed`; a row of it is mapped once."""
-        feat = self.table.indexed(token)
-        return feat._replace(rows=self.projection(feat.rows))
+    def indexed(self, token: torch.Tensor, context: Context | None = None) -> IndexedFeat:
+        """See :meth:`WordEmbedding.indexed`; what is not in context is mapped once a row."""
+        if self.contextual is None:
+            feat = self.table.indexed(token)
+            return feat._replace(rows=self.projection(feat.rows))
+        return IndexedFeat(self(token, context), torch.arange(len(token)))
+
+    def of_nodes(self, graph: dgl.DGLGraph) -> IndexedFeat:
+        """See :meth:`WordEmbedding.of_nodes`."""
+        token = graph.ndata[TOKEN]
+        if self.contextual is None:
+            return self.indexed(token)
+        nodes, _ = word_ranges(graph)
+        index = torch.full((graph.num_nodes(),), -1)
+        index[nodes] = torch.arange(len(nodes))
+        return IndexedFeat(self(token[nodes], context_of(graph)), index)

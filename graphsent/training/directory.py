@@ -218,8 +218,14 @@ def _write_json(path: Path, content: Any, indent: int | None = None) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(
+    path: str | os.PathLike[str], encoder: str | os.PathLike[str] | None = None
+) -> Model:
     """The best model of a run, or a model directory itself.
+
+    Args:
+        path: The run or model.
+        encoder: Where the frozen encoder is that the model was trained with, if it was moved.
 
     Raises:
         ModelError: There is no sound model.
@@ -233,4 +239,4 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise TrainingError(
             f"{run.path} has no model yet: no epoch is complete; go on with --resume {run.path}"
         )
-    return load_pretrained(run.model if os.path.isdir(run.model) else path)
+    return load_pretrained(run.model if os.path.isdir(run.model) else path, encoder)

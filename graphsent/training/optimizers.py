@@ -10,11 +10,19 @@ import torch
 from torch import nn
 from torch.optim import SGD, Adagrad, Adam, Optimizer, SparseAdam
 
+from graphsent.models.contextual import ContextualFeatures
 from graphsent.training.adadelta import RowAdadelta
 from graphsent.training.adagrad import RowAdagrad
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["build_optimizers", "clip_gradients", "take_step", "takes_rows"]
+__all__ = [
+    "build_optimizers",
+    "clip_gradients",
+    "encoder_parameters",
+    "take_step",
+    "takes_rows",
+    "word_tables",
+]
 
 _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adagrad": RowAdagrad,
@@ -43,23 +51,25 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
 
     Word vectors are the parameters of its ``nn.Embedding`` modules. They are under no weight decay,
     and with ``embedding_lr=0`` they are frozen and have no optimizer. With ``"lazy_adam"`` their
-    gradients have to be sparse, see :func:`takes_rows`.
+    gradients have to be sparse, see :func:`takes_rows`. An encoder that is a part of it has Adam,
+    without weight decay.
     """
-    tables = list(_word_tables(model))
-    rest = _others(model, tables)
+    tables, encoder = list(word_tables(model)), list(encoder_parameters(model))
+    rest = _others(model, [*tables, *encoder])
     make = _OPTIMIZERS[options.optimizer]
     if options.optimizer in _FUSED and all(each.is_cpu for each in (*rest, *tables)):
         make = partial(make, fused=True)
+    of_encoder = [Adam(encoder, lr=options.encoder_lr)] if encoder else []
     groups = [{"params": rest, "weight_decay": options.weight_decay}]
-    if options.embedding_lr == 0:
+    if options.embedding_lr == 0 or not tables:
         for table in tables:
             table.requires_grad_(False)
-        return [make(groups, lr=options.lr)]
+        return [make(groups, lr=options.lr), *of_encoder]
     if options.embedding_optimizer == "same":
         groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
-        return [make(groups, lr=options.lr)]
+        return [make(groups, lr=options.lr), *of_encoder]
     of_vectors = _OF_VECTORS[options.embedding_optimizer](tables, lr=options.embedding_lr)
-    return [make(groups, lr=options.lr), of_vectors]
+    return [make(groups, lr=options.lr), of_vectors, *of_encoder]
 
 
 def take_step(optimizers: Iterable[Optimizer]) -> None:
@@ -88,10 +98,19 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:
         each.mul_(scale)
 
 
-def _word_tables(model: nn.Module) -> Iterable[nn.Parameter]:
-    return (module.weight for module in model.modules() if isinstance(module, nn.Embedding))
+def word_tables(model: nn.Module) -> Iterable[nn.Parameter]:
+    """The word vectors of a model: not those of an encoder's pieces."""
+    pieces = {id(parameter) for parameter in encoder_parameters(model)}
+    tables = (module.weight for module in model.modules() if isinstance(module, nn.Embedding))
+    return (table for table in tables if id(table) not in pieces)
 
 
-def _others(model: nn.Module, tables: list[nn.Parameter]) -> list[nn.Parameter]:
-    known = {id(table) for table in tables}
+def encoder_parameters(model: nn.Module) -> Iterable[nn.Parameter]:
+    """The parameters of an encoder that is trained with a model."""
+    parts = (part for part in model.modules() if isinstance(part, ContextualFeatures))
+    return (parameter for part in parts for parameter in part.parameters())
+
+
+def _others(model: nn.Module, others: list[nn.Parameter]) -> list[nn.Parameter]:
+    known = {id(parameter) for parameter in others}
     return [parameter for parameter in model.parameters() if id(parameter) not in known]

@@ -53,6 +53,9 @@ class TrainingOptions:
         ("sgd", "same", "lazy_adam"),
     )
     embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 keeps them fixed.")
+    encoder_lr: float = _option(
+        2e-5, "Learning rate of an encoder that is trained with the model, by Adam."
+    )
     weight_decay: float = _option(
         1e-4, "L2: lambda of lambda/2 * |weights|^2, word vectors left out."
     )
@@ -106,7 +109,8 @@ class TrainingOptions:
             value = getattr(self, option.name)
             if isinstance(value, float):
                 self._require(option.name, isfinite(value), "a finite number")
-        self._require("lr", self.lr > 0, "a positive number")
+        for name in ("lr", "encoder_lr"):
+            self._require(name, getattr(self, name) > 0, "a positive number")
         for name in (
             "embedding_lr",
             "weight_decay",

@@ -26,7 +26,7 @@ Echo = Callable[[str], None]
 show = functools.partial(print, flush=True)  # seen at once, in a file or pipe too
 
 # Facts about a run that must not change while it is interrupted.
-_LASTING = ("corpus", "trees", "word_vectors")
+_LASTING = ("corpus", "trees", "word_vectors", "encoder")
 
 
 @flushed_subnormals()
@@ -83,6 +83,7 @@ def resume(
     out: str | os.PathLike[str],
     *,
     epochs: int | None = None,
+    encoder: str | os.PathLike[str] | None = None,
     test: bool = True,
     progress: bool = False,
     echo: Echo = show,
@@ -92,6 +93,7 @@ def resume(
     Args:
         out: The directory of the run.
         epochs: Train up to this epoch, instead of the one that the run was started with.
+        encoder: Where its encoder is now, if it was moved.
         test: As in :func:`train`, like the others.
         progress: See there.
         echo: See there.
@@ -104,14 +106,22 @@ def resume(
     run = RunDirectory(out)
     run.open()  # before it is held: there may be no directory
     with run.held():
-        return _resume(run, epochs, test=test, progress=progress, echo=echo)
+        return _resume(run, epochs, encoder, test=test, progress=progress, echo=echo)
 
 
 def _resume(
-    run: RunDirectory, epochs: int | None, *, test: bool, progress: bool, echo: Echo
+    run: RunDirectory,
+    epochs: int | None,
+    encoder: str | os.PathLike[str] | None,
+    *,
+    test: bool,
+    progress: bool,
+    echo: Echo,
 ) -> dict[str, Any]:
     run.recover()
     config = run.open()
+    if encoder is not None:
+        config = replace(config, inputs=replace(config.inputs, encoder=os.fspath(encoder)))
     if epochs is not None:
         config = replace(config, training=replace(config.training, epochs=epochs))
     before = run.read_results()
@@ -164,7 +174,9 @@ def _run(
         )
         if test:
             start = time.perf_counter()
-            model = load_pretrained(run.model).to(options.device)
+            model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
+            model.to(options.device)
+            model.keep_features(setting.data.splits["test"])
             model.engine = options.engine
             results["test"] = evaluate(model, setting.task, setting.data.splits["test"])
             results["test_seconds"] = round(time.perf_counter() - start, 2)

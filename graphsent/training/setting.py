@@ -18,6 +18,7 @@ import torch
 import graphsent
 from graphsent._dgl import dgl
 from graphsent._names import nearest
+from graphsent.contextual import Encoder
 from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.parsing import TreeSource, load_parser
@@ -38,8 +39,7 @@ from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
-from graphsent.training.inputs import set_inputs
-from graphsent.training.optimizers import takes_rows
+from graphsent.training.optimizers import encoder_parameters, takes_rows, word_tables
 from graphsent.training.streaming import stream_data
 
 __all__ = ["Setting", "count_parameters", "model_options", "prepare", "resolved"]
@@ -92,6 +92,7 @@ def prepare(
     trainer_device(config.training.device)
     _check_goal(config)
     _check_tokenizer(config)
+    encoder = config.inputs.load_encoder()  # before all that takes long, and before the seed
     _seed(config.training.seed)
     config = resolved(config)
     if config.stream:
@@ -115,7 +116,7 @@ def prepare(
     if vectors is not None:
         echo(vectors.summary(counts))
         facts["word_vectors"] = _describe_vectors(vectors, counts)
-    model = _build(config, task, vocab, vectors)
+    model = _build(config, task, vocab, vectors, encoder)
     model.init_scores(data.splits["train"])
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
@@ -135,11 +136,15 @@ def prepare(
         model_options=options,
         tokenizer=model.tokenizer,
     )
+    if encoder is not None:
+        facts["encoder"] = {"sha256": encoder.sha256, "dimension": encoder.dim}
+        encoder.model.to(config.training.device)
+        examples = chain.from_iterable(data.splits.values())
+        model.keep_features(
+            examples, lambda done, of: echo(f"features: {done:,} of {of:,} sentences")
+        )
     sizes = count_parameters(model)
-    echo(
-        f"model: {config.model}, {sizes['parameters']:,} parameters, and "
-        f"{sizes['embedding_parameters']:,} in the vectors of {len(vocab):,} words"
-    )
+    echo(_describe_sizes(config.model, sizes, len(vocab)))
     return Setting(config, task, data, model, {**_versions(), **config.to_dict(), **facts, **sizes})
 
 
@@ -162,6 +167,9 @@ def resolved(config: RunConfig) -> RunConfig:
         tree_kind=config.tree_kind or model_class(config.model).tree_kind,
         parser=config.parser and config.load_parser().source.parser,
         vectors=tuple(map(_full_path, config.vectors)),
+        inputs=replace(
+            config.inputs, encoder=config.inputs.encoder and _full_path(config.inputs.encoder)
+        ),
     )
 
 
@@ -185,11 +193,16 @@ def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
 
 
 def count_parameters(model: Model) -> dict[str, int]:
-    """Numbers of parameters: of word vectors, and of all the rest."""
-    tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
-    words = sum(table.weight.numel() for table in tables)
-    total = sum(parameter.numel() for parameter in model.parameters())
-    return {"parameters": total - words, "embedding_parameters": words}
+    """Numbers of parameters: of word vectors, of an encoder that is tuned, and of all the rest."""
+    words, encoder, total = (
+        sum(parameter.numel() for parameter in parameters)
+        for parameters in (word_tables(model), encoder_parameters(model), model.parameters())
+    )
+    return {
+        "parameters": total - words - encoder,
+        "embedding_parameters": words,
+        "encoder_parameters": encoder,
+    }
 
 
 def _task_options(config: RunConfig, task: Task) -> dict[str, Any]:
@@ -257,11 +270,17 @@ def _chosen(arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in _NOT_CHOSEN}
 
 
-def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVectors | None) -> Model:
+def _build(
+    config: RunConfig,
+    task: Task,
+    vocab: Vocabulary,
+    vectors: WordVectors | None,
+    encoder: Encoder | None,
+) -> Model:
     options = dict(config.model_options)
     valid = model_options(config.model)
     for name, value in task_defaults(config.model, config.task).items():
-        if name != "embedding_dim" or vectors is None:
+        if name != "embedding_dim" or (vectors is None and encoder is None):
             options.setdefault(name, value)
     for name in options:
         if name not in valid:
@@ -291,12 +310,14 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
     }
     cls = model_class(config.model)
     taken = inspect.signature(cls).parameters
-    if config.inputs.projection:
-        word_dim = options.setdefault("embedding_dim", taken["embedding_dim"].default)
-        options["embedding_dim"] = config.inputs.model_dim(word_dim)
+    inputs = None
+    if not config.inputs.is_plain:
+        default = taken["embedding_dim"].default if encoder is None else 0  # alone
+        inputs = config.inputs.inputs(options.get("embedding_dim", default), encoder)
+        options["embedding_dim"] = config.inputs.projection or inputs.dim
     model = cls(**{name: given[name] for name in given if name in taken}, **options)
-    if config.inputs.projection:
-        set_inputs(model, config.inputs, word_dim)
+    if inputs is not None:
+        model.set_inputs(inputs, encoder)
     if vectors is not None:
         model.init_embeddings(vectors.matrix)
     model.engine = config.training.engine
@@ -305,6 +326,15 @@ def _build(config: RunConfig, task: Task, vocab: Vocabulary, vectors: WordVector
 
 def _full_path(path: str) -> str:
     return str(Path(path).expanduser().resolve())
+
+
+def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str:
+    text = (
+        f"model: {model}, {sizes['parameters']:,} parameters, and "
+        f"{sizes['embedding_parameters']:,} in the vectors of {num_words:,} words"
+    )
+    of_encoder = sizes["encoder_parameters"]
+    return f"{text}, {of_encoder:,} in the encoder" if of_encoder else text
 
 
 def _rare_words(vocab: Vocabulary, counts: Mapping[str, int]) -> str:

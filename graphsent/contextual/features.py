@@ -1,0 +1,91 @@
+"""Features of an encoder that stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from graphsent.contextual.encoder import Encoder
+from graphsent.contextual.spans import WordSpan
+from graphsent.contextual.store import FeatureStore
+
+__all__ = ["Features"]
+
+_WORDS_AT_ONCE = 2048  # with padding; hardly any difference to the time of a sentence beyond it
+_SENTENCES_A_FILE = 1024
+
+Words = tuple[str, ...]
+
+
+class Features:
+    """The features of words, from disk where they are kept there, otherwise computed.
+
+    Args:
+        encoder: Computes them; it is not trained.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._store: FeatureStore | None = None
+
+    def of(self, spans: Sequence[WordSpan]) -> Tensor:
+        """The features of some words, (num_words, dim) float32 on the CPU."""
+        found: dict[Words, Tensor | None] = {}
+        for sentence, _, _ in spans:
+            if sentence not in found:
+                found[sentence] = None if self._store is None else self._store.get(sentence)
+        missing = [sentence for sentence, rows in found.items() if rows is None]
+        found.update(self._computed(missing))
+        parts = [found[sentence][begin:end] for sentence, begin, end in spans]
+        return torch.cat(parts) if parts else torch.zeros(0, self._encoder.dim)
+
+    def keep(
+        self,
+        sentences: Iterable[Words],
+        store: FeatureStore,
+        report: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Computes the features of sentences that are not on disk yet, and reads from there.
+
+        They are written a thousand sentences at a time: what is written stays if this is
+        interrupted, and the memory that is taken does not grow with the number of sentences. What
+        another process writes meanwhile is not computed again.
+
+        Args:
+            sentences: The words of each, of which some may be equal.
+            store: Where.
+            report: Is given after each part how many are there, and how many there will be.
+        """
+        self._store = store
+        wanted = list(dict.fromkeys(sentences))
+        missing = [words for words in wanted if store.get(words) is None]
+        while missing:
+            part, missing = missing[:_SENTENCES_A_FILE], missing[_SENTENCES_A_FILE:]
+            computed = dict(self._computed(part))
+            store.add(part, torch.cat([computed[words] for words in part]))
+            store.refresh()
+            missing = [words for words in missing if store.get(words) is None]
+            if report is not None:
+                report(len(wanted) - len(missing), len(wanted))
+
+    def _computed(self, sentences: Sequence[Words]) -> Iterator[tuple[Words, Tensor]]:
+        """Sentences of like length at once."""
+        for batch in _batches(sorted(sentences, key=len)):
+            spans = [WordSpan(words, 0, len(words)) for words in batch]
+            with torch.no_grad():
+                rows = self._encoder.encode(self._encoder.read(spans)).cpu()
+            yield from zip(batch, rows.split([len(words) for words in batch]), strict=True)
+
+
+def _batches(sentences: Sequence[Words]) -> Iterator[list[Words]]:
+    """Groups of sentences, the longest last; padded, a group has about the same size."""
+    batch: list[Words] = []
+    for words in sentences:
+        if batch and (len(batch) + 1) * len(words) > _WORDS_AT_ONCE:
+            yield batch
+            batch = []
+        batch.append(words)
+    if batch:
+        yield batch

@@ -1,0 +1,48 @@
+"""Text from the words of a tree, with the place of each word in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphsent.trees import unescape
+
+__all__ = ["text_of_words"]
+
+_QUOTES = {"``": '"', "''": '"', "`": "'"}
+# Of the Penn Treebank's words: what stands close to the word before it, and to that after it.
+_CONTRACTED = frozenset(("n't", "'s", "'m", "'d", "'re", "'ve", "'ll"))
+_CLOSING = _CONTRACTED | {",", ".", ":", ";", "!", "?", "...", "%", ")", "]", "}", "''", "'"}
+_OPENING = frozenset(("(", "[", "{", "``", "`", "$", "#"))
+
+
+def text_of_words(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+    r"""The text that words were divided from, as far as the words tell.
+
+    Escapes and quotes of the Penn Treebank are undone. Punctuation and what is left of contracted
+    words stand close to their neighbours, all other words apart.
+
+    Args:
+        words: The words of a sentence.
+
+    Returns:
+        The text, and for each word its first and last + 1 character.
+
+    Example:
+        >>> text_of_words(["They", "do", "n't", "``", "stop", "''", "-LRB-", "yet", "-RRB-", "."])[
+        ...     0
+        ... ]
+        'They don\\'t "stop" (yet).'
+    """
+    pieces: list[str] = []
+    spans: list[tuple[int, int]] = []
+    end, is_open = 0, True  # nothing stands before the first word
+    for word in words:
+        plain = unescape(word)
+        if not is_open and plain.lower() not in _CLOSING:
+            pieces.append(" ")
+            end += 1
+        is_open = plain in _OPENING
+        pieces.append(_QUOTES.get(plain, plain))
+        spans.append((end, end + len(pieces[-1])))
+        end = spans[-1][1]
+    return "".join(pieces), spans

@@ -1,0 +1,104 @@
+"""Features on disk: computed once, found again by content, mapped into memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from graphsent._files import atomic_path
+
+__all__ = ["FeatureStore"]
+
+_KEY_BYTES = 32
+
+
+class FeatureStore:
+    """The features of the words of sentences, in a directory of files that are never changed.
+
+    Each file holds some sentences: ``keys`` (num_sentences, 32) uint8, the SHA-256 of the words of
+    each; ``ends`` (num_sentences,) int64; ``rows`` (num_words, dim) float32, sentence after
+    sentence. It appears whole or not at all, under the SHA-256 of its keys, so that any number of
+    processes can write and read at once. What is read stays on disk until it is used.
+
+    Args:
+        directory: Of one encoder and one pooling.
+        dim: Length of a feature vector.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], dim: int) -> None:
+        self.directory = Path(directory)
+        self.dim = dim
+        self._rows: dict[str, Tensor] = {}  # by file
+        self._places: dict[bytes, tuple[str, int, int]] = {}  # by key: file, first, last + 1 row
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Looks for what other processes have written since."""
+        if not self.directory.is_dir():
+            return
+        for path in sorted(self.directory.glob("[0-9a-f]*.safetensors")):
+            if path.name not in self._rows:
+                self._open(path)
+
+    def get(self, words: Sequence[str]) -> Tensor | None:
+        """The features of a sentence, (num_words, dim) float32; None if they are not there."""
+        place = self._places.get(_key(words))
+        if place is None:
+            return None
+        name, begin, end = place
+        return self._rows[name][begin:end]
+
+    def add(self, sentences: Sequence[Sequence[str]], rows: Tensor) -> None:
+        """Keeps the features of different sentences.
+
+        Args:
+            sentences: The words of each.
+            rows: (num_words, dim) float32 on the CPU, sentence after sentence.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        keys = [_key(words) for words in sentences]
+        path = self.directory / f"{hashlib.sha256(b''.join(keys)).hexdigest()}.safetensors"
+        tensors = {
+            "keys": torch.frombuffer(bytearray(b"".join(keys)), dtype=torch.uint8).view(-1, 32),
+            "ends": torch.tensor([len(words) for words in sentences]).cumsum(0),
+            "rows": rows.contiguous(),
+        }
+        with atomic_path(path) as temporary:
+            save_file(tensors, temporary)
+        self._open(path)
+
+    def _open(self, path: Path) -> None:
+        """Notes what is in a file; one that is damaged is removed, to be made again."""
+        try:
+            tensors = load_file(path)
+            keys, ends, rows = (tensors[name] for name in ("keys", "ends", "rows"))
+            begins = [0, *ends.tolist()]
+            sound = keys.shape == (len(ends), _KEY_BYTES) and keys.dtype == torch.uint8
+            if not sound or rows.shape != (begins[-1], self.dim) or rows.dtype != torch.float32:
+                raise ValueError("of another shape")
+        except (SafetensorError, OSError, KeyError, ValueError):
+            with suppress(OSError):
+                path.unlink()
+            return
+        self._rows[path.name] = rows
+        for number, key in enumerate(np.ascontiguousarray(keys.numpy())):
+            self._places[key.tobytes()] = (path.name, begins[number], begins[number + 1])
+
+
+def _key(words: Sequence[str]) -> bytes:
+    found = hashlib.sha256()
+    for word in words:
+        text = word.encode("utf-8", "surrogatepass")
+        found.update(len(text).to_bytes(4, "little") + text)
+    return found.digest()

