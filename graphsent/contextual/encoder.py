@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,10 @@ __all__ = ["Encoder", "encoder_sha256", "load_encoder"]
 
 _CONFIG = "config.json"
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # the first kind that is there is read
-_TOKENIZER = (
-    "tokenizer*",
-    "vocab*",
+_TOKENIZER = ("tokenizer.json", "vocab*", "*.model")  # at least one of them
+_MORE_OF_TOKENIZER = (
+    "tokenizer_config.json",
     "merges.txt",
-    "*.model",
     "special_tokens_map.json",
     "added_tokens.json",
 )
@@ -148,18 +148,22 @@ def encoder_sha256(directory: str | os.PathLike[str]) -> str:
 def _files(directory: Path) -> list[Path]:
     if not directory.is_dir():
         raise ModelError(f"no encoder: {directory} is not a directory")
-    config = directory / _CONFIG
-    weights = [sorted(directory.glob(pattern)) for pattern in _WEIGHTS]
-    tokenizer = {path for pattern in _TOKENIZER for path in directory.glob(pattern)}
     parts = {
-        _CONFIG: [config] if config.is_file() else [],
-        "model.safetensors": next(filter(None, weights), []),
-        "tokenizer.json": sorted(path for path in tokenizer if path.is_file()),
+        _CONFIG: _matching(directory, _CONFIG),
+        "model.safetensors": next(
+            filter(None, (_matching(directory, pattern) for pattern in _WEIGHTS)), []
+        ),
+        "tokenizer.json": _matching(directory, *_TOKENIZER),
     }
     for name, files in parts.items():
         if not files:
             raise ModelError(f"{directory} holds no encoder of Hugging Face: it has no {name}")
-    return [path for files in parts.values() for path in files]
+    return [*chain.from_iterable(parts.values()), *_matching(directory, *_MORE_OF_TOKENIZER)]
+
+
+def _matching(directory: Path, *patterns: str) -> list[Path]:
+    found = {path for pattern in patterns for path in directory.glob(pattern)}
+    return sorted(path for path in found if path.is_file())
 
 
 def _longest(config: Any, tokenizer: Any) -> int:
