@@ -37,7 +37,8 @@ def download(
         task: Name of the task.
         data_dir: The data directory, made if need be.
         from_dir: A directory to copy from instead, without a network: the files or archives as they
-            are published, or a data directory.
+            are published, or a data directory. A file of which only the archive's sum is known is
+            copied as it is, and said so.
         progress: Show progress bars.
         echo: Is given a line for each file.
 
@@ -110,7 +111,8 @@ def _copy(
         if file is not None:
             with file.open("rb") as opened:
                 _write(opened, file, directory / name, source.files[name])
-            echo(f"{directory / name}: copied from {file}")
+            unchecked = "" if source.files[name] else f", unchecked: known is {source.name} alone"
+            echo(f"{directory / name}: copied from {file}{unchecked}")
         elif (origin / source.name).is_file():
             _put(origin / source.name, source, [name], directory, echo)
         else:

@@ -263,6 +263,14 @@ def test_copies_from_a_directory_need_no_network(server, archive, use, tmp_path)
     assert server.requests == []
 
 
+def test_a_copy_that_cannot_be_checked_is_said_to_be(archive, use, tmp_path):
+    use(replace(archive, files={"cr/custrev.neg": None}))
+    (tmp_path / "custrev.neg").write_bytes(b"whatever")
+    lines = []
+    download("cr", tmp_path / "data", from_dir=tmp_path, echo=lines.append)
+    assert lines[0].endswith("custrev.neg, unchecked: known is cr.zip alone")
+
+
 def test_what_a_directory_does_not_have(archive, tmp_path):
     origin = tmp_path / "origin"
     with pytest.raises(DataError, match="to copy from is not a directory"):
