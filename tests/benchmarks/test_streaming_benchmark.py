@@ -1,0 +1,46 @@
+"""The benchmark of shards: that it measures both ways, and prints what it has measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The benchmark with these arguments."""
+    environment = {name: value for name, value in os.environ.items() if name != "GRAPHSENT_DATA"}
+    return subprocess.run(
+        [sys.executable, REPOSITORY / "benchmarks" / "streaming.py", *map(str, arguments)],
+        env={**environment, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_table(tmp_path):
+    done = run(
+        f"--data-dir={REPOSITORY / 'data'}",
+        "--only=nbow",
+        "--turns=3",
+        "--embedding-dim=4",
+        f"--json={tmp_path / 'rows.json'}",
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert list(rows) == ["nbow"]
+    assert set(rows["nbow"]) == {"shards", "memory"}
+    assert all(len(values) == 3 and min(values) > 0 for values in rows["nbow"].values())
+    assert "| nbow | " in done.stdout
+
+
+def test_no_data(tmp_path):
+    done = run(f"--data-dir={tmp_path / 'nothing'}")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "error: " in done.stderr
