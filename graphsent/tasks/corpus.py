@@ -13,7 +13,17 @@ from graphsent.pairs import TreePair
 from graphsent.tasks.archives import digest, is_file
 from graphsent.trees import SHAPES, reshape
 
-__all__ = ["INPUT_KINDS", "SPLITS", "TREE_KINDS", "WORDS", "Corpus", "CorpusSource", "find_corpus"]
+__all__ = [
+    "INPUT_KINDS",
+    "SPLITS",
+    "TREE_KINDS",
+    "WORDS",
+    "Corpus",
+    "CorpusSource",
+    "check_shape",
+    "find_corpus",
+    "shaped",
+]
 
 SPLITS = ("train", "dev", "test")
 TREE_KINDS = ("constituency", "dependency")
@@ -89,20 +99,12 @@ class CorpusSource:
         Raises:
             DataError: There is no such shape, or words alone are to be read.
         """
-        if shape not in SHAPES:
-            raise DataError(unknown("shape of trees", shape, SHAPES))
-        if tree_kind not in TREE_KINDS:
-            raise DataError(f"{shape} trees are for models of trees, not of {tree_kind}")
+        check_shape(shape, tree_kind)
         return replace(self, shape=(shape, tree_kind))
 
     def shaped(self, example: Any) -> Any:
         """An example as it is, or the words of its sentences under trees of the shape."""
-        if self.shape is None:
-            return example
-        if isinstance(example, TreePair):
-            first, second = (reshape(tree, *self.shape) for tree in example[:2])
-            return example._replace(first=first, second=second)
-        return reshape(example, *self.shape)
+        return example if self.shape is None else shaped(example, *self.shape)
 
     def with_parses(self, tree_kind: str, find_directory: Callable[[], Path]) -> CorpusSource:
         """The same corpus with the files of its trees of one kind.
@@ -194,6 +196,22 @@ class CorpusSource:
         if split == "dev" and self.corpus.held_out:
             return f"{count:,}, held out of train"
         return f"{count:,}" if count == published else f"{count:,}, published: {published:,}"
+
+
+def check_shape(shape: str, tree_kind: str) -> None:
+    """Raises a DataError if there is no such shape, or words alone are to be read."""
+    if shape not in SHAPES:
+        raise DataError(unknown("shape of trees", shape, SHAPES))
+    if tree_kind not in TREE_KINDS:
+        raise DataError(f"{shape} trees are for models of trees, not of {tree_kind}")
+
+
+def shaped(example: Any, shape: str, tree_kind: str) -> Any:
+    """The words of an example's sentences under trees of a shape and kind."""
+    if isinstance(example, TreePair):
+        first, second = (reshape(tree, shape, tree_kind) for tree in example[:2])
+        return example._replace(first=first, second=second)
+    return reshape(example, shape, tree_kind)
 
 
 def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:

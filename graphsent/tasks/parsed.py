@@ -80,7 +80,7 @@ def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]
         if any(tree is None for tree in own):
             found.append(None)
         elif isinstance(example, TreePair):
-            found.append(TreePair(*own, example.score))
+            found.append(example._replace(first=own[0], second=own[1]))
         else:
             found.append(with_root_label(*own, example.label))
     return found

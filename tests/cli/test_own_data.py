@@ -177,3 +177,59 @@ def test_wrong_flags_of_evaluate(trained, capsys, flags, message):
 def test_mistakes_on_a_corpus_have_their_number(trained, capsys):
     assert main(["evaluate", str(trained), "--errors=1"]) == 0
     assert re.search(r"\ntest \d+ +(very )?(negative|neutral|positive)", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("model", ["treelstm", "arnn"])
+def test_trees_of_a_shape(tsv, tmp_path, capsys, model):
+    flags = ["--hidden=6", "--embedding-dim=6", "--epochs=1", "--num-threads=1", f"--model={model}"]
+    flags += [f"--train={tsv}", f"--out={tmp_path}/run", "--trees=balanced"]
+    assert main(["train", *flags]) == 0
+    assert main(["evaluate", f"{tmp_path}/run", "--errors=1"]) == 0
+    (tmp_path / "new.txt").write_text("A lovely film.\n")
+    capsys.readouterr()
+    assert main(["predict", f"{tmp_path}/run", str(tmp_path / "new.txt")]) == 0
+    assert capsys.readouterr().out.split()[0] in ("neg", "pos")
+
+
+def test_a_parser_of_ones_own(tsv, tmp_path, capsys, monkeypatch):
+    (tmp_path / "parser_of_words.py").write_text(
+        "def parse(sentences):\n"
+        "    trees = [' '.join(f'(W {word})' for word in each.split()) for each in sentences]\n"
+        "    return [f'(S {tree})' for tree in trees]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAPHSENT_CACHE", str(tmp_path / "cache"))
+    flags = ["--hidden=6", "--embedding-dim=6", "--epochs=1", "--num-threads=1", "--out=run"]
+    assert main(["train", f"--train={tsv}", *flags, "--parser=parser_of_words:parse"]) == 0
+    assert main(["evaluate", "run", "--errors=1"]) == 0
+    assert "my.tsv:" in capsys.readouterr().out
+
+
+def test_regression(tmp_path, capsys):
+    path = tmp_path / "my.tsv"
+    path.write_text("".join(f"{(label == 'pos') * 2.5 + 1}\t{text}\n" for label, text in EXAMPLES))
+    out = f"--out={tmp_path}/run"
+    assert main(["train", f"--train={path}", "--regression", *NBOW, out]) == 0
+    printed = capsys.readouterr().out
+    assert "scores from 1 to 3.5 in train" in printed
+    assert "test: pearson " in printed
+    assert main(["evaluate", f"{tmp_path}/run"]) == 0
+    path.write_text(path.read_text() + "many\twords\n")
+    assert main(["train", f"--train={path}", "--regression", *NBOW, f"{out}2"]) == 2
+    assert "my.tsv:61: expected a number as the label, got 'many'" in capsys.readouterr().err
+
+
+def test_pairs(tmp_path, capsys):
+    path = tmp_path / "pairs.csv"
+    lines = ["sentence1,sentence2,score,same"]
+    lines += [f"{text},a good film,{len(text)}.5,{label}" for label, text in EXAMPLES]
+    path.write_text("\n".join(lines) + "\n")
+    flags = [f"--train={path}", "--model=sequence-relatedness", "--hidden=6", "--comparison=4"]
+    flags += ["--embedding-dim=6", "--epochs=1", "--num-threads=1", "--trees=right"]
+    assert main(["train", *flags, "--regression", f"--out={tmp_path}/a"]) == 0
+    assert "test: pearson " in capsys.readouterr().out
+    assert main(["train", *flags, "--label-column=same", f"--out={tmp_path}/b"]) == 0
+    assert main(["evaluate", f"{tmp_path}/b", "--errors=1"]) == 0
+    assert "| a good film" in capsys.readouterr().out
+    assert main(["train", f"--train={path}", *NBOW, f"--out={tmp_path}/c"]) == 2
+    assert "is classification of pairs" in capsys.readouterr().err

@@ -48,8 +48,9 @@ def _check_kind(kind: str, tree_kind: str, path: Path) -> None:
         return
     if kind == WORDS:
         raise DataError(
-            f"{path} holds sentences, and the model reads {tree_kind} trees: add trees of the "
-            "sentences (--train-trees FILE), or take a model of words, such as kimcnn"
+            f"{path} holds sentences, and the model reads {tree_kind} trees: add --parser NAME, "
+            "--trees balanced, or trees of the sentences (--train-trees FILE), or take a model of "
+            "words, such as kimcnn"
         )
     raise DataError(
         f"{path} holds {kind} trees, and the model reads {tree_kind} trees: add --tree-kind {kind} "

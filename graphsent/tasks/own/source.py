@@ -23,6 +23,7 @@ class OwnSource:
         trees: Split -> the files with the trees of its sentences, if they are apart.
         tree_kind: The kind of trees that were read, or ``"words"``.
         share: Of train, in a split that is held out of it.
+        counts: Split -> number of examples, for the splits that were read.
         labels: Split -> label -> how often it comes, for the splits that were read.
         are_scores: Whether labels are numbers to be predicted.
     """
@@ -31,13 +32,9 @@ class OwnSource:
     trees: Mapping[str, Sequence[Path]]
     tree_kind: str
     share: float
+    counts: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     are_scores: bool = False
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Split -> number of examples, for the splits that were read."""
-        return {split: sum(found.values()) for split, found in self.labels.items()}
 
     def summary(self) -> str:
         """One line for people: splits with their files, and the labels of the first of them."""

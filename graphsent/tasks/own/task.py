@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS
+from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shaped
 from graphsent.tasks.own import saved_splits
 from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
 from graphsent.tasks.own.labelling import kind_of, labelled
@@ -148,6 +148,7 @@ class OwnTask(Task):
         *,
         tree_kind: str = TREE_KINDS[0],
         parses_dir: str | os.PathLike[str] | None = None,
+        trees: str | None = None,
     ) -> TaskData:
         """Reads the user's files; directories make no difference, else as :meth:`Task.load`."""
         good_rows = functools.cache(lambda split: list(self.good_rows(split)))
@@ -158,7 +159,7 @@ class OwnTask(Task):
             rows = list(self._of_split(split, good_rows))
             if not rows:
                 raise DataError(self._no_examples(split))
-            examples[split] = [self.example(row, path, tree_kind) for path, row in rows]
+            examples[split] = [self.example(row, path, tree_kind, trees) for path, row in rows]
             places[split] = [Place(path, row.line) for path, row in rows]
             labels[split] = Counter(row.label for _, row in rows)
         source = self._source(tree_kind, labels)
@@ -171,12 +172,13 @@ class OwnTask(Task):
         *,
         tree_kind: str = TREE_KINDS[0],
         parses_dir: str | os.PathLike[str] | None = None,
+        trees: str | None = None,
     ) -> TaskStream:
         """The same as iterators; labels and held-out lines are found in a pass of their own."""
 
         def examples(split: str) -> Iterator[Any]:
             for path, row in self._of_split(split, self.good_rows):
-                yield self.example(row, path, tree_kind)
+                yield self.example(row, path, tree_kind, trees)
 
         streams = {split: functools.partial(examples, split) for split in splits}
         return TaskStream(streams, self._source(tree_kind, {}))
@@ -189,7 +191,7 @@ class OwnTask(Task):
 
         return sentence_metrics(range(len(self.label_names)))
 
-    def example(self, row: OwnExample, path: Path, tree_kind: str) -> Any:
+    def example(self, row: OwnExample, path: Path, tree_kind: str, trees: str | None = None) -> Any:
         """What a model learns from: a sentence, a tree or a pair.
 
         Labels are decimal class indices, or numbers for regression.
@@ -198,6 +200,7 @@ class OwnTask(Task):
             row: As the file has it.
             path: The file, for errors.
             tree_kind: What the model reads.
+            trees: A shape of trees to make of the words, see :meth:`Task.load`.
 
         Raises:
             DataError: The label is not in train, or no number; or the row has no such trees.
@@ -208,14 +211,17 @@ class OwnTask(Task):
             if self._own.regression:
                 problem = f"expected a number as the label, got {row.label[:40]!r}"
             raise DataError(f"{path}:{row.line}: {problem}")
-        contents = [
-            labelled(content, label, self._code, tree_kind, path) for content in row.contents
-        ]
-        if len(contents) == 1:
-            return contents[0]
-        if self._own.regression:
-            return TreePair(*contents, score=float(label))  # type: ignore[arg-type]
-        return TreePair(*contents, label=label)  # type: ignore[arg-type]
+        kind = tree_kind
+        if trees is not None:
+            check_shape(trees, tree_kind)
+            kind = WORDS
+        contents = [labelled(each, label, self._code, kind, path) for each in row.contents]
+        example = contents[0]
+        if len(contents) == 2:
+            is_score = self._own.regression
+            values = {"score": float(label)} if is_score else {"label": label}
+            example = TreePair(*contents, **values)  # type: ignore[arg-type]
+        return example if trees is None else shaped(example, trees, tree_kind)
 
     @functools.cached_property
     def _code(self) -> Callable[[str], str]:
@@ -279,9 +285,9 @@ class OwnTask(Task):
             split: {label: found[label] for label in in_order(found)}
             for split, found in labels.items()
         }
-        return OwnSource(
-            files, trees, tree_kind, self._own.split, ordered, are_scores=self._own.regression
-        )
+        counts = {split: sum(found.values()) for split, found in labels.items()}
+        share, are_scores = self._own.split, self._own.regression
+        return OwnSource(files, trees, tree_kind, share, counts, ordered, are_scores)
 
     def _no_examples(self, split: str) -> str:
         if self._own.files(split):
