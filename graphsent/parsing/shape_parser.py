@@ -7,10 +7,11 @@ from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
 from graphsent.parsing.text import bracket_token
 from graphsent.sentences import Sentence
 from graphsent.tokenizers import TOKENIZERS
-from graphsent.trees import SHAPES, DependencyTree, Tree, reshape
+from graphsent.trees import SHAPES, DependencyTree, Tree, relabel, reshape
 
 __all__ = ["load"]
 
+_LABEL = "X"  # of all nodes, as the Penn Treebank has it for what is not known
 _VERSION = "1"  # of the trees; another if a sentence gets another tree
 
 
@@ -37,8 +38,11 @@ def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
 
     def _tree(text: str) -> Tree | DependencyTree | None:
         words = TOKENIZERS["treebank"](text)
-        if kind == "constituency":
-            words = [bracket_token(word) for word in words]
-        return reshape(Sentence(words), shape, kind) if words else None
+        if not words:
+            return None
+        if kind == "dependency":
+            return reshape(Sentence(words), shape, kind)
+        tree = reshape(Sentence([bracket_token(word) for word in words]), shape)
+        return relabel(tree, lambda _: _LABEL)
 
     return Parser(TreeSource(kind, name, _VERSION), parse)
