@@ -15,6 +15,10 @@ Examples:
       on vectors mapped to 48 dimensions; words in lower case, rare ones without a vector as <unk>
   graphsent train --task trec --model treelstm --parser benepar:DIRECTORY --out runs/p
       on questions without trees; predict then takes raw text
+  graphsent train --task trec --model kimcnn --data-dir DATA --encoder ENCODER --finetune-encoder \
+      --epochs 1 --out runs/f
+      on features of an encoder in the directory ENCODER, which is trained too; without
+      --finetune-encoder its features are computed once
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
   graphsent train --train my.tsv --model kimcnn --out runs/f

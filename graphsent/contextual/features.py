@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -45,7 +46,7 @@ class Features:
         self,
         sentences: Iterable[Words],
         store: FeatureStore,
-        report: Callable[[int, int], None] | None = None,
+        report: Callable[[int], None] | None = None,
     ) -> None:
         """Computes the features of sentences that are not on disk yet, and reads from there.
 
@@ -56,19 +57,16 @@ class Features:
         Args:
             sentences: The words of each, of which some may be equal.
             store: Where.
-            report: Is given after each part how many are there, and how many there will be.
+            report: Is given, after each thousand, how many sentences have been computed.
         """
         self._store = store
-        wanted = list(dict.fromkeys(sentences))
-        missing = [words for words in wanted if store.get(words) is None]
-        while missing:
-            part, missing = missing[:_SENTENCES_A_FILE], missing[_SENTENCES_A_FILE:]
+        done = 0
+        for part in _missing(sentences, store):
             computed = dict(self._computed(part))
             store.add(part, torch.cat([computed[words] for words in part]))
-            store.refresh()
-            missing = [words for words in missing if store.get(words) is None]
+            done += len(part)
             if report is not None:
-                report(len(wanted) - len(missing), len(wanted))
+                report(done)
 
     def _computed(self, sentences: Sequence[Words]) -> Iterator[tuple[Words, Tensor]]:
         """Sentences of like length at once."""
@@ -77,6 +75,20 @@ class Features:
             with torch.no_grad():
                 rows = self._encoder.encode(self._encoder.read(spans)).cpu()
             yield from zip(batch, rows.split([len(words) for words in batch]), strict=True)
+
+
+def _missing(sentences: Iterable[Words], store: FeatureStore) -> Iterator[list[Words]]:
+    """Groups of different sentences that are not in a store when they are given out."""
+    part: dict[Words, None] = {}
+    for words in chain(sentences, (None,)):
+        if words is not None and store.get(words) is None:
+            part[words] = None
+        if len(part) == _SENTENCES_A_FILE or (words is None and part):
+            store.refresh()
+            missing = [each for each in part if store.get(each) is None]
+            if missing:
+                yield missing
+            part.clear()
 
 
 def _batches(sentences: Sequence[Words]) -> Iterator[list[Words]]:

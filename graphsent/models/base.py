@@ -157,7 +157,7 @@ class Model(RawText, nn.Module, ABC):
         features.attach(encoder)
 
     def keep_features(
-        self, examples: Iterable[Any], report: Callable[[int, int], None] | None = None
+        self, examples: Iterable[Any], report: Callable[[int], None] | None = None
     ) -> None:
         """Computes the features of a frozen encoder once for all, and keeps them on disk.
 
@@ -167,7 +167,7 @@ class Model(RawText, nn.Module, ABC):
 
         Args:
             examples: Trees, sentences, or pairs of trees.
-            report: Is given how many sentences are done, and how many there are.
+            report: Is given how many sentences have been computed.
         """
         if self._contextual is None:
             return

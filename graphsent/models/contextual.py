@@ -136,13 +136,13 @@ class ContextualFeatures(nn.Module):
     def keep(
         self,
         sentences: Iterable[tuple[str, ...]],
-        report: Callable[[int, int], None] | None = None,
+        report: Callable[[int], None] | None = None,
     ) -> None:
         """Computes what features of sentences are not on disk yet, if the encoder is not tuned.
 
         Args:
             sentences: The words of each.
-            report: Is given how many are there, and how many there will be.
+            report: Is given how many sentences have been computed.
 
         Raises:
             FailedError: There is no directory to keep them in.

@@ -140,9 +140,7 @@ def prepare(
         facts["encoder"] = {"sha256": encoder.sha256, "dimension": encoder.dim}
         encoder.model.to(config.training.device)
         examples = chain.from_iterable(data.splits.values())
-        model.keep_features(
-            examples, lambda done, of: echo(f"features: {done:,} of {of:,} sentences")
-        )
+        model.keep_features(examples, lambda done: echo(f"features of {done:,} sentences computed"))
     sizes = count_parameters(model)
     echo(_describe_sizes(config.model, sizes, len(vocab)))
     return Setting(config, task, data, model, {**_versions(), **config.to_dict(), **facts, **sizes})

@@ -39,8 +39,8 @@ def test_what_is_kept_is_computed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_SENTENCES_A_FILE", 2)
     encoder, reports = toy_encoder(), []
     first = Features(encoder)
-    first.keep(SENTENCES, FeatureStore(tmp_path, 3), lambda *counts: reports.append(counts))
-    assert reports == [(2, 3), (3, 3)]
+    first.keep(iter(SENTENCES), FeatureStore(tmp_path, 3), reports.append)
+    assert reports == [2, 3]
     assert len(list(tmp_path.iterdir())) == 2
 
     calls = encoder.model.calls
@@ -57,30 +57,28 @@ def test_what_is_kept_is_computed_once(tmp_path, monkeypatch):
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_SENTENCES_A_FILE", 1)
 
-    def stop(done, of):
+    def stop(done):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3), stop)
     reports = []
-    Features(toy_encoder()).keep(
-        SENTENCES, FeatureStore(tmp_path, 3), lambda *counts: reports.append(counts)
-    )
-    assert reports == [(2, 3), (3, 3)]
+    Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3), reports.append)
+    assert reports == [1, 2]
 
 
 def test_what_another_process_writes_is_not_computed_again(tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_SENTENCES_A_FILE", 1)
     reports = []
 
-    def report(*counts):
+    def report(done):
         if not reports:
             Features(toy_encoder()).keep(SENTENCES[1:], FeatureStore(tmp_path, 3))
-        reports.append(counts)
+        reports.append(done)
 
     found = Features(toy_encoder())
     found.keep([("x",), *SENTENCES], FeatureStore(tmp_path, 3), report)
-    assert reports == [(1, 4), (4, 4)]
+    assert reports == [1]
     torch.testing.assert_close(found.of(spans()), expected(toy_encoder()))
 
 

@@ -55,12 +55,12 @@ def losses(results) -> list[float]:
 def test_frozen_features_are_computed_once(run_config, tmp_path):
     lines: list[str] = []
     results = train(run_config(), tmp_path / "run", echo=lines.append)
-    assert any(line.startswith("features: ") for line in lines)
+    assert any(line.startswith("features of ") for line in lines)
     assert results["encoder_parameters"] == results["embedding_parameters"] == 0
     assert results["model_options"]["embedding_dim"] == 0
     lines.clear()
     again = train(run_config(), tmp_path / "again", echo=lines.append)
-    assert not any(line.startswith("features: ") for line in lines)
+    assert not any(line.startswith("features of ") for line in lines)
     assert losses(again) == losses(results)
     assert again["test"] == results["test"]
 
