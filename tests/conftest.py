@@ -28,7 +28,7 @@ def seed() -> int:
     return 0
 
 
-def shared_directory(name: str) -> Path:
+def _shared_directory(name: str) -> Path:
     """A directory of real data: beside ``$GRAPHSENT_DATA``, or in ``shared`` beside the checkout.
 
     ``GRAPHSENT_DATA`` names the corpora; parses and vectors are its siblings.
@@ -44,19 +44,25 @@ def shared_directory(name: str) -> Path:
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The benchmark corpora (``sst/``, ``trec/``, ``sick/``, ...)."""
-    return shared_directory("data")
+    return _shared_directory("data")
 
 
 @pytest.fixture(scope="session")
 def parses_dir() -> Path:
     """Dependency and constituency parses of the corpora."""
-    return shared_directory("parses")
+    return _shared_directory("parses")
 
 
 @pytest.fixture(scope="session")
 def vectors_dir() -> Path:
     """Word vectors as ``.npz`` files."""
-    return shared_directory("vectors")
+    return _shared_directory("vectors")
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """Models of parsers."""
+    return _shared_directory("models")
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,11 @@ NAME is the parser:
 Each needs its package: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
 
 Dependency trees are written to *.conllu, constituency trees to files of other names, in brackets;
-both zipped if the name ends in .gz. The input is text, a sentence a line, or label<TAB>sentence if
-it is named *.tsv; it may be zipped, too. Labels go along: "# label = " in CoNLL-U, label<TAB>tree
-in brackets. Lines that cannot be parsed are reported by number and keep their place: an empty line
-in brackets, a missing "# sent_id" in CoNLL-U; the exit status is then 1.
+both zipped if the name ends in .gz. The input is text, a sentence a line; label<TAB>sentence if it
+is named *.tsv; or a table with named columns, *.csv or *.jsonl; it may be zipped, too. Labels go
+along: "# label = " in CoNLL-U, label<TAB>tree in brackets. Lines that cannot be parsed are reported
+by number and keep their place: an empty line in brackets, a missing "# sent_id" in CoNLL-U; the
+exit status is then 1.
 
 What is parsed is kept beside OUT after each batch. After Ctrl-C, or worse, the same command goes on
 there.
@@ -20,6 +21,8 @@ there.
 Examples:
   graphsent parse reviews.txt --out reviews.conllu --parser spacy:en_core_web_sm
   graphsent parse reviews.tsv --out reviews.trees.gz --parser benepar:DIRECTORY
+  graphsent parse reviews.csv --text-column review --label-column stars --out reviews.conllu \
+      --parser spacy:en_core_web_sm
   graphsent parse - --out out.trees --parser stanza:de --split-sentences < book.txt
 """
 
@@ -28,22 +31,25 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.trees_in import name_of, opened
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import BATCH_SIZE, CONLLU, TextLine, partial_path, write_parses
-from graphsent.trees import TreeError
+from graphsent.tasks.own.examples import BadLine, text_of
+from graphsent.tasks.own.reader import OwnFile, read_examples
 from graphsent.trees.records import lines_of
 
 __all__ = ["add_arguments", "run"]
 
 _LABELLED = (".tsv", ".tsv.gz")
+_TABLES = (".csv", ".jsonl", ".ndjson", ".json")
 
 
 def add_arguments(parser: Any) -> None:
@@ -51,6 +57,8 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("file", type=str, metavar="IN", help="Sentences; - is standard input.")
     parser.add_argument("--out", type=str, metavar="OUT", help="File of trees to write.")
     parser.add_argument("--parser", type=str, metavar="NAME", help="As listed above.")
+    parser.add_argument("--text-column", type=str, metavar="NAME", help="Of sentences, in a table.")
+    parser.add_argument("--label-column", type=str, metavar="NAME", help="Of labels, in a table.")
     parser.add_argument(
         "--split-sentences",
         action="store_true",
@@ -86,16 +94,16 @@ def run(arguments: Any) -> None:
     with tqdm(unit=" lines", unit_scale=True, disable=not sys.stderr.isatty()) as progress:
 
         def report(number: int, error: GraphsentError) -> None:
-            # An error of the text itself says where it is.
-            named = isinstance(error, TreeError) and error.source is not None
-            place = "" if named else f"{source}:{number}: "
+            # An error of the input itself says where it is.
+            place = f"{source}:{number}"
+            place = "" if str(error).startswith(place) else f"{place}: "
             with progress.external_write_mode(file=sys.stderr):
                 print(f"graphsent parse: {place}{error}", file=sys.stderr)
 
         try:
             outcome = write_parses(
                 arguments.out,
-                _lines(arguments.file),
+                _rows(arguments) if _is_table(arguments.file) else _lines(arguments.file),
                 parser,
                 split=arguments.split_sentences,
                 batch_size=arguments.batch_size,
@@ -120,8 +128,28 @@ def _check(arguments: Any) -> None:
     for name in ("batch_size", "num_threads"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
-            raise UsageError(f"--{name.replace('_', '-')}: expected at least 1, got {value}")
+            raise UsageError(f"{flag(name)}: expected at least 1, got {value}")
+    for name in ("text_column", "label_column"):
+        if getattr(arguments, name) and not _is_table(arguments.file):
+            raise UsageError(f"{flag(name)} goes with {', '.join(_TABLES)}, not {arguments.file}")
     check_target(arguments.out, "--out", [arguments.file])
+
+
+def _is_table(path: str) -> bool:
+    return path.lower().removesuffix(".gz").endswith(_TABLES)
+
+
+def _rows(arguments: Any) -> Iterator[TextLine]:
+    """The rows of a table, which have a label each."""
+    columns = [arguments.text_column] if arguments.text_column else []
+    file = OwnFile(Path(arguments.file), tuple(columns), arguments.label_column, input="text")
+    for row in read_examples(file):
+        if isinstance(row, BadLine):
+            yield TextLine(row.line, "", "", DataError(row.message))
+        elif len(row.contents) > 1:
+            raise DataError(f"{file.path}: pairs of sentences: choose one by --text-column")
+        else:
+            yield TextLine(row.line, text_of(row.contents[0]), row.label)
 
 
 def _lines(path: str) -> Iterator[TextLine]:

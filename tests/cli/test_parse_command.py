@@ -38,6 +38,24 @@ def test_text_and_labelled_text(tmp_path, capsys):
     ]
 
 
+def test_tables(tmp_path, capsys):
+    path = tmp_path / "in.csv"
+    path.write_text('id,stars,review\n1,5,"a, b"\n2,,c\n3,1,d\n')
+    out = tmp_path / "o.conllu"
+    columns = ["--text-column=review", "--label-column=stars"]
+    assert main(["parse", str(path), HEADED, f"--out={out}", *columns]) == 1
+    trees = read_conllu(out)
+    assert [(tree.metadata["label"], tree.words) for tree in trees] == [
+        ("5", ("a,", "b")),
+        ("1", ("d",)),
+    ]
+    assert capsys.readouterr().err.count(f"{path}:3") == 1
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"label": "x", "text": "a b"}\n')
+    assert main(["parse", str(path), FLAT, f"--out={tmp_path}/o"]) == 0
+    assert (tmp_path / "o").read_text() == "x\t(ROOT (W a) (W b))\n"
+
+
 def test_bad_lines_are_named(tmp_path, capsys):
     path = tmp_path / "in.tsv"
     path.write_bytes(b"x\ta b\nno tab\ny\tbad\nz\t\xff\nz\tc\n")
@@ -71,6 +89,7 @@ def test_standard_input_and_sentences(tmp_path, monkeypatch):
         (["in.txt", HEADED, "--out=o"], "gives dependency trees, constituency trees are needed"),
         (["in.txt", "--parser=spaci:en", "--out=o"], "did you mean 'spacy'?"),
         (["nowhere.txt", FLAT, "--out=o"], "cannot read nowhere.txt"),
+        (["in.txt", FLAT, "--out=o", "--text-column=a"], "--text-column goes with .csv, "),
         (["in.txt", FLAT, "--out=o", "--num-threads=2"], "chooses its threads itself"),
     ],
 )

@@ -6,7 +6,6 @@ import itertools
 from pathlib import Path
 
 import pytest
-from conftest import shared_directory
 
 from graphsent.parsing import Parser, ParserError, load_parser
 from graphsent.parsing.errors import UnparsedSentence
@@ -17,8 +16,8 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module")
-def parser() -> Parser:
-    return load_parser(f"benepar:{shared_directory('models') / 'constituency_parser'}")
+def parser(models_dir: Path) -> Parser:
+    return load_parser(f"benepar:{models_dir / 'constituency_parser'}")
 
 
 def test_a_sentence(parser):
