@@ -127,7 +127,7 @@ def _report(task: Task, arguments: Any) -> ClassReport | None:
         return ClassReport(task.label_names, task.judged)
     for name in _OF_CLASSES:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"{flag(name)} is for classes: the task {task.name!r} is regression")
+            raise UsageError(f"{flag(name)} is for classes: the task {task.name!r} is {task.goal}")
     return None
 
 

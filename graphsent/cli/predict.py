@@ -15,6 +15,9 @@ A model of regression gives the score and the sentence, as text or jsonl.
 A model of pairs takes two files, whose first trees are a pair, as are the second ones, and so on.
 One result a pair: score, or class and its probability, and both sentences, as text or jsonl.
 
+The model parse-reranker reads n-best lists, as graphsent.trees.nbest describes them, and writes the
+chosen tree of each, with jsonl also the scores. It stops at a list that is malformed.
+
 Input is read and answered piece by piece, in its order. What cannot be read, such as an empty line
 or a tree whose brackets do not match, is reported by line on standard error, and the rest goes on.
 In its place the output has an empty line, or in jsonl an object with "line" and "error", so that
@@ -28,11 +31,13 @@ Examples:
   graphsent predict runs/a trees.txt --format jsonl | jq .name
   echo "Where's the Louvre?" | graphsent predict runs/dcnn
   echo "A moving film." | graphsent predict runs/a --parser benepar:DIRECTORY
+  graphsent predict runs/rerank wsj.nbest.heldout.gz > chosen.trees
   graphsent predict runs/sick first.conllu second.conllu
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import warnings
@@ -44,10 +49,17 @@ from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.trees_in import INPUTS, Given, ReadTexts, given_in, name_of
 from graphsent.cli.usage import UsageError, add_encoder
 from graphsent.errors import FailedError, GraphsentError, GraphsentWarning
-from graphsent.models import Model, PairPrediction, Prediction, RelatednessModel, Sentence
+from graphsent.models import (
+    Model,
+    PairPrediction,
+    ParseReranker,
+    Prediction,
+    RelatednessModel,
+    Sentence,
+)
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
-from graphsent.trees import DependencyTree, TreeError, to_conllu
+from graphsent.trees import DependencyTree, TreeError, iter_nbest, parse_nbest, to_conllu
 from graphsent.trees.errors import TextOutsideTree
 
 __all__ = ["add_arguments", "run"]
@@ -161,6 +173,9 @@ def run(arguments: Any) -> None:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
     model = load_model(arguments.run, arguments.encoder)
     model.engine = arguments.engine
+    if isinstance(model, ParseReranker):
+        _rerank(model, arguments)
+        return
     of_pairs = isinstance(model, RelatednessModel)
     _check_arguments(model, arguments, of_pairs)
     read_texts = _reader_of_texts(model, arguments)
@@ -174,6 +189,24 @@ def run(arguments: Any) -> None:
     if not tally.inputs:
         _say(f"{name_of(arguments.file)} is empty: there is nothing to predict")
     tally.close()
+
+
+def _rerank(model: ParseReranker, arguments: Any) -> None:
+    """Writes the chosen tree of each n-best list."""
+    if arguments.second is not None or arguments.parser is not None:
+        raise UsageError(f"the model {model.name!r} reads one file of n-best lists, and no text")
+    numbered = enumerate(sys.stdin, 1) if arguments.file == "-" else None
+    lists = iter_nbest(arguments.file) if numbered is None else parse_nbest(numbered, "<stdin>")
+    count = 0
+    while piece := list(itertools.islice(lists, arguments.batch_size)):
+        for ranked in model.predict(piece, arguments.batch_size):
+            is_json = arguments.format == "jsonl"
+            line = json.dumps(ranked.to_dict(), ensure_ascii=False) if is_json else ranked.tree
+            print(line)
+        count += len(piece)
+        sys.stdout.flush()
+    if not count:
+        _say(f"{name_of(arguments.file)} is empty: there is nothing to predict")
 
 
 def _check_arguments(model: Any, arguments: Any, of_pairs: bool) -> None:

@@ -36,6 +36,7 @@ from graphsent.models.prediction import PairPrediction, Prediction
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
 from graphsent.models.relatedness import RelatednessModel
+from graphsent.models.reranker import ParseReranker, RankedParses, RerankBatch, ranking_loss
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.models.sequence import SequenceClassifier
 from graphsent.models.sequence_relatedness import SequenceRelatedness
@@ -65,9 +66,12 @@ __all__ = [
     "Ngram",
     "PairBatch",
     "PairPrediction",
+    "ParseReranker",
     "Prediction",
+    "RankedParses",
     "RecNN",
     "RelatednessModel",
+    "RerankBatch",
     "Sentence",
     "SentenceAttention",
     "SentenceClassifier",
@@ -91,6 +95,7 @@ __all__ = [
     "load_pretrained",
     "model_class",
     "ngram_table",
+    "ranking_loss",
     "regression_loss",
     "sentence_attention",
 ]

@@ -47,8 +47,9 @@ class Model(RawText, nn.Module, ABC):
         tree_kind: The kind of trees that the model was made for, ``"constituency"`` or
             ``"dependency"``, or ``"words"`` if it needs none: what a task gives it unless told
             otherwise.
-        examples: What it learns from and predicts, ``"trees"`` or ``"pairs"`` of trees.
-        goals: What it can learn: ``"classification"``, ``"regression"``; see
+        examples: What it learns from and predicts, ``"trees"``, ``"pairs"`` of trees or
+            ``"lists"`` of parses of one sentence.
+        goals: What it can learn: ``"classification"``, ``"regression"``, ``"ranking"``; see
             :class:`~graphsent.tasks.Task`.
         training_defaults: The paper's settings where they differ from the defaults of
             :class:`~graphsent.training.TrainingOptions`.
@@ -239,6 +240,15 @@ class Model(RawText, nn.Module, ABC):
 
         Raises:
             ModelError: No example has a score.
+        """
+
+    def choose_on_dev(self, examples: Sequence[Any]) -> None:
+        """Sets what is not trained to what is best on dev, before each epoch is judged.
+
+        By default there is nothing to choose.
+
+        Args:
+            examples: The dev split.
         """
 
     def after_step(self) -> None:

@@ -22,6 +22,7 @@ MODELS = {
     "kimcnn": "graphsent.models.kimcnn:KimCNN",
     "maxtdnn": "graphsent.models.maxtdnn:MaxTDNN",
     "nbow": "graphsent.models.nbow:NBoW",
+    "parse-reranker": "graphsent.models.reranker:ParseReranker",
     "recnn": "graphsent.models.recnn:RecNN",
     "sequence": "graphsent.models.sequence:SequenceClassifier",
     "sequence-relatedness": "graphsent.models.sequence_relatedness:SequenceRelatedness",

@@ -79,7 +79,8 @@ class Task(ABC):
     Attributes:
         name: As in ``get_task(name)``.
         goal: ``"classification"``, labels are decimal class indices; or ``"regression"``, they are
-            numbers of any range, or of pairs scores. Models say what they can learn, see
+            numbers of any range, or of pairs scores; or ``"ranking"``, the best of each of some
+            lists is to be chosen. Models say what they can learn, see
             :class:`~graphsent.models.Model`.
         label_names: Names of the classes by index. For regression none; or, for a model that
             predicts a distribution over the scores 1 to K, those of the scores.

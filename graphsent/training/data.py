@@ -49,7 +49,7 @@ class TreeDataModule(LightningDataModule):
         super().__init__()
         self._collate = model.collate
         self._train = train
-        self._dev = dev
+        self.dev = dev
         self._options = options
         for examples in (train, dev):
             if isinstance(examples, ShardedExamples):
@@ -79,9 +79,9 @@ class TreeDataModule(LightningDataModule):
     def val_dataloader(self) -> DataLoader:
         """Dev examples in their order."""
         return DataLoader(
-            self._dev,
+            self.dev,
             _EVALUATION_BATCH,
-            sampler=InOrder(len(self._dev), **self._processes()),
+            sampler=InOrder(len(self.dev), **self._processes()),
             collate_fn=self._collate,
             generator=torch.Generator(),
         )

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.batching import epoch_seed
-from graphsent.training.data import WeightedBatch
+from graphsent.training.data import TreeDataModule, WeightedBatch
 from graphsent.training.errors import TrainingFailed
 from graphsent.training.optimizers import build_optimizers, clip_gradients, take_step
 from graphsent.training.options import TrainingOptions
@@ -107,6 +107,9 @@ class TrainingModule(LightningModule):
                 raise TrainingFailed(
                     f"after epoch {epoch} the weights {name!r} hold NaN or infinity: {_ADVICE}"
                 )
+        data = getattr(self.trainer, "datamodule", None)
+        if isinstance(data, TreeDataModule):
+            self.model.choose_on_dev(data.dev)
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Adds a batch to the metrics."""

@@ -22,6 +22,8 @@ from graphsent.trees.dependency_files import (
 from graphsent.trees.errors import TreeError
 from graphsent.trees.escapes import escape, unescape
 from graphsent.trees.heads import head_children, head_words, to_dependency_tree
+from graphsent.trees.nbest import Candidate, ParseList, iter_nbest, parse_nbest, read_nbest
+from graphsent.trees.parseval import BracketCounts, bracket_counts
 from graphsent.trees.shapes import SHAPES, reshape, shaped_dependency_tree, shaped_tree
 from graphsent.trees.transforms import (
     base_label,
@@ -36,12 +38,16 @@ from graphsent.trees.tree import Tree, as_tree
 
 __all__ = [
     "SHAPES",
+    "BracketCounts",
+    "Candidate",
     "DependencyTree",
+    "ParseList",
     "Tree",
     "TreeError",
     "as_tree",
     "base_label",
     "binarize",
+    "bracket_counts",
     "bracketed",
     "collapse_unary",
     "debinarize",
@@ -51,12 +57,15 @@ __all__ = [
     "head_words",
     "iter_conllu",
     "iter_labelled_trees",
+    "iter_nbest",
     "iter_trees",
     "map_tokens",
     "parse_conllu",
+    "parse_nbest",
     "parse_trees",
     "read_conllu",
     "read_labelled_trees",
+    "read_nbest",
     "read_trees",
     "relabel",
     "reshape",

@@ -114,3 +114,10 @@ class SeveralRoots(TreeError):
 
 class Cycle(TreeError):
     """A word is below itself."""
+
+
+# N-best lists
+
+
+class MalformedNBest(TreeError):
+    """A line of an n-best list is none of those that a block has."""

@@ -1,0 +1,376 @@
+"""Choosing among the parses of an n-best list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from graphsent._dgl import dgl
+from graphsent.cells import LexicalizedTreeLSTM
+from graphsent.errors import ModelError
+from graphsent.graphs import TOKEN, root_nodes
+from graphsent.models.arguments import check_rates, check_sizes
+from graphsent.models.base import Model
+from graphsent.models.batch import tree_graph
+from graphsent.models.embedding import WordEmbedding
+from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.inputs import as_trees
+from graphsent.trees import ParseList, Tree, binarize, bracket_counts, collapse_unary
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["ParseReranker", "RankedParses", "RerankBatch", "ranking_loss"]
+
+_UNKNOWN = 0  # the index of labels that training does not have
+_WEIGHTS = (0.0, *(2.0**power for power in range(-4, 9)))  # of the parser's score
+
+
+class RerankBatch(NamedTuple):
+    """The trees of some n-best lists: the candidates of each list, and its gold tree after them.
+
+    Attributes:
+        graph: One batched graph of all trees, which are binary.
+        inner: (num_inner,) int64, the nodes with children.
+        labels: (num_inner,) int64, the label of each of these.
+        children: (num_inner, 2) int64, the labels of its children.
+        trees: (num_inner,) int64, the tree that it is in.
+        base: (num_trees,) float32, the parser's score of each tree; -inf of gold trees.
+        counts: (num_trees, 3) int64, brackets of each tree, see
+            :class:`~graphsent.trees.BracketCounts`; zeros without a gold tree.
+        candidates: First and last + 1 tree of each list, without its gold tree.
+        gold: (num_lists,) int64, the gold tree of each list, -1 where there is none.
+        roots: (num_lists,) int64, the first candidate of each list.
+    """
+
+    graph: dgl.DGLGraph
+    inner: torch.Tensor
+    labels: torch.Tensor
+    children: torch.Tensor
+    trees: torch.Tensor
+    base: torch.Tensor
+    counts: torch.Tensor
+    candidates: list[tuple[int, int]]
+    gold: torch.Tensor
+    roots: torch.Tensor
+
+    def to(self, device: torch.device | str) -> RerankBatch:
+        """The batch with its tensors on another device; the graph stays where it is."""
+        moved = {
+            name: value.to(device)
+            for name, value in self._asdict().items()
+            if isinstance(value, torch.Tensor)
+        }
+        return self._replace(**moved)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedParses:
+    """What a model says about an n-best list.
+
+    Attributes:
+        parses: The list as it was given.
+        scores: (num_candidates,) float32; more is better.
+    """
+
+    parses: ParseList
+    scores: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """The place of the chosen candidate."""
+        return int(self.scores.argmax())
+
+    @property
+    def tree(self) -> Tree:
+        """The chosen parse."""
+        return self.parses.candidates[self.best].tree
+
+    def to_dict(self) -> dict[str, Any]:
+        """``name``, place ``best``, ``tree`` and ``scores`` as JSON values."""
+        return {
+            "name": self.parses.name,
+            "best": self.best,
+            "tree": str(self.tree),
+            "scores": self.scores.astype(float).round(6).tolist(),
+        }
+
+
+class ParseReranker(Model):
+    r"""Scores parses by their nodes (Teng and Zhang 2017, section on syntactic parsing).
+
+    A lexicalized Tree-LSTM runs over each candidate, unary chains collapsed and binarized. A node A
+    with the children B and C has the score
+
+    .. math::
+        s(A \to B\, C) = \log \mathrm{softmax}(\mathrm{ReLU}(W_L n_B + W_R n_C + W_H h_A + b))_A
+
+    with learned vectors n of the children's labels and the state :math:`h_A` of
+    :class:`~graphsent.cells.LexicalizedTreeLSTM`. The score f of a tree is the sum over its nodes
+    with children, to which a multiple :math:`\alpha` of the parser's own score is added. In
+    training :func:`ranking_loss` is minimized; :math:`\alpha` is then chosen on dev.
+
+    Args:
+        vocab: The words the model knows.
+        label_names: The labels of nodes that it knows, see :meth:`labels_of`; others share one
+            vector.
+        embedding_dim: Length of a word vector.
+        hidden: Length of h and c.
+        label_dim: Length of the vector of a label.
+        lexicalized: Whether inner nodes have head words.
+        margin: :math:`\kappa`, by how much a wrong node lowers the score that a tree may have.
+        embedding_dropout: Dropout on word vectors.
+        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+
+    Raises:
+        ModelError: A size is not positive, or a rate of dropout is none.
+    """
+
+    name = "parse-reranker"
+    examples = "lists"
+    goals = ("ranking",)
+    training_defaults: Mapping[str, Any] = {"optimizer": "adam", "lr": 0.001, "weight_decay": 1e-4}
+    goal = "ranking"
+    label_names: tuple[str, ...]
+    base_weight: torch.Tensor
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        label_names: tuple[str, ...],
+        embedding_dim: int = 300,
+        hidden: int = 150,
+        label_dim: int = 50,
+        *,
+        lexicalized: bool = True,
+        margin: float = 0.1,
+        embedding_dropout: float = 0.5,
+        sparse_embedding: bool = False,
+    ) -> None:
+        super().__init__(vocab)
+        check_sizes(embedding_dim=embedding_dim, hidden=hidden, label_dim=label_dim)
+        check_rates(embedding_dropout=embedding_dropout)
+        if margin < 0:
+            raise ModelError(f"margin: expected no negative number, got {margin}")
+        self.label_names = tuple(label_names)
+        self.margin = margin
+        self._index = {label: place for place, label in enumerate(self.label_names, start=1)}
+        num_labels = len(self.label_names) + 1
+        self.embedding = WordEmbedding(
+            len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
+        )
+        self.cell = LexicalizedTreeLSTM(embedding_dim, hidden, lexicalized=lexicalized)
+        self.label_vectors = nn.Embedding(num_labels, label_dim)
+        self.of_children = nn.Linear(2 * label_dim, num_labels)
+        self.of_state = nn.Linear(hidden, num_labels, bias=False)
+        self.register_buffer("base_weight", torch.zeros(()))
+
+    @staticmethod
+    def labels_of(lists: Iterable[ParseList]) -> tuple[str, ...]:
+        """The labels of all trees of some lists as the model reads them, sorted."""
+        trees = (tree for each in lists for tree in _trees(each))
+        return tuple(sorted({label for tree in trees for label in _shaped(tree).labels}))
+
+    def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
+        """Starts from given word vectors, (len(vocab), embedding_dim).
+
+        Raises:
+            ModelError: The matrix has another shape.
+        """
+        self.embedding.init_vectors(matrix)
+
+    def collate(self, lists: Iterable[ParseList]) -> RerankBatch:
+        """The batch of some n-best lists; fit for a ``DataLoader``.
+
+        Raises:
+            ModelError: Something is no n-best list.
+        """
+        lists = _checked(lists)
+        sizes = [len(each.candidates) for each in lists]
+        steps = [size + (each.gold is not None) for size, each in zip(sizes, lists, strict=True)]
+        first = np.cumsum([0, *steps])[:-1].tolist()
+        return RerankBatch(
+            *self._nodes([_shaped(tree) for each in lists for tree in _trees(each)]),
+            torch.tensor([score for each in lists for score in _base_scores(each)]),
+            torch.tensor([row for each in lists for row in _counts(each)]).view(-1, 3),
+            [(begin, begin + size) for begin, size in zip(first, sizes, strict=True)],
+            torch.tensor(
+                [
+                    -1 if each.gold is None else begin + size
+                    for begin, size, each in zip(first, sizes, lists, strict=True)
+                ]
+            ),
+            torch.tensor(first),
+        )
+
+    def forward(self, batch: RerankBatch) -> torch.Tensor:
+        """The score of every tree, (num_trees,); of gold trees -inf unless in training.
+
+        In training the parser's score is left out.
+        """
+        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
+        states = self.cell(batch.graph, words, engine=self.engine)[batch.inner]
+        children = self.label_vectors(batch.children).flatten(1)
+        outputs = torch.relu(self.of_children(children) + self.of_state(states))
+        of_nodes = torch.log_softmax(outputs, 1).gather(1, batch.labels[:, None])[:, 0]
+        scores = of_nodes.new_zeros(len(batch.base)).index_add(0, batch.trees, of_nodes)
+        if self.training:
+            return scores
+        return torch.where(torch.isinf(batch.base), batch.base, scores + self._of_parser(batch))
+
+    def loss(self, outputs: torch.Tensor, batch: RerankBatch, nodes: str = "all") -> torch.Tensor:
+        """:func:`ranking_loss` with the model's margin; ``nodes`` makes no difference."""
+        return ranking_loss(outputs, batch, self.margin)
+
+    def choose_on_dev(self, examples: Sequence[ParseList]) -> None:
+        """Takes the weight of the parser's score with which the chosen trees have the highest F1.
+
+        Args:
+            examples: The dev split.
+        """
+        self.base_weight.zero_()
+        ranked = self.predict(examples)
+        known = [each for each in ranked if each.parses.gold is not None]
+        counts = [np.array(_counts(each.parses)[:-1]) for each in known]
+        base = [np.array([c.score for c in each.parses.candidates]) for each in known]
+        best = 0.0
+        for weight in _WEIGHTS:
+            rows = [
+                row[(each.scores + weight * scores).argmax()]
+                for each, row, scores in zip(known, counts, base, strict=True)
+            ]
+            matched, predicted, gold = np.sum(rows, axis=0) if rows else (0, 0, 0)
+            f1 = 2 * matched / max(1, predicted + gold)
+            if f1 > best:
+                best = f1
+                self.base_weight.fill_(weight)
+
+    def predict(self, lists: Iterable[ParseList], batch_size: int = 16) -> list[RankedParses]:
+        """Chooses a parse of each of some n-best lists; gold trees are not looked at.
+
+        Args:
+            lists: N-best lists, see :func:`~graphsent.trees.read_nbest`.
+            batch_size: How many lists are computed at once.
+
+        Raises:
+            ModelError: Something is no n-best list.
+        """
+        lists = _checked(lists)
+        sizes = [sum(each.tree.num_nodes for each in every.candidates) for every in lists]
+        with evaluating(self) as model:
+            rows = map_batches(lists, sizes, batch_size, model._list_scores)
+        return [RankedParses(each, scores) for each, scores in zip(lists, rows, strict=True)]
+
+    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
+        """The state of the root of each tree, (num_trees, hidden) float32.
+
+        Args:
+            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            batch_size: How many trees are computed at once.
+
+        Raises:
+            ModelError: Something is no constituency tree.
+        """
+        trees = as_trees(trees)
+        if not all(isinstance(tree, Tree) for tree in trees):
+            raise ModelError(f"the model {self.name!r} reads constituency trees")
+        with evaluating(self) as model:
+            sizes = [tree.num_nodes for tree in trees]
+            rows = map_batches(trees, sizes, batch_size, model._root_states)
+        return np.stack(rows) if rows else np.zeros((0, self.cell.hidden_feats), np.float32)
+
+    def _of_parser(self, batch: RerankBatch) -> torch.Tensor:
+        return self.base_weight * batch.base.nan_to_num(neginf=0.0)
+
+    def _list_scores(self, lists: list[ParseList]) -> list[np.ndarray]:
+        batch = self.collate([each._replace(gold=None) for each in lists])
+        scores = self(batch.to(self.of_state.weight.device)).float().cpu().numpy()
+        return [scores[begin:end] for begin, end in batch.candidates]
+
+    def _root_states(self, trees: list[Tree]) -> np.ndarray:
+        graph = tree_graph([_shaped(tree) for tree in trees], self.vocab)
+        words = self.embedding.indexed(graph.ndata[TOKEN])
+        states = self.cell(graph, words, engine=self.engine)
+        return states[root_nodes(graph)].float().cpu().numpy()
+
+    def _nodes(self, trees: list[Tree]) -> Iterator[Any]:
+        """The first five fields of a batch of binary trees."""
+        yield tree_graph(trees, self.vocab)
+        sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+        shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        parents = np.concatenate([tree.parents for tree in trees])
+        labels = np.array([self._index.get(x, _UNKNOWN) for tree in trees for x in tree.labels])
+        below = np.flatnonzero(parents >= 0)
+        below = below[np.argsort((parents + shift)[below], kind="stable")]
+        children = below.reshape(-1, 2)  # siblings in their order
+        inner = (parents + shift)[children[:, 0]]
+        yield torch.from_numpy(inner)
+        yield torch.from_numpy(labels[inner])
+        yield torch.from_numpy(labels[children])
+        yield torch.from_numpy(np.repeat(np.arange(len(trees)), sizes)[inner])
+
+
+def ranking_loss(scores: torch.Tensor, batch: RerankBatch, margin: float) -> torch.Tensor:
+    r"""The structured max-margin loss of n-best lists, a mean over them.
+
+    .. math::
+        r = \max\bigl(0,\; \max_{\hat y} (f(\hat y) + \Delta(y, \hat y)) - f(y)\bigr), \qquad
+        \Delta(y, \hat y) = \kappa\, |\{\text{brackets of } \hat y \text{ that } y \text{ lacks}\}|
+
+    Brackets are those of :func:`~graphsent.trees.bracket_counts`. Lists without a gold tree add
+    nothing.
+
+    Args:
+        scores: f of every tree, (num_trees,).
+        batch: The lists.
+        margin: :math:`\kappa`.
+    """
+    wrong = batch.counts[:, 1] - batch.counts[:, 0]
+    augmented = scores + margin * wrong
+    losses = [
+        torch.relu(augmented[begin:end].max() - scores[gold])
+        for (begin, end), gold in zip(batch.candidates, batch.gold.tolist(), strict=True)
+        if gold >= 0
+    ]
+    return torch.stack(losses).sum() / len(batch.roots) if losses else scores.sum() * 0.0
+
+
+def _checked(lists: Iterable[ParseList]) -> list[ParseList]:
+    lists = list(lists)
+    for number, each in enumerate(lists, start=1):
+        if not isinstance(each, ParseList) or not each.candidates:
+            raise ModelError(
+                f"list {number}: expected a ParseList with candidates, got {type(each).__name__}"
+            )
+    return lists
+
+
+def _trees(parses: ParseList) -> list[Tree]:
+    trees = [each.tree for each in parses.candidates]
+    return trees if parses.gold is None else [*trees, parses.gold]
+
+
+def _base_scores(parses: ParseList) -> list[float]:
+    scores = [each.score for each in parses.candidates]
+    return scores if parses.gold is None else [*scores, -np.inf]
+
+
+def _counts(parses: ParseList) -> list[tuple[int, int, int]]:
+    gold = parses.gold
+    if gold is None:
+        return [(0, 0, 0)] * len(parses.candidates)
+    derived = gold.derived
+    if "bracket counts" not in derived or derived["bracket counts"][0] is not parses.candidates:
+        counts = [bracket_counts(tree, gold) for tree in _trees(parses)]
+        derived["bracket counts"] = parses.candidates, counts
+    return derived["bracket counts"][1]
+
+
+def _shaped(tree: Tree) -> Tree:
+    """A binary tree whose nodes have the labels of unary chains, kept with the tree."""
+    if "reranked" not in tree.derived:
+        tree.derived["reranked"] = binarize(collapse_unary(tree, "join"))
+    return tree.derived["reranked"]

@@ -1,0 +1,153 @@
+"""N-best lists: several parses of a sentence, with the scores that a parser gave them.
+
+A file has a block a sentence, and an empty line after each::
+
+    # sent_id = wsj_0180.1
+    gold<TAB>(ROOT (S ...))
+    cand<TAB>28.8139<TAB>0.8387<TAB>(ROOT (S ...))
+    cand<TAB>...
+
+A candidate has its score, its labelled F1 against the gold tree, and the tree. The comment, the
+gold tree and the F1 may be absent: ``cand<TAB>score<TAB>tree``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from graphsent.trees.bracket_files import parse_tree
+from graphsent.trees.errors import MalformedNBest, TreeError
+from graphsent.trees.text_files import text_pieces
+from graphsent.trees.tree import Tree
+
+__all__ = ["Candidate", "ParseList", "iter_nbest", "parse_nbest", "read_nbest"]
+
+
+class Candidate(NamedTuple):
+    """One parse of a list.
+
+    Attributes:
+        tree: The parse.
+        score: Of the parser; more is better.
+        f1: Labelled F1 as the file has it, None where it has none.
+    """
+
+    tree: Tree
+    score: float
+    f1: float | None = None
+
+
+class ParseList(NamedTuple):
+    """The parses of one sentence.
+
+    Attributes:
+        candidates: The parses, in the order of the file; at least one.
+        gold: The gold tree, if it is known.
+        name: What the file calls the sentence, ``""`` for nothing.
+    """
+
+    candidates: tuple[Candidate, ...]
+    gold: Tree | None = None
+    name: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the sentence."""
+        return self.candidates[0].tree.words
+
+
+def read_nbest(path: str | os.PathLike[str]) -> list[ParseList]:
+    """The n-best lists of a file; unzipped if named ``*.gz``.
+
+    Raises:
+        TreeError: A block or a tree in it is malformed.
+        DataError: The file cannot be read.
+    """
+    return list(iter_nbest(path))
+
+
+def iter_nbest(path: str | os.PathLike[str]) -> Iterator[ParseList]:
+    """The lists of :func:`read_nbest` one by one."""
+    lines = (
+        (number, line)
+        for first, piece in text_pieces(path)
+        for number, line in enumerate(piece.split("\n")[: piece.count("\n") or 1], start=first)
+    )
+    return parse_nbest(lines, os.fspath(path))
+
+
+def parse_nbest(lines: Iterable[tuple[int, str]], source: str = "<string>") -> Iterator[ParseList]:
+    """The n-best lists of numbered lines.
+
+    Args:
+        lines: Lines, each after its number.
+        source: Named in errors.
+
+    Raises:
+        TreeError: A block or a tree in it is malformed.
+    """
+    block = _Block(source)
+    number = 0
+    for number, line in lines:
+        if line.strip():
+            block.add(number, line.rstrip("\r\n"))
+        elif block.begun:
+            yield block.close(number)
+            block = _Block(source)
+    if block.begun:
+        yield block.close(number)
+
+
+class _Block:
+    """The lines of a block."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._name = ""
+        self._gold: Tree | None = None
+        self._candidates: list[Candidate] = []
+        self.begun = False
+
+    def add(self, number: int, line: str) -> None:
+        self.begun = True
+        kind, *fields = line.split("\t")
+        if line.startswith("#"):
+            key, _, value = line[1:].partition("=")
+            self._name = value.strip() if key.strip() == "sent_id" else self._name
+        elif kind == "gold" and len(fields) == 1:
+            self._gold = self._tree(fields[0], number)
+        elif kind == "cand" and len(fields) in (2, 3):
+            numbers = [self._number(field, number) for field in fields[:-1]]
+            self._candidates.append(Candidate(self._tree(fields[-1], number), *numbers))
+        else:
+            raise self._error(number, f"'gold' or 'cand' with its columns, got {line[:60]!r}")
+
+    def close(self, number: int) -> ParseList:
+        if not self._candidates:
+            raise self._error(number, "a line 'cand' before the end of the block")
+        found = ParseList(tuple(self._candidates), self._gold, self._name)
+        trees = [each.tree for each in found.candidates] + [self._gold] * bool(self._gold)
+        if any(tree.words != found.words for tree in trees):
+            raise self._error(number, "trees over the same words in the block that ends here")
+        return found
+
+    def _tree(self, text: str, number: int) -> Tree:
+        try:
+            return parse_tree(text)
+        except TreeError as error:
+            raise self._error(number, f"a tree in brackets: {error}") from None
+
+    def _number(self, text: str, number: int) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self._error(number, f"a number, got {text!r}")
+        return value
+
+    def _error(self, number: int, expected: str) -> MalformedNBest:
+        return MalformedNBest(f"expected {expected}", self._source, number)

@@ -1,0 +1,75 @@
+"""`--task rerank`: trained on n-best lists, judged beside the parser, and used to choose."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from graphsent.cli import main
+from graphsent.tasks import get_task
+from graphsent.trees import read_nbest
+
+GOOD = "(ROOT (S (NP (DT the) (NN {0})) (VP (VBZ runs))))"
+BAD = "(ROOT (S (DT the) (VP (NN {0}) (VBZ runs))))"
+
+
+@pytest.fixture
+def lists(tmp_path):
+    for name, number in (("train", 60), ("heldout", 10)):
+        blocks = []
+        for place in range(number):
+            good, bad = (text.format(f"{name}{place}") for text in (GOOD, BAD))
+            first, second = (good, bad) if place % 3 == 0 else (bad, good)
+            blocks.append(
+                f"# sent_id = {place}\ngold\t{good}\ncand\t2\t{first}\ncand\t1\t{second}\n"
+            )
+        (tmp_path / f"wsj.nbest.{name}.gz").write_bytes(gzip.compress("\n".join(blocks).encode()))
+    return tmp_path
+
+
+def test_it_is_trained_judged_and_chooses(lists, tmp_path, capsys):
+    out = tmp_path / "run"
+    tiny = ["--hidden=6", "--embedding-dim=6", "--epochs=4", "--lr=0.02", "--num-threads=1"]
+    arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", *tiny]
+    assert main(["train", *arguments, f"--out={out}"]) == 0
+    results = json.loads((out / "results.json").read_text())
+    test = results["test"]
+    assert next(iter(test)) == "f1"
+    assert test["f1"] == test["oracle_f1"] == 1
+    assert test["worst_f1"] < test["one_best_f1"] < 1
+    assert results["corpus"]["splits"]["dev"]["examples"] == 6
+    capsys.readouterr()
+    assert main(["evaluate", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "test: f1 100.00 %, one best f1" in shown
+    assert "oracle f1 100.00 %" in shown
+    heldout = lists / "wsj.nbest.heldout.gz"
+    assert main(["predict", str(out), str(heldout), "--batch-size=3"]) == 0
+    gold = [str(each.gold) for each in read_nbest(heldout)]
+    assert capsys.readouterr().out.splitlines() == gold
+    assert main(["predict", str(out), str(heldout), "--format=jsonl"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (first["name"], first["best"], first["tree"]) == ("0", 0, gold[0])
+    (tmp_path / "bad").write_text("cand\tx\t(S (NN a))\n")
+    assert main(["predict", str(out), str(tmp_path / "bad")]) == 2
+    assert "bad:1: expected a number, got 'x'" in capsys.readouterr().err
+
+
+def test_what_does_not_go_together(lists, tmp_path, capsys):
+    out = f"--out={tmp_path / 'run'}"
+    assert main(["train", "--task=rerank", f"--parses-dir={lists}", out]) == 2
+    assert "'rerank' is ranking of lists" in capsys.readouterr().err
+    arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", out]
+    assert main(["train", *arguments, "--trees=left"]) == 2
+    assert "parses are what the task rerank is about" in capsys.readouterr().err
+    assert main(["train", *arguments[:2], f"--parses-dir={tmp_path / 'none'}", out]) == 2
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.data
+def test_the_heldout_lists(data_dir, parses_dir):
+    data = get_task("rerank").load(data_dir, ("test",), parses_dir=parses_dir)
+    assert data.source.counts == {"test": 245}
+    assert data.source.is_published

@@ -1,0 +1,133 @@
+"""The parse reranker: scores of nodes, the loss by hand, the weight of the parser, learning."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from graphsent.errors import ModelError
+from graphsent.graphs import TOKEN
+from graphsent.models import ParseReranker, load_pretrained, ranking_loss
+from graphsent.models.batch import tree_graph
+from graphsent.trees import Candidate, ParseList, Tree, binarize, collapse_unary
+from graphsent.vocabulary import Vocabulary
+
+WORDS = ("a", "b", "c", "d")
+VOCAB = Vocabulary(WORDS)
+LEFT = "(ROOT (S (NP (NP (T a) (T b)) (X (T c))) (VP (V d))))"
+RIGHT = "(ROOT (S (NP (T a)) (VP (T b) (X (T c) (V d)))))"
+FLAT = "(ROOT (S (T a) (T b) (T c) (V d)))"
+
+
+def parses(gold: str | None, *candidates: tuple[str, float]) -> ParseList:
+    listed = tuple(Candidate(Tree.from_string(text), score) for text, score in candidates)
+    return ParseList(listed, None if gold is None else Tree.from_string(gold), "s")
+
+
+LISTS = [
+    parses(LEFT, (RIGHT, 2.0), (LEFT, 1.0), (FLAT, 0.0)),
+    parses(LEFT.replace(" a", " d"), (FLAT.replace(" a", " d"), 0.5)),
+    parses(None, (RIGHT, 1.0), (FLAT, 0.5)),
+]
+
+
+def model(**options) -> ParseReranker:
+    torch.manual_seed(0)
+    labels = ParseReranker.labels_of(LISTS)
+    return ParseReranker(VOCAB, labels, 4, 3, 5, embedding_dropout=0.0, **options)
+
+
+def score_of(reranker: ParseReranker, tree: Tree) -> torch.Tensor:
+    """The sum over nodes, one by one."""
+    tree = binarize(collapse_unary(tree, "join"))
+    graph = tree_graph([tree], VOCAB)
+    states = reranker.cell(graph, reranker.embedding(graph.ndata[TOKEN]))
+    index = {label: place for place, label in enumerate(reranker.label_names, start=1)}
+    total = torch.zeros(())
+    for node in range(tree.num_nodes):
+        children = np.flatnonzero(tree.parents == node).tolist()
+        if children:
+            vectors = [reranker.label_vectors.weight[index[tree.labels[c]]] for c in children]
+            outputs = reranker.of_children(torch.cat(vectors)) + reranker.of_state(states[node])
+            total = total + torch.log_softmax(outputs.relu(), 0)[index[tree.labels[node]]]
+    return total
+
+
+@pytest.mark.parametrize("lexicalized", [True, False])
+def test_a_score_is_the_sum_over_the_nodes(lexicalized):
+    reranker = model(lexicalized=lexicalized)
+    batch = reranker.collate(LISTS)
+    scores = reranker(batch)
+    trees = [each.tree for every in LISTS for each in every.candidates]
+    trees[3:3], trees[5:5] = [LISTS[0].gold], [LISTS[1].gold]
+    expected = torch.stack([score_of(reranker, tree) for tree in trees])
+    torch.testing.assert_close(scores, expected)
+    assert batch.candidates == [(0, 3), (4, 5), (6, 8)]
+    assert batch.gold.tolist() == [3, 5, -1]
+    reranker.base_weight.fill_(2.0)
+    ranked = reranker.eval().predict(LISTS, batch_size=1)
+    first = (scores[:3] + 2 * batch.base[:3]).detach()
+    np.testing.assert_allclose(ranked[0].scores, first, rtol=1e-5)
+    assert torch.isinf(reranker(batch)[3])
+
+
+def test_the_loss_by_hand():
+    batch = SimpleNamespace(
+        counts=torch.tensor([[2, 4, 4], [4, 4, 4], [1, 3, 4], [3, 3, 3]]),
+        candidates=[(0, 1), (2, 3)],
+        gold=torch.tensor([1, 3]),
+        roots=torch.tensor([0, 2]),
+    )
+    # By .1 for each of two wrong nodes: -.5 + .2 - (-1) = .7; and a gold tree that is far ahead.
+    loss = ranking_loss(torch.tensor([-0.5, -1.0, -5.0, -1.0]), batch, 0.1)
+    assert float(loss) == pytest.approx(0.7 / 2)
+    same = SimpleNamespace(**{**vars(batch), "counts": torch.tensor([[4, 4, 4]] * 4)})
+    assert float(ranking_loss(torch.tensor([-1.0, -1.0, -1.0, -1.0]), same, 0.1)) == 0
+
+
+def test_it_learns_to_choose_and_is_saved(tmp_path):
+    reranker = model()
+    optimizer = torch.optim.Adam(reranker.parameters(), 0.02)
+    batch = reranker.collate(LISTS)
+    before = float(reranker.loss(reranker(batch), batch).detach())
+    for _ in range(60):
+        optimizer.zero_grad()
+        reranker.loss(reranker(batch), batch).backward()
+        optimizer.step()
+    assert float(reranker.loss(reranker(batch), batch).detach()) < before / 2
+    reranker.eval().choose_on_dev(LISTS)
+    assert float(reranker.base_weight) == 0  # alone it chooses right
+    ranked = reranker.predict(LISTS)
+    assert ranked[0].best == 1
+    assert ranked[0].tree == LISTS[0].gold
+    assert ranked[0].to_dict()["tree"] == str(LISTS[0].gold)
+    reranker.base_weight.fill_(0.5)
+    reranker.save_pretrained(tmp_path / "model")
+    loaded = load_pretrained(tmp_path / "model")
+    assert loaded.label_names == reranker.label_names
+    for ours, theirs in zip(reranker.predict(LISTS), loaded.predict(LISTS), strict=True):
+        np.testing.assert_array_equal(ours.scores, theirs.scores)
+    assert loaded.encode([LEFT, RIGHT]).shape == (2, 3)
+
+
+def test_the_weight_of_the_parser_is_chosen_where_the_model_errs():
+    reranker = model().eval()
+    worst = int(reranker.predict(LISTS[:1])[0].scores.argmin())
+    candidates = [
+        each._replace(score=float(place == worst)) for place, each in enumerate(LISTS[0].candidates)
+    ]
+    dev = [ParseList(tuple(candidates), candidates[worst].tree)]
+    reranker.choose_on_dev(dev)
+    assert float(reranker.base_weight) > 0
+    assert reranker.predict(dev)[0].best == worst
+
+
+def test_what_is_no_list():
+    with pytest.raises(ModelError, match="list 2: expected a ParseList with candidates, got str"):
+        model().predict([LISTS[0], LEFT])
+    with pytest.raises(ModelError, match="margin: expected no negative number"):
+        model(margin=-1.0)
+    assert model().eval().predict([]) == []
