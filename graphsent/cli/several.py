@@ -7,12 +7,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphsent.cli.formatting import figure
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, flag
 
-__all__ = ["numbers", "table"]
+__all__ = ["asked", "numbers", "table"]
 
 _MOST = 1000  # more runs would be a slip
 _PART = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+
+
+def asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The folds and seeds of several runs; nothing for a single one.
+
+    Args:
+        given: The options of the command that were given.
+
+    Raises:
+        UsageError: They do not go together, or are no numbers.
+    """
+    for one, many in (("fold", "folds"), ("seed", "seeds")):
+        if one in given and many in given:
+            raise UsageError(f"{flag(one)} and {flag(many)} exclude each other")
+    found: dict[str, Any] = {}
+    if "folds" in given:
+        text = given["folds"]
+        found["folds"] = text if text == "all" else numbers(text, "--folds")
+    if "seeds" in given:
+        found["seeds"] = numbers(given["seeds"], "--seeds")
+    return found
 
 
 def numbers(text: str, name: str) -> list[int]:

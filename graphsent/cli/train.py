@@ -52,7 +52,7 @@ from typing import Any, get_type_hints
 from graphsent.cli.formatting import figures
 from graphsent.cli.own_data import add_own_data, is_asked_for, with_own_data
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.several import numbers, table
+from graphsent.cli.several import asked, table
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.models import MODELS, model_class
 from graphsent.tasks import INPUT_KINDS, TASKS, task_maker, task_options
@@ -212,7 +212,7 @@ def run(arguments: Any) -> None:
     if not arguments.out:
         raise UsageError("--out RUN is missing (or --resume RUN to go on with a run)")
     options["overwrite"] = arguments.overwrite
-    several = _several(given)
+    several = asked(given)
     config = _config(given)
     import_from_here(config.parser)
     if "shuffle_window" in given and not config.stream:
@@ -236,20 +236,6 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     config = runs.open().config
     import_from_here(config.task, config.parser)
     _show_all(resume_runs(out, progress=options["progress"]), out)
-
-
-def _several(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The folds and seeds of several runs; nothing for a single one."""
-    for one, many in (("fold", "folds"), ("seed", "seeds")):
-        if one in given and many in given:
-            raise UsageError(f"{flag(one)} and {flag(many)} exclude each other")
-    found: dict[str, Any] = {}
-    if "folds" in given:
-        text = given["folds"]
-        found["folds"] = text if text == "all" else numbers(text, "--folds")
-    if "seeds" in given:
-        found["seeds"] = numbers(given["seeds"], "--seeds")
-    return found
 
 
 def _show(results: Mapping[str, Any], out: str) -> None:
