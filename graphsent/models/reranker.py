@@ -13,7 +13,7 @@ from torch import nn
 from graphsent._dgl import dgl
 from graphsent.cells import LexicalizedTreeLSTM
 from graphsent.errors import ModelError
-from graphsent.graphs import TOKEN, root_nodes
+from graphsent.graphs import root_nodes
 from graphsent.models.arguments import check_rates, check_sizes
 from graphsent.models.base import Model
 from graphsent.models.batch import tree_graph
@@ -211,7 +211,7 @@ class ParseReranker(Model):
 
         In training the parser's score is left out.
         """
-        words = self.embedding.indexed(batch.graph.ndata[TOKEN])
+        words = self.embedding.of_nodes(batch.graph)
         states = self.cell(batch.graph, words, engine=self.engine)[batch.inner]
         children = self.label_vectors(batch.children).flatten(1)
         outputs = torch.relu(self.of_children(children) + self.of_state(states))
@@ -291,14 +291,14 @@ class ParseReranker(Model):
         return [scores[begin:end] for begin, end in batch.candidates]
 
     def _root_states(self, trees: list[Tree]) -> np.ndarray:
-        graph = tree_graph([_shaped(tree) for tree in trees], self.vocab)
-        words = self.embedding.indexed(graph.ndata[TOKEN])
-        states = self.cell(graph, words, engine=self.engine)
+        shaped = [_shaped(tree) for tree in trees]
+        graph = tree_graph(shaped, self.vocab, context=self.context(shaped))
+        states = self.cell(graph, self.embedding.of_nodes(graph), engine=self.engine)
         return states[root_nodes(graph)].float().cpu().numpy()
 
     def _nodes(self, trees: list[Tree]) -> Iterator[Any]:
         """The first five fields of a batch of binary trees."""
-        yield tree_graph(trees, self.vocab)
+        yield tree_graph(trees, self.vocab, context=self.context(trees))
         sizes = np.array([tree.num_nodes for tree in trees], np.int64)
         shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
         parents = np.concatenate([tree.parents for tree in trees])

@@ -18,10 +18,10 @@ __all__ = ["TASKS", "get_task", "is_own", "task_maker", "task_options"]
 
 # Name -> module and function that makes the task; its parameters are the task's options.
 TASKS = {
-    "rerank": "graphsent.tasks.rerank:rerank",
     "cr": "graphsent.tasks.cross_validated:cr",
     "mr": "graphsent.tasks.cross_validated:mr",
     "own": "graphsent.tasks.own:own",
+    "rerank": "graphsent.tasks.rerank:rerank",
     "sick": "graphsent.tasks.sick:sick",
     "sst2": "graphsent.tasks.sst:sst2",
     "sst5": "graphsent.tasks.sst:sst5",

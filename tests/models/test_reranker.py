@@ -10,7 +10,7 @@ import torch
 
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
-from graphsent.models import ParseReranker, load_pretrained, ranking_loss
+from graphsent.models import Inputs, ParseReranker, load_pretrained, ranking_loss
 from graphsent.models.batch import tree_graph
 from graphsent.trees import Candidate, ParseList, Tree, binarize, collapse_unary
 from graphsent.vocabulary import Vocabulary
@@ -131,3 +131,10 @@ def test_what_is_no_list():
     with pytest.raises(ModelError, match="margin: expected no negative number"):
         model(margin=-1.0)
     assert model().eval().predict([]) == []
+
+
+def test_projected_word_vectors():
+    reranker = model().eval()
+    reranker.set_inputs(Inputs(2, projected=True))
+    assert reranker.embedding.weight.shape == (len(VOCAB), 2)
+    assert reranker.predict(LISTS)[0].scores.shape == (3,)
