@@ -23,7 +23,7 @@ from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.parsing import TreeSource, load_parser
 from graphsent.tasks import (
-    CorpusSource,
+    SPLITS,
     Task,
     TaskData,
     Vocabulary,
@@ -39,6 +39,7 @@ from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
+from graphsent.training.inputs import InputOptions
 from graphsent.training.optimizers import encoder_parameters, takes_rows, word_tables
 from graphsent.training.streaming import stream_data
 
@@ -240,6 +241,8 @@ def _stream(
 ) -> tuple[Task, TaskData]:
     """The task and its examples, in shards."""
     task = get_task(config.task, **config.task_options)
+    if config.parser is not None:
+        raise TrainingError("--stream reads trees from files: parse first, with graphsent parse")
     task.tokenizer = config.tokenizer or task.tokenizer
     stream = task.stream(
         config.data_dir,
@@ -247,10 +250,12 @@ def _stream(
         parses_dir=config.parses_dir,
         trees=config.trees,
     )
-    if not isinstance(stream.source, CorpusSource):
-        raise TrainingError("--stream reads the corpora of tasks, not files of one's own")
+    missing = [f"--{split} FILE" for split in SPLITS if not stream.source.files[split]]
+    if missing:  # to hold examples out of train, all of it is read
+        raise TrainingError(f"--stream holds nothing out of train: add {' and '.join(missing)}")
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
-        reader = _build(config, task, Vocabulary(()), None)
+        plain = replace(config, inputs=InputOptions())  # trees are the same without
+        reader = _build(plain, task, Vocabulary(()), None, None)
     return task, stream_data(config, task, stream, reader, echo, progress=progress)
 
 

@@ -58,7 +58,9 @@ def stream_data(
         echo(f"{split}: {len(found):,} examples in shards, {size:,.1f} MB in {shards.directory}")
         splits[split], counts[split] = found, len(found)
     source = replace(stream.source, counts=counts)
-    return TaskData(splits, replace(source, remarks=task.remarks(source)))
+    if remarks := task.remarks(source):
+        source = replace(source, remarks=remarks)
+    return TaskData(splits, source)
 
 
 def _check_examples(reader: Model, first: Sequence[Any]) -> None:

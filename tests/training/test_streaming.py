@@ -20,6 +20,7 @@ from graphsent.shards import ShardSet
 from graphsent.tasks import get_task
 from graphsent.training import (
     RunConfig,
+    RunDirectory,
     TrainingError,
     TrainingInterrupted,
     TrainingModule,
@@ -252,3 +253,21 @@ def test_a_cache_that_cannot_be_written(toy_data, tmp_path, cache, capsys):
     assert main([*arguments, *TINY, "--stream"]) == 1
     assert "cannot keep shards in" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_files_of_ones_own(tmp_path, capsys):
+    for split, count in (("train", 30), ("dev", 10), ("test", 10)):
+        lines = [f"{'good' if i % 2 else 'bad'}\tfilm {i % 7} is {i % 2}\n" for i in range(count)]
+        (tmp_path / f"{split}.tsv").write_text("".join(lines))
+    files = [f"--{split}={tmp_path / split}.tsv" for split in ("train", "dev", "test")]
+    options = ["--model=nbow", "--embedding-dim=6", "--epochs=1", "--num-threads=1"]
+    for name, stream in (("a", []), ("b", ["--stream"])):
+        out = f"--out={tmp_path / name}"
+        assert main(["train", *files, *options, out, *stream]) == 0
+    assert "train: 30 examples in shards" in capsys.readouterr().out
+    first, second = (RunDirectory(tmp_path / name).read_results() for name in "ab")
+    assert first["history"][0]["loss"] == second["history"][0]["loss"]
+    assert first["test"] == second["test"]
+    assert main(["train", f"--resume={tmp_path / 'b'}", "--epochs=2"]) == 0
+    assert main(["train", *files[:2], *options, "--stream", f"--out={tmp_path / 'c'}"]) == 2
+    assert "--stream holds nothing out of train: add --test FILE" in capsys.readouterr().err

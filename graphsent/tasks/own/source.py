@@ -24,7 +24,7 @@ class OwnSource:
         tree_kind: The kind of trees that were read, or ``"words"``.
         share: Of train, in a split that is held out of it.
         counts: Split -> number of examples, for the splits that were read.
-        labels: Split -> label -> how often it comes, for the splits that were read.
+        labels: Split -> label -> how often it comes, where they were counted.
         are_scores: Whether labels are numbers to be predicted.
     """
 
@@ -36,12 +36,18 @@ class OwnSource:
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     are_scores: bool = False
 
+    def digests(self, split: str) -> list[str]:
+        """The SHA-256 of each file that the examples of a split are from."""
+        return [sha256(path) for path in (*self.files[split], *self.trees[split])]
+
     def summary(self) -> str:
         """One line for people: splits with their files, and the labels of the first of them."""
         parts = []
         for split, count in self.counts.items():
             files = " and ".join(path.name for path in self.files[split])
             parts.append(f"{split} {count:,} {f'of {files}' if files else 'held out of train'}")
+        if not self.labels:
+            return ", ".join(parts)
         split, labels = next(iter(self.labels.items()))
         if self.are_scores:
             lowest, highest = _range(labels)
@@ -64,9 +70,9 @@ class OwnSource:
             }
             if not self.files[split]:
                 entry["held_out_of_train"] = self.share
-            if self.are_scores:
+            if split in self.labels and self.are_scores:
                 entry["scores"] = list(_range(self.labels[split]))
-            else:
+            elif split in self.labels:
                 entry["labels"] = dict(self.labels[split])
             described["splits"][split] = entry
         return described
