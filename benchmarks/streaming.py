@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -109,8 +108,10 @@ def build(setting: Setting, task: Task, vocab: Vocabulary, sizes: dict[str, int]
     return cls(vocab, len(task.label_names), **setting.options, **options)
 
 
-def speeds(setting: Setting, arguments: argparse.Namespace) -> dict[str, list[float]]:
-    """Examples a second of both ways, in each turn."""
+def speeds(
+    setting: Setting, arguments: argparse.Namespace, directory: Path
+) -> dict[str, list[float]]:
+    """Examples a second of both ways, in each turn; shards are made in a directory."""
     clock = CLOCKS[arguments.clock]
     task = get_task(setting.task)
     places = {"tree_kind": setting.tree_kind, "parses_dir": arguments.parses_dir}
@@ -118,7 +119,9 @@ def speeds(setting: Setting, arguments: argparse.Namespace) -> dict[str, list[fl
     kept = task.load(arguments.data_dir, ("train",), **places).splits["train"]
     stream = task.stream(arguments.data_dir, ("train",), **places).splits["train"]
     reader = build(setting, task, Vocabulary(()), sizes)
-    shards = ShardSet("benchmark", {}).open(stream, reader.collate)
+    shard_set = ShardSet("benchmark", {})
+    shard_set.directory = directory
+    shards = shard_set.open(stream, reader.collate)
     options = default_training(setting.model)
     trained = {}
     for name, examples in (("shards", shards), ("memory", kept)):
@@ -168,9 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in [options.only] if options.only else SETTINGS:
         print(name, file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as directory:
-            os.environ["GRAPHSENT_CACHE"] = directory
             try:
-                rows[name] = speeds(SETTINGS[name], options)
+                rows[name] = speeds(SETTINGS[name], options, Path(directory))
             except GraphsentError as error:
                 raise SystemExit(f"error: {error}") from error
     about = machine()

@@ -92,7 +92,7 @@ def _about(
         "tree_kind": stream.source.tree_kind,
         "trees": config.trees,
         "tokenizer": task.tokenizer,
-        "corpus": stream.source.corpus.name,
+        "corpus": stream.source.describe()["name"],
         "sha256": stream.source.digests(split),
         "model": reader.name,
         "model_options": chosen,
