@@ -214,8 +214,13 @@ def shaped(example: Any, shape: str, tree_kind: str) -> Any:
     return reshape(example, shape, tree_kind)
 
 
-def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:
+def find_corpus(candidates: Sequence[Corpus], data_dir: Path, advice: str = "") -> CorpusSource:
     """The first of several corpora all of whose files are there.
+
+    Args:
+        candidates: The corpora.
+        data_dir: Where their files are.
+        advice: What to do where none is; it ends the error.
 
     Raises:
         DataError: None is complete; the missing files are listed.
@@ -229,7 +234,7 @@ def find_corpus(candidates: Sequence[Corpus], data_dir: Path) -> CorpusSource:
                 files = {"train": files["train"], "dev": files["train"], "test": files["test"]}
             return CorpusSource(corpus, files)
         missing.append(f"{corpus.title}: no {', '.join(absent)}")
-    raise DataError(f"no corpus for this task in {data_dir}: {'; '.join(missing)}")
+    raise DataError(f"no corpus for this task in {data_dir}: {'; '.join(missing)}{advice}")
 
 
 def _describe(path: Path) -> dict[str, str]:

@@ -19,6 +19,7 @@ from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSour
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.held_out import held_out
 from graphsent.tasks.parses import resolve_parses_dir
+from graphsent.tasks.sources import SOURCES
 from graphsent.trees import unescape
 
 if TYPE_CHECKING:
@@ -253,7 +254,9 @@ class Task(ABC):
         trees: str | None,
     ) -> CorpusSource:
         directory = resolve_data_dir(data_dir)
-        source = find_corpus(self.corpora, directory)
+        known = self.name in SOURCES
+        advice = f"; to get it: graphsent download {self.name} --data-dir DIR" if known else ""
+        source = find_corpus(self.corpora, directory, advice)
         if trees is not None:
             source = source.with_shape(trees, tree_kind)
             tree_kind = WORDS if WORDS in source.corpus.kinds else tree_kind
