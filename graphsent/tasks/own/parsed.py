@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -71,7 +72,15 @@ def _joined(
             return BadLine(
                 example.line,
                 f"{source}:{parse.line}: the tree is of {found[:_SHOWN]!r}, but the sentence in "
-                f"{path}:{example.line} is {text[:_SHOWN]!r}",
+                f"{path}:{example.line} is {text[:_SHOWN]!r}: {_difference(text, found)}",
             )
     contents = itertools.chain.from_iterable(parse.contents for parse in parses)  # type: ignore
     return example._replace(contents=tuple(contents))
+
+
+def _difference(text: str, found: str) -> str:
+    """Where the letters of a sentence and of its tree begin to differ."""
+    first, second = letters(text), letters(found)
+    place = len(os.path.commonprefix([first, second]))
+    shown = (repr(each[max(0, place - 5) : place + 10]) for each in (second, first))
+    return "the first letters that differ are in " + " and ".join(shown)

@@ -127,15 +127,7 @@ class OwnTask(Task):
         return examples, list(dict.fromkeys(problems))  # a file may be of two splits
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
-        """The examples of another file with the same columns and labels.
-
-        Args:
-            path: The file.
-            parses: As ``train_trees``.
-
-        Raises:
-            DataError: A line is bad.
-        """
+        """The examples of another file with the same columns and labels, as :meth:`Task.read`."""
         values = {**self.options, "train": str(path), "train_trees": list(map(str, parses))}
         other = OwnTask(OwnOptions(**values))
         rows = other.good_rows("train")
@@ -211,10 +203,9 @@ class OwnTask(Task):
             if self._own.regression:
                 problem = f"expected a number as the label, got {row.label[:40]!r}"
             raise DataError(f"{path}:{row.line}: {problem}")
-        kind = tree_kind
         if trees is not None:
             check_shape(trees, tree_kind)
-            kind = WORDS
+        kind = tree_kind if trees is None else WORDS
         contents = [labelled(each, label, self._code, kind, path) for each in row.contents]
         example = contents[0]
         if len(contents) == 2:
