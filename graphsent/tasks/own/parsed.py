@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -81,6 +80,7 @@ def _joined(
 def _difference(text: str, found: str) -> str:
     """Where the letters of a sentence and of its tree begin to differ."""
     first, second = letters(text), letters(found)
-    place = len(os.path.commonprefix([first, second]))
+    pairs = enumerate(zip(first, second, strict=False))
+    place = next((i for i, (one, other) in pairs if one != other), min(len(first), len(second)))
     shown = (repr(each[max(0, place - 5) : place + 10]) for each in (second, first))
     return "the first letters that differ are in " + " and ".join(shown)
