@@ -1,0 +1,1 @@
+"""What a node computes: tracing, expressions, differentiation."""

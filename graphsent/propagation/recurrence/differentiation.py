@@ -1,0 +1,263 @@
+"""Gradients of expressions, in reverse."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from graphsent.propagation.recurrence.expressions import (
+    Domain,
+    Expressions,
+    Ref,
+    Term,
+    Value,
+    reached,
+)
+
+
+class Share(NamedTuple):
+    """What columns of a value have of the gradients, for each row of a domain.
+
+    Attributes:
+        first: the first column.
+        ref: the gradient of this and the next columns.
+        domain: what it has to be summed over, where the value has fewer rows.
+    """
+
+    first: int
+    ref: Ref
+    domain: Domain
+
+
+class WeightShare(NamedTuple):
+    """What a weight has of the gradients: the product of the gradient of sums and of rows."""
+
+    term: Term
+    sums: Value
+
+
+class Gradients(NamedTuple):
+    """The gradients of all that expressions were given.
+
+    Attributes:
+        inputs: by number, in the domain of nodes.
+        constants: by number; to be summed over all rows.
+        states: by part and slot, in the domain of the states.
+        weights: of the products.
+    """
+
+    inputs: dict[int, list[Share]]
+    constants: dict[int, list[Share]]
+    states: dict[tuple[int, int | None], list[Share]]
+    weights: list[WeightShare]
+
+    def values(self) -> list[Value]:
+        """The values that they are made of."""
+        groups = (self.inputs, self.constants, self.states)
+        shares = [share for group in groups for part in group.values() for share in part]
+        return [share.ref.value for share in shares] + [part.sums for part in self.weights]
+
+
+def differentiate(expressions: Expressions, results: Sequence[Sequence[Ref]]) -> Gradients:
+    """The gradients of all that the parts of new states are made of.
+
+    Args:
+        expressions: where to make the values of the gradients.
+        results: for each part of the state the columns it consists of.
+    """
+    return _Reverse(expressions).run(results)
+
+
+class _Reverse:
+    def __init__(self, expressions: Expressions) -> None:
+        self.expressions = expressions
+        self.make, self.pointwise = expressions.make, expressions.pointwise
+        self.shares: dict[int, list[Share]] = defaultdict(list)
+        self.found = Gradients({}, {}, {}, [])
+
+    def run(self, results: Sequence[Sequence[Ref]]) -> Gradients:
+        values = reached(ref.value for part in results for ref in part)
+        for part, refs in enumerate(results):
+            width = sum(ref.width for ref in refs)
+            gradient = self.make("gradient", Domain.NODE, width, (), part).ref()
+            first = 0
+            for ref in refs:
+                self.give(ref, gradient.part(first, ref.width), Domain.NODE)
+                first += ref.width
+        for value in reversed(values):
+            self.through(value)
+        return self.found
+
+    def give(self, to: Ref, gradient: Ref, domain: Domain) -> None:
+        """Adds to the gradient of some columns, for each row of a domain."""
+        if to.value.op in ("number", "fixed", "degree"):
+            return
+        if to.spread and to.width > 1:
+            gradient = self.make("rowsum", gradient.value.domain, 1, (gradient,)).ref()
+        self.shares[id(to.value)].append(Share(to.first, gradient, domain))
+
+    def pieces(self, value: Value) -> list[Share]:
+        """The gradient of a value, by ranges of columns that do not overlap, in order."""
+        shares = self.shares[id(value)]
+        ends = {end for s in shares for end in (s.first, s.first + s.ref.width)}
+        bounds = sorted(ends)
+        results = []
+        for begin, end in pairwise(bounds):
+            totals: dict[Domain, Ref] = {}
+            for first, ref, domain in shares:
+                if first <= begin and end <= first + ref.width:
+                    part = ref.part(begin - first, end - begin)
+                    known = totals.get(domain)
+                    totals[domain] = part if known is None else self.pointwise("add", known, part)
+            if value.domain == Domain.CONSTANT:
+                results += [Share(begin, ref, domain) for domain, ref in totals.items()]
+                continue
+            parts = [self.summed(ref, domain, value.domain) for domain, ref in totals.items()]
+            if parts:
+                total = parts[0]
+                for part in parts[1:]:
+                    total = self.pointwise("add", total, part)
+                results.append(Share(begin, total, value.domain))
+        return results
+
+    def summed(self, ref: Ref, domain: Domain, wanted: Domain) -> Ref:
+        """Sums of the rows of a domain by those of another."""
+        if domain == wanted:
+            return ref
+        op = "sum" if wanted == Domain.NODE else "pull"
+        return self.make(op, wanted, ref.width, (ref,)).ref()
+
+    def through(self, value: Value) -> None:
+        """Passes the gradient of a value on to what it is made of."""
+        pieces = self.pieces(value)
+        if not pieces:
+            return
+        given = {
+            "input": self.found.inputs,
+            "constant": self.found.constants,
+            "state": self.found.states,
+        }
+        if value.op in given:
+            given[value.op][value.data] = pieces
+        elif value.op == "product":
+            self.through_product(value, pieces)
+        else:
+            rule = getattr(self, f"through_{value.op}")
+            for first, gradient, _ in pieces:
+                width = gradient.width
+                cut = value.op not in ("rowsum", "pack")
+                args = [arg.part(first, width) for arg in value.args] if cut else []
+                rule(Ref(value, first, width), args, gradient)
+
+    def through_product(self, value: Value, pieces: list[Share]) -> None:
+        sums = self.packed(value, pieces)
+        for term in value.data:
+            self.found.weights.append(WeightShare(term, sums))
+            rows = self.make("back", value.domain, term.rows.width, (sums.ref(),), term)
+            self.give(term.rows.ref(), rows.ref(), value.domain)
+
+    def packed(self, value: Value, pieces: list[Share]) -> Value:
+        """Gradients side by side, with zeros between."""
+        refs, end = [], 0
+        for first, ref, _ in pieces:
+            if first > end:
+                refs.append(self.expressions.number(0, first - end))
+            refs.append(ref)
+            end = first + ref.width
+        if end < value.width:
+            refs.append(self.expressions.number(0, value.width - end))
+        return self.make("pack", value.domain, value.width, refs)
+
+    def minus(self, ref: Ref) -> Ref:
+        return self.pointwise("sub", self.expressions.number(0, ref.width), ref)
+
+    def rest(self, ref: Ref) -> Ref:
+        """One less some columns."""
+        return self.pointwise("sub", self.expressions.number(1, ref.width), ref)
+
+    # One rule for each operation: from the result, the arguments and the gradient of the result.
+
+    def through_add(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        for arg in args:
+            self.give(arg, gradient, result.value.domain)
+
+    def through_sub(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        self.give(args[0], gradient, result.value.domain)
+        if args[1].value.op != "number":
+            self.give(args[1], self.minus(gradient), result.value.domain)
+
+    def through_mul(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        for arg, other in (args, args[::-1]):
+            if arg.value.op != "number":
+                self.give(arg, self.pointwise("mul", gradient, other), result.value.domain)
+
+    def through_div(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        share = self.pointwise("div", gradient, args[1])
+        self.give(args[0], share, result.value.domain)
+        if args[1].value.op not in ("number", "degree"):
+            through = self.minus(self.pointwise("mul", share, result))
+            self.give(args[1], through, result.value.domain)
+
+    def through_maximum(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        of_first = self.pointwise("step", *args)
+        domain = result.value.domain
+        self.give(args[0], self.pointwise("mul", gradient, of_first), domain)
+        self.give(args[1], self.pointwise("mul", gradient, self.rest(of_first)), domain)
+
+    def through_largest(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        equal = [self.pointwise("step", arg, result) for arg in args]
+        count = equal[0]
+        for other in equal[1:]:
+            count = self.pointwise("add", count, other)
+        share = self.pointwise("div", gradient, count)
+        for arg, one in zip(args, equal, strict=True):
+            self.give(arg, self.pointwise("mul", share, one), result.value.domain)
+
+    def through_step(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        pass
+
+    through_fixed = through_step
+
+    def through_sigmoid(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        slope = self.pointwise("sub", result, self.pointwise("mul", result, result))
+        self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
+
+    def through_tanh(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        slope = self.rest(self.pointwise("mul", result, result))
+        self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
+
+    def through_exp(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        self.give(args[0], self.pointwise("mul", gradient, result), result.value.domain)
+
+    def through_relu(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        zeros = self.expressions.number(0, result.width)
+        slope = self.rest(self.pointwise("step", zeros, result))
+        self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
+
+    def through_rowsum(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        (whole,) = result.value.args
+        spread = Ref(gradient.value, gradient.first, whole.width, True)
+        self.give(whole, spread, result.value.domain)
+
+    def through_pack(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        begin = 0
+        for arg in result.value.args:
+            first = max(begin, result.first)
+            last = min(begin + arg.width, result.first + result.width)
+            if first < last:
+                part = gradient.part(first - result.first, last - first)
+                self.give(arg.part(first - begin, last - first), part, result.value.domain)
+            begin += arg.width
+
+    def through_sum(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        self.give(args[0], gradient, Domain.EDGE)
+
+    def through_softmax(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        weighted = self.pointwise("mul", gradient, result)
+        if weighted.value.domain != Domain.EDGE:
+            weighted = self.make("pack", Domain.EDGE, weighted.width, (weighted,)).ref()
+        mean = self.make("sum", Domain.NODE, result.width, (weighted,)).ref()
+        through = self.pointwise("sub", weighted, self.pointwise("mul", result, mean))
+        self.give(args[0], through, Domain.EDGE)

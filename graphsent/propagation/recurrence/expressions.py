@@ -1,0 +1,194 @@
+"""What a node computes, as expressions over rows of numbers.
+
+A :class:`Value` is a row of numbers for each node, each source of edges, or each edge, or one row
+for all of them. Arguments are ranges of columns of other values, so that views of tensors (split,
+chunk, cat, flatten) cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Domain(IntEnum):
+    """What has a row of a value."""
+
+    CONSTANT = 0
+    NODE = 1
+    SOURCE = 2
+    EDGE = 3
+
+
+def common_domain(domains: Iterable[Domain]) -> Domain:
+    """Where an operation on values of these domains has its rows."""
+    found = set(domains) - {Domain.CONSTANT}
+    if not found:
+        return Domain.CONSTANT
+    return found.pop() if len(found) == 1 else Domain.EDGE
+
+
+class Ref(NamedTuple):
+    """Some columns of a value.
+
+    Attributes:
+        value: the value.
+        first: the first column.
+        width: how many.
+        spread: whether they are all the first column.
+    """
+
+    value: Value
+    first: int
+    width: int
+    spread: bool = False
+
+    def part(self, first: int, width: int) -> Ref:
+        """Some of these columns."""
+        return Ref(self.value, self.first + (0 if self.spread else first), width, self.spread)
+
+
+class Term(NamedTuple):
+    """A row times some columns of a weight, as a part of a product.
+
+    Attributes:
+        rows: what is multiplied; all columns of a value.
+        weight: number of the constant, (out_feats, in_feats).
+        column: the first column of the weight.
+    """
+
+    rows: Value
+    weight: int
+    column: int
+
+
+POINTWISE = (
+    *("add", "sub", "mul", "div", "maximum", "largest", "step"),
+    *("sigmoid", "tanh", "exp", "relu"),
+)
+FUNCTIONS = ("sigmoid", "tanh", "exp")
+"""The pointwise operations, and those of them that take long."""
+
+
+@dataclass(eq=False)
+class Value:
+    """A row of numbers, and how it is made.
+
+    Attributes:
+        op: one of the following; each has ``args`` unless it says otherwise.
+
+            - ``"input"``, ``"constant"``, ``"state"``, ``"gradient"``: given. ``data`` is the
+              number of the input or constant; of a state, its part and slot (None at edges); of the
+              gradient of a new state, its part.
+            - ``"number"``: ``data``.
+            - one of :data:`POINTWISE`; ``"maximum"`` takes the first of equal numbers,
+              ``"largest"``, of several arguments, all of them as far as gradients are concerned;
+              ``"step"`` is 1 where the first argument is not less than the second, else 0.
+            - ``"fixed"``: the same columns, without a gradient.
+            - ``"product"``: the sum of ``data``, a tuple of :class:`Term`.
+            - ``"back"``: the gradient of the rows of a term, ``data``, from that of its product.
+            - ``"rowsum"``: the sum of the columns.
+            - ``"pack"``: arguments side by side; None as ``data`` or their first columns.
+            - ``"sum"``: over the edges to a node. ``"pull"``: over the edges from a source.
+            - ``"softmax"``: over the edges to a node.
+            - ``"degree"``: number of edges to a node.
+        domain: what it has a row of.
+        width: number of columns.
+        args: what it is made of.
+        data: see above.
+        number: place in the order in which values are computed.
+    """
+
+    op: str
+    domain: Domain
+    width: int
+    args: tuple[Ref, ...] = ()
+    data: object = None
+    number: int = -1
+
+    def ref(self) -> Ref:
+        """All columns."""
+        return Ref(self, 0, self.width)
+
+    def inputs(self) -> Iterator[Value]:
+        """The values it is made of."""
+        for ref in self.args:
+            yield ref.value
+        if self.op == "product":
+            for term in self.data:
+                yield term.rows
+
+
+@dataclass
+class Expressions:
+    """Values in an order in which they can be computed; equal ones are one."""
+
+    values: list[Value] = field(default_factory=list)
+    _known: dict[tuple, Value] = field(default_factory=dict)
+
+    def make(
+        self,
+        op: str,
+        domain: Domain,
+        width: int,
+        args: Sequence[Ref] = (),
+        data: object = None,
+    ) -> Value:
+        """The value with these fields."""
+        key = (op, domain, width, tuple((id(r.value), *r[1:]) for r in args), _key(data))
+        if key not in self._known:
+            value = Value(op, domain, width, tuple(args), data, len(self.values))
+            self.values.append(value)
+            self._known[key] = value
+        return self._known[key]
+
+    def pointwise(self, op: str, *args: Ref) -> Ref:
+        """An operation on columns of the same width; numbers are folded."""
+        simple = _simplified(op, args)
+        if simple is not None:
+            return simple
+        domain = common_domain(ref.value.domain for ref in args)
+        return self.make(op, domain, args[0].width, args).ref()
+
+    def number(self, number: float, width: int) -> Ref:
+        """A number in so many columns."""
+        value = self.make("number", Domain.CONSTANT, 1, (), float(number))
+        return Ref(value, 0, width, True)
+
+
+def _key(data: object) -> object:
+    if isinstance(data, tuple) and data and isinstance(data[0], Term):
+        return tuple((id(term.rows), *term[1:]) for term in data)
+    if isinstance(data, Term):
+        return (id(data.rows), *data[1:])
+    return data
+
+
+def _simplified(op: str, args: Sequence[Ref]) -> Ref | None:
+    """One of the arguments, where the others do not change it."""
+    numbers = [ref.value.data if ref.value.op == "number" else None for ref in args]
+    if op == "mul" and 0 in numbers:
+        return args[numbers.index(0)]
+    if op == "add" and numbers[0] == 0:
+        return args[1]
+    if op in ("add", "sub") and numbers[1] == 0:
+        return args[0]
+    if op == "mul" and numbers[0] == 1:
+        return args[1]
+    if op in ("mul", "div") and numbers[1] == 1:
+        return args[0]
+    return None
+
+
+def reached(values: Iterable[Value]) -> list[Value]:
+    """The values and all they are made of, in order."""
+    found: dict[int, Value] = {}
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if id(value) not in found:
+            found[id(value)] = value
+            waiting.extend(value.inputs())
+    return sorted(found.values(), key=lambda value: value.number)

@@ -1,0 +1,176 @@
+"""The recursion of a cell as expressions, and how they come from its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
+from graphsent.propagation.recurrence.functions import FUNCTIONS
+from graphsent.propagation.recurrence.tracing import (
+    NODES,
+    Call,
+    Known,
+    Symbol,
+    Tracer,
+    Untraceable,
+    run_calls,
+)
+
+
+@dataclass(eq=False)
+class Traced:
+    """A function of the inputs of nodes, and perhaps of the states of predecessors.
+
+    Attributes:
+        expressions: all values.
+        results: for each part of the new state the columns it consists of.
+        calls: functions of parameters that come first.
+        constants: what the constants are, by number.
+        shapes: of the constants.
+        hoisted: values that depend on inputs alone and are made for all nodes at once; they are
+            the inputs after those of the function.
+        num_values: so many values were there before gradients.
+    """
+
+    expressions: Expressions
+    results: list[list[Ref]]
+    calls: list[Call]
+    constants: list[Known]
+    shapes: list[tuple[int, ...]]
+    hoisted: list[Value]
+    num_values: int
+
+    def tensors(self, named: Mapping[str, Tensor]) -> list[Tensor]:
+        """The constants, from parameters and buffers by name."""
+        return run_calls(self.calls, self.constants, named)
+
+
+class Differentiated(NamedTuple):
+    """Which gradients a walk makes of what it is given, in order.
+
+    Each is ``"all"`` if it fills the gradient, ``"some"`` if it adds to zeros, empty if there is
+    none.
+    """
+
+    inputs: tuple[str, ...]
+    start: tuple[str, ...]
+    constants: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Recurrence:
+    """What a cell computes.
+
+    Attributes:
+        size: of a state.
+        num_parts: parts of a state.
+        num_slots: of predecessors that are told apart; None if they are not.
+        combine: of nodes with predecessors.
+        start: of the others.
+        input_widths: of ``combine`` and of ``start``.
+        projection: names of weight and bias, if inputs are projected by a linear map alone.
+        used: so many columns of the projection are what ``start`` reads, the first ones.
+    """
+
+    size: int
+    num_parts: int
+    num_slots: int | None
+    combine: Traced
+    start: Traced
+    input_widths: tuple[int, ...]
+    projection: tuple[str, str] | None
+    used: int
+    differentiated: Differentiated | None = None
+
+    @property
+    def projects_starts(self) -> bool:
+        """Whether a walk may make what ``start`` reads of inputs, which nothing else needs."""
+        return not self.start.hoisted and bool(self.differentiated.start[0])
+
+
+def trace(
+    function: Callable[..., Any],
+    tensors: Mapping[str, Tensor],
+    input_widths: Sequence[int],
+    size: int,
+    num_parts: int,
+    *,
+    children: bool,
+    num_slots: int | None = None,
+) -> Traced:
+    """The expressions of a cell's ``start`` or ``combine``.
+
+    Args:
+        function: it is called with symbols.
+        tensors: parameters and buffers by name.
+        input_widths: numbers of columns of the inputs.
+        size: of a state.
+        num_parts: parts of a state.
+        children: whether it takes the predecessors' states, too, before the inputs.
+        num_slots: of predecessors that are told apart; None if they are not.
+
+    Raises:
+        Untraceable: if there is something in it that has no expression.
+    """
+    tracer = Tracer(FUNCTIONS, tensors, num_slots)
+    tracer.num_inputs = len(input_widths)
+    with tracer:
+        inputs = [tracer.input(n, width) for n, width in enumerate(input_widths)]
+        if children:
+            states = tuple(tracer.children(part, size) for part in range(num_parts))
+            state = function(states, *inputs)
+        else:
+            state = function(*inputs)
+    if not isinstance(state, (tuple, list)) or len(state) != num_parts:
+        raise Untraceable(f"it does not return the {num_parts} parts of a state")
+    results = [_columns(tracer, part, size) for part in state]
+    known = tracer.constants, tracer.shapes, tracer.hoisted, len(tracer.expressions.values)
+    return Traced(tracer.expressions, results, tracer.calls, *known)
+
+
+def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
+    if not isinstance(part, Symbol) or part.codes.shape != (1, size):
+        raise Untraceable(f"it does not return rows of {size} numbers")
+    if part.tags != (NODES, None):
+        raise Untraceable("it does not return a row for each node")
+    refs = tracer.refs(part)
+    if any(ref.value.domain not in (Domain.NODE, Domain.CONSTANT) for ref in refs):
+        raise Untraceable("it does not return a row for each node")
+    return refs
+
+
+def linear_map(
+    function: Callable[[Any], Any], tensors: Mapping[str, Tensor], in_feats: int
+) -> tuple[tuple[str, str] | None, int]:
+    """What a projection of inputs is.
+
+    Returns:
+        Names of a weight and a bias, if it is nothing but the linear map of these, else None; and
+        its number of columns.
+
+    Raises:
+        Untraceable: if that cannot be found out, or it gives no rows of numbers.
+    """
+    tracer = Tracer(FUNCTIONS, tensors)
+    with tracer:
+        result = function(tracer.input(0, in_feats))
+    if not isinstance(result, Symbol) or result.dim() != 2 or result.tags != (NODES, None):
+        raise Untraceable("it does not return a row for each node")
+    width = result.codes.shape[1]
+    refs = tracer.refs(result)
+    if len(refs) != 1 or refs[0].value.op != "add" or refs[0].width != refs[0].value.width:
+        return None, width
+    product, bias = refs[0].value.args
+    if product.value.op != "product" or bias.value.op != "constant":
+        return None, width
+    terms = product.value.data
+    names = [tracer.constants[n].key for n in (terms[0].weight, bias.value.data)]
+    whole = product.width == product.value.width and bias.width == bias.value.width
+    plain = len(terms) == 1 and terms[0].rows.op == "input" and not bias.spread
+    if whole and plain and all(isinstance(name, str) for name in names):
+        return (names[0], names[1]), width
+    return None, width
