@@ -11,6 +11,7 @@ from torch import Tensor
 from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.errors import CellError
+from graphsent.cells.explanation import Explanation, explain
 from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.fusion import overridden
 from graphsent.cells.recursion import Recursion, State
@@ -219,6 +220,24 @@ class TreeCell(Recursion):
         data = self.extra_inputs(graph, feat.device, **extra)
         num_results = len(self.state_names) if memory else 1
         return LevelRun(self, graph, feat, data, initial_state).states(num_results)
+
+    def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:
+        """Which way the cell runs over a graph, and why not a faster one.
+
+        Args:
+            graph: as in :meth:`forward`; inputs are taken to be like the parameters.
+            **extra: what a cell takes beside these.
+
+        Raises:
+            CellError: if the graph does not fit the cell.
+            PropagationError: if it has a cycle.
+        """
+        check_names(self)
+        check_graph(graph)
+        self.check_structure(graph)
+        if self._replaces_functions():
+            return Explanation("functions", "it has DGL functions, or preparations, of its own")
+        return explain(self, graph, self.extra_inputs(graph, torch.device("cpu"), **extra))
 
     def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         with graph.local_scope():

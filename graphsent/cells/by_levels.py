@@ -24,6 +24,7 @@ from graphsent.cells.feats import (
 )
 from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
+from graphsent.cells.tracing import Generated, generated_for, widths_of
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import check_extra, check_projected, check_state
 from graphsent.propagation.autocast import without_autocast
@@ -32,6 +33,9 @@ from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.linear import FirstOutputs, made
+from graphsent.propagation.run import Inputs as RecurrenceInputs
+from graphsent.propagation.run import Start as RecurrenceStart
+from graphsent.propagation.run import run_recurrence
 from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
 
 if TYPE_CHECKING:
@@ -87,11 +91,21 @@ class LevelRun:
         self.schedule = self.on_host.to(feat.device)
         self.slots = cell.slots(graph, self.on_host, feat.device)
         self.fused = fused_rule_of(cell)
+        self.generated = self._generated(extra)
         self.num_leaves = self.schedule.num_sources
         check_extra(cell, extra, self.schedule.num_nodes)
         rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
+
+    def _generated(self, extra: Mapping[str, Tensor]) -> Generated | None:
+        """Code that was generated from the cell, if it states no rule."""
+        if self.fused is not None or self.schedule.num_levels < 2:
+            return None
+        rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
+        num_slots = None if self.slots is None else self.slots.count
+        found = generated_for(self.cell, rows, widths_of(extra), num_slots)
+        return None if isinstance(found, str) else found
 
     def states(self, num_results: int | None = None) -> State:
         """The states of all nodes, each part (num_nodes, hidden_feats).
@@ -100,7 +114,12 @@ class LevelRun:
             num_results: so many parts, h first, by node; all by position by default.
         """
         x = self._project()
-        start, shared = self._start(x), self._on_device(x.shared)
+        shared = self._on_device(x.shared)
+        if self.generated is not None:
+            if self._is_as_traced(x.inner):
+                return self._run_generated(self.generated, shared, x, num_results)
+            self.generated = None
+        start = self._start(x)
         same_dtype = len({x.inner.dtype, *(part.dtype for part in tensors_of(start))}) == 1
         several = self.schedule.num_levels > 1
         if self.fused is not None and same_dtype and several:
@@ -185,19 +204,39 @@ class LevelRun:
     def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
         cell = self.cell
+        if self.generated is not None and self.initial is None:
+            return self._of_leaves_generated(self.generated, rows)
         if self.initial is not None or overridden(cell, "project_leaves", "project", "start"):
             return self._projected(rows)
         leaves = cell.project_leaves(rows)
         return leaves if isinstance(leaves, FirstOutputs) else check_projected(cell, leaves, rows)
 
+    def _is_as_traced(self, inner: Tensor) -> bool:
+        """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
+        rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
+        width = self.generated.recurrence.input_widths[0]
+        return inner.dtype == rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
+
+    def _of_leaves_generated(self, generated: Generated, rows: Tensor) -> Tensor | FirstOutputs:
+        """The columns that ``start`` reads."""
+        linear = generated.linear()
+        if linear is None:
+            return self._projected(rows)
+        return FirstOutputs(rows, *linear, generated.recurrence.used)
+
     def _of_no_input(self) -> Tensor:
         rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
+        linear = None if self.generated is None else self.generated.linear()
+        if linear is not None:
+            return linear[1]
         if overridden(self.cell, "project_nothing", "project"):
             return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
         return self.cell.project_nothing(rows)
 
     def _shares_leaves(self) -> bool:
         cell = self.cell
+        if self.generated is not None and not self.leaf_extra:
+            return self.initial is None
         if self.initial is not None or self.leaf_extra or not cell.shares_leaves:
             return False
         return not overridden(cell, "shares_leaves", "start", "project")
@@ -248,6 +287,38 @@ class LevelRun:
             vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
             problem = (fused.rule, self.schedule, start, inputs, edge_weight, weights, vectors)
             return run_edges(*problem, shared, rows, num_results, again)
+
+    def _run_generated(
+        self,
+        generated: Generated,
+        shared: Tensor | None,
+        x: _Projected,
+        num_results: int | None,
+    ) -> State:
+        recurrence, library, parameters = generated
+        inner, rows = x.inner, self._on_device(x.inner_rows)
+        if self.inner_extra:
+            inner, rows = x.every_inner(), None
+            inner = inner.expand(self.schedule.num_nodes - self.num_leaves, inner.shape[-1])
+        given = self.initial is not None
+        projected = 0
+        if given:
+            start = self._start(x)
+        elif isinstance(x.leaves, FirstOutputs) and recurrence.projects_starts:
+            *linear, projected = x.leaves
+            start = (*linear, *self.leaf_extra)
+        else:
+            start = (made(x.leaves), *self.leaf_extra)
+        return run_recurrence(
+            recurrence,
+            library,
+            self.schedule,
+            self.slots,
+            RecurrenceStart(start, given, projected, shared),
+            RecurrenceInputs((inner, *self.inner_extra), rows),
+            parameters,
+            num_results,
+        )
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         num_inner = self.schedule.num_nodes - self.num_leaves

@@ -65,13 +65,16 @@ def options_of(real: str) -> tuple[str, ...]:
     return (*options, *(f"-D{name}={value}" for name, value in macros.items()))
 
 
-def build(options: tuple[str, ...], load: Callable[[Path], Loaded]) -> Loaded:
+def build(
+    options: tuple[str, ...], load: Callable[[Path], Loaded], text: str | None = None
+) -> Loaded:
     """Loads the library in the cache; builds it, if there is none that is of use.
 
     Args:
         options: those of the compiler.
         load: loads a library; an OSError or AttributeError says that it is of no use. Then it is
             deleted, and the next compiler is tried.
+        text: what to compile in place of ``kernels.c``; it may include the headers of the kernels.
 
     Raises:
         OSError: if the cache cannot be written or used, or others may write to it, or somebody else
@@ -81,8 +84,11 @@ def build(options: tuple[str, ...], load: Callable[[Path], Loaded]) -> Loaded:
     """
     if os.name != "posix":
         raise RuntimeError("they are built on Unix only")
-    directory, key = cache_directory(), _key(options)
+    directory, key = cache_directory(), _key(options, text)
     _make_private(directory)
+    if text is not None:  # of which there may be many: those of different texts need not wait
+        directory = directory / "recurrences" / key[:2]
+        _make_private(directory)
     loaded = _load_cached(directory, key, load)
     if loaded is not None:
         return loaded
@@ -92,7 +98,7 @@ def build(options: tuple[str, ...], load: Callable[[Path], Loaded]) -> Loaded:
         with only_builder(directory, LONGEST) as room:
             loaded = _load_cached(directory, key, load)  # somebody may have built it by now
             if loaded is None:
-                loaded = _load_built(directory, key, room, options, load)
+                loaded = _load_built(directory, key, room, options, load, text)
             return loaded
     finally:
         telling.cancel()
@@ -130,16 +136,21 @@ def _load_built(
     room: Path,
     options: tuple[str, ...],
     load: Callable[[Path], Loaded],
+    text: str | None,
 ) -> Loaded:
     """The first library that is of use, of all compilers, with OpenMP and without."""
     problems = []
     with resources.as_file(_source()) as source:
+        file = source / "kernels.c"
+        if text is not None:
+            file = room / "generated.c"
+            file.write_text(text, encoding="utf-8")
         for compiler in _compilers():
             for openmp in (("-fopenmp",), ()):
                 made = room / "kernels.so"
                 command = (compiler, *_COMMAND, *options, "-o", str(made), *openmp)
                 try:
-                    run((*command, str(source / "kernels.c")), room, LONGEST)
+                    run((*command, f"-I{source}", str(file)), room, LONGEST)
                     _try(made, room)
                     made = made.replace(directory / _name(key, made))
                     return load(made)
@@ -167,11 +178,11 @@ def _source() -> Traversable:
     return resources.files("graphsent.propagation") / "kernels"
 
 
-def _key(options: tuple[str, ...]) -> str:
+def _key(options: tuple[str, ...], text: str | None) -> str:
     """It changes with all that a library depends on."""
     files = sorted(_source().iterdir(), key=lambda file: file.name)
     texts = [file.read_text(encoding="utf-8") for file in files if file.name.endswith((".c", ".h"))]
-    parts = (*_COMMAND, *options, platform.platform(), *texts)
+    parts = (*_COMMAND, *options, platform.platform(), *texts, *(() if text is None else (text,)))
     return _digest("\0".join(parts).encode())
 
 

@@ -1,0 +1,58 @@
+"""Which way a cell runs, and why not a faster one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from graphsent.cells.fusion import fused_rule_of
+from graphsent.cells.recursion import Recursion
+from graphsent.cells.tracing import generated_for, widths_of
+from graphsent.cells.turned import Graph, schedule_of_graph
+from graphsent.cells.validation import first_parameter
+from graphsent.propagation.compiled import kernels_in_use
+
+
+class Explanation(NamedTuple):
+    """How a cell runs over a graph.
+
+    Attributes:
+        way: ``"compiled"``: compiled code does all levels; ``"rule"``: operations of torch, by a
+            rule that the cell states; ``"levels"``: ``combine``, once a level; ``"functions"``:
+            the DGL functions, once a level.
+        reason: what it is, or why it is no faster way.
+    """
+
+    way: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.way}: {self.reason}"
+
+
+def explain(cell: Recursion, graph: Graph, extra: dict[str, torch.Tensor]) -> Explanation:
+    """How a recursion runs over a graph level by level, inputs being like its parameters.
+
+    Args:
+        cell: the cell.
+        graph: it fits the cell.
+        extra: node data beside x.
+    """
+    parameter = first_parameter(cell)
+    like = torch.empty(0) if parameter is None else parameter
+    schedule = schedule_of_graph(graph)
+    if schedule.num_levels < 2:
+        return Explanation("levels", "no node has a predecessor: start is called once")
+    fused = fused_rule_of(cell)
+    if fused is not None:
+        has_code = "compiled" in vars(type(fused.rule))
+        if has_code and kernels_in_use(like.dtype, like.device):
+            return Explanation("compiled", "there is code for the rule that the cell states")
+        return Explanation("rule", f"no compiled code for it, {like.dtype} and {like.device}")
+    slots = cell.slots(graph, schedule, schedule.device)
+    num_slots = None if slots is None else slots.count
+    found = generated_for(cell, like, widths_of(extra), num_slots)
+    if isinstance(found, str):
+        return Explanation("levels", found)
+    return Explanation("compiled", "there is code that was generated from start and combine")

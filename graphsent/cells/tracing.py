@@ -1,0 +1,202 @@
+"""The recurrence of a cell, from its ``project``, ``start`` and ``combine``."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import _has_any_global_hook
+
+from graphsent.cells.recursion import Recursion
+from graphsent.propagation.autocast import autocast_enabled
+from graphsent.propagation.backends.c.library import generated_library
+from graphsent.propagation.recurrence.recurrence import Recurrence, linear_map, trace
+from graphsent.propagation.recurrence.tracing import Untraceable
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_PLAIN = (bool, int, float, str, type(None))
+_ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # as long as nobody has added one
+_known: weakref.WeakKeyDictionary[nn.Module, tuple[Any, Recurrence | str]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def recurrence_of(
+    cell: Recursion,
+    dtype: torch.dtype,
+    extra_widths: Sequence[int] = (),
+    num_slots: int | None = None,
+) -> Recurrence | str:
+    """The recurrence of a cell, or why it cannot be traced.
+
+    It is traced once, and again when the cell has changed: its attributes, its modules or theirs.
+
+    Args:
+        cell: the cell.
+        dtype: of its parameters.
+        extra_widths: numbers of columns of the inputs after x.
+        num_slots: of predecessors that are told apart; None if they are not.
+    """
+    facts = [*_facts(cell), dtype, num_slots, *extra_widths]
+    known = _known.get(cell)
+    if known is None or known[0] != facts:
+        known = _known[cell] = facts, _traced(cell, extra_widths, num_slots)
+    return known[1]
+
+
+class Generated(NamedTuple):
+    """A recurrence, its compiled code, and parameters and buffers by name."""
+
+    recurrence: Recurrence
+    library: ctypes.CDLL
+    parameters: dict[str, Tensor]
+
+    def linear(self) -> tuple[Tensor, Tensor] | None:
+        """Weight and bias of the projection, if it is a linear map."""
+        names = self.recurrence.projection
+        return None if names is None else (self.parameters[names[0]], self.parameters[names[1]])
+
+
+def generated_for(
+    cell: Recursion, like: Tensor, extra_widths: Sequence[int], num_slots: int | None
+) -> Generated | str:
+    """The compiled code that a cell runs for some inputs, or why there is none.
+
+    Args:
+        cell: the cell.
+        like: of the type of the inputs and where they are.
+        extra_widths: numbers of columns of the inputs after x; 0 where they are no rows.
+        num_slots: of predecessors that are told apart; None if they are not.
+    """
+    if not like.is_cpu:
+        return f"there is no generated code for {like.device}"
+    if autocast_enabled("cpu"):
+        return "autocast is on"
+    if 0 in extra_widths:
+        return "an input is not a row of numbers for each node"
+    parameters = parameters_of(cell)
+    if any(part.dtype != like.dtype or not part.is_cpu for part in parameters.values()):
+        return "parameters and inputs are of different types or on different devices"
+    recurrence = recurrence_of(cell, like.dtype, extra_widths, num_slots)
+    if isinstance(recurrence, str):
+        return recurrence
+    library = generated_library(recurrence, like.dtype)
+    return library if isinstance(library, str) else Generated(recurrence, library, parameters)
+
+
+def widths_of(extra: Mapping[str, Tensor]) -> list[int]:
+    """Numbers of columns of inputs beside x; 0 where they are no rows."""
+    return [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
+
+
+def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers by name."""
+    found: dict[str, Tensor] = {}
+    _add_parameters(cell, "", found)
+    return found
+
+
+def _add_parameters(module: nn.Module, prefix: str, found: dict[str, Tensor]) -> None:
+    for tensors in (module._parameters, module._buffers):
+        for name, tensor in tensors.items():
+            if tensor is not None:
+                found[prefix + name] = tensor
+    for name, child in module._modules.items():
+        if child is not None:
+            _add_parameters(child, f"{prefix}{name}.", found)
+
+
+def _facts(cell: nn.Module) -> list[Any]:
+    """What the functions of a cell may depend on, apart from the numbers in its parameters."""
+    kind = type(cell)
+    facts = [_has_any_global_hook(), kind.project, kind.start, kind.combine]
+    _add_facts(cell, facts)
+    return facts
+
+
+def _add_facts(module: nn.Module, facts: list[Any]) -> None:
+    own = vars(module)
+    facts.append(type(module))
+    if type(module) is nn.Linear and len(own) == _ATTRIBUTES_OF_LINEAR:
+        shapes = [None if t is None else t.shape for t in own["_parameters"].values()]
+        facts += [*shapes, *[len(own[name]) for name in _HOOKS]]
+        return
+    for name, value in own.items():
+        if name in _HOOKS:
+            facts.append(len(value))
+        elif not name.startswith("_"):
+            facts += [name, value if isinstance(value, _PLAIN) else id(value)]
+    for tensors in (own["_parameters"], own["_buffers"]):
+        facts += [(name, None if t is None else t.shape) for name, t in tensors.items()]
+    for name, child in own["_modules"].items():
+        facts.append(name)
+        if child is not None:
+            _add_facts(child, facts)
+
+
+def _traced(
+    cell: Recursion, extra_widths: Sequence[int], num_slots: int | None
+) -> Recurrence | str:
+    modules = list(cell.modules())
+    if _has_any_global_hook() or any(len(vars(m)[name]) for m in modules for name in _HOOKS):
+        return "there are hooks of modules"
+    if any(hasattr(module, "parametrizations") for module in modules):
+        return "there are parametrizations"
+    before = [dict(vars(module)) for module in modules]
+    random = torch.get_rng_state()
+    try:
+        recurrence = _trace(cell, extra_widths, num_slots)
+    except Untraceable as problem:
+        return str(problem)
+    except Exception as error:  # whatever functions of others do with what is no tensor
+        return f"it cannot be traced: {type(error).__name__}: {error}"
+    finally:
+        changed = any(vars(m) != old for m, old in zip(modules, before, strict=True))
+        for module, old in zip(modules, before, strict=True):
+            vars(module).clear()
+            vars(module).update(old)
+        drawn = not torch.equal(random, torch.get_rng_state())
+        torch.set_rng_state(random)
+    if changed:
+        return "it sets attributes of modules"
+    return "it draws random numbers" if drawn else recurrence
+
+
+def _trace(cell: Recursion, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:
+    tensors = parameters_of(cell)
+    projection, width = _projection(cell, tensors)
+    widths = (width, *extra_widths)
+    sizes = (widths, cell.hidden_feats, len(cell.state_names))
+    combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
+    start = trace(cell.start, tensors, *sizes, children=False)
+    used = width
+    if projection is not None and not start.hoisted:
+        values = start.expressions.values
+        refs = [ref for value in values for ref in value.args]
+        refs += [ref for part in start.results for ref in part]
+        ends = [
+            ref.first + (1 if ref.spread else ref.width)
+            for ref in refs
+            if ref.value.op == "input" and ref.value.data == 0
+        ]
+        used = max(ends, default=1)
+    num_parts = len(cell.state_names)
+    return Recurrence(
+        cell.hidden_feats, num_parts, num_slots, combine, start, widths, projection, used
+    )
+
+
+def _projection(cell: Recursion, tensors: dict[str, Tensor]) -> tuple[tuple[str, str] | None, int]:
+    try:
+        return linear_map(cell.project, tensors, cell.in_feats)
+    except Untraceable:
+        like = next(iter(tensors.values()), torch.empty(0))
+        with torch.no_grad():
+            x = cell.project(like.new_zeros(1, cell.in_feats))
+        if x.dim() != 2:
+            raise Untraceable("project does not return rows of numbers") from None
+        return None, x.shape[1]

@@ -1,0 +1,1 @@
+"""C, generated for a recurrence and compiled at its first use."""

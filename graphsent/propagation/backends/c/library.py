@@ -1,0 +1,71 @@
+"""Generated libraries: built at the first use of a recurrence, kept by their text."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import os
+import threading
+from pathlib import Path
+
+import torch
+
+from graphsent.propagation.backends.c.arrays import Unsupported
+from graphsent.propagation.backends.c.layout import Layout
+from graphsent.propagation.backends.c.source import source_of
+from graphsent.propagation.backends.c.walk import Walk
+from graphsent.propagation.compiled import SWITCH
+from graphsent.propagation.compiled_library import build, options_of
+from graphsent.propagation.recurrence.recurrence import Recurrence
+
+_TYPES = {torch.float32: "float", torch.float64: "double"}
+_lock = threading.Lock()
+_log = logging.getLogger(__name__)
+
+
+def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL | str:
+    """The library of a recurrence for a type of numbers, or why there is none."""
+    if os.environ.get(SWITCH) == "0":
+        return f"{SWITCH}=0 turns compiled code off"
+    if dtype not in _TYPES:
+        return f"there is no compiled code for {dtype}"
+    text = _text(recurrence)
+    if isinstance(text, Unsupported):
+        return str(text)
+    with _lock:
+        return _load(text, _TYPES[dtype])
+
+
+def _text(recurrence: Recurrence) -> str | Unsupported:
+    """The C of a recurrence, which is kept with it."""
+    known = vars(recurrence)
+    if "text" not in known:
+        try:
+            layout = Layout(recurrence)
+            recurrence.differentiated = layout.differentiated()
+            known["text"] = source_of(layout)
+        except Unsupported as problem:
+            known["text"] = problem
+    return known["text"]
+
+
+@functools.cache
+def _load(text: str, real: str) -> ctypes.CDLL | str:
+    try:
+        return build(options_of(real), _open, text)
+    except (OSError, RuntimeError) as error:
+        _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
+        return f"there is no compiled code: {error}"
+
+
+def _open(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    for name in ("recurrence_forward", "recurrence_backward", "recurrence_sizes"):
+        getattr(library, name)
+    here = (ctypes.sizeof(Walk), Walk.level_ends.offset, Walk.seen.offset)
+    there = (ctypes.c_int64 * len(here))()
+    library.tell_layout(there)
+    if tuple(there) != here:
+        raise OSError(f"expected structures of sizes and offsets {here}, got {tuple(there)}")
+    return library

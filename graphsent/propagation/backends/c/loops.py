@@ -1,0 +1,213 @@
+"""Loops over the columns of rows, in C."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from graphsent.propagation.recurrence.expressions import FUNCTIONS, Ref, Value
+
+_CODE = {
+    "add": "({} + {})",
+    "sub": "({} - {})",
+    "mul": "({} * {})",
+    "div": "({} / {})",
+    "sigmoid": "sigmoid({})",
+    "tanh": "hyperbolic_tangent({})",
+    "exp": "exponential_or_infinite({})",
+    "fixed": "{}",
+    "relu": "choose({0} <= all(0), all(0), {0})",
+    "maximum": "first_of_largest({}, {})",
+    "step": "at_least({}, {})",
+}
+SUMMED_AT_ONCE = 256
+"""Longer sums are made in parts: each addition to a long one costs a bit of its digits."""
+
+AT_EDGE = "const int64_t q = s->rows[e]; (void)q;\n"
+"""The source of an edge."""
+
+EDGES_OF_ROW = (
+    "const int64_t begin_edge = w->first_edge[r], last_edge = w->first_edge[r + 1]; "
+    "(void)begin_edge; (void)last_edge;\n"
+)
+"""The edges to a node."""
+
+Address = Callable[[Value], str]
+
+
+class Store(NamedTuple):
+    """Columns that are made in a loop.
+
+    Attributes:
+        value: whose columns they are.
+        first: the first one.
+        ref: what they are; None: what the operation of the value gives.
+    """
+
+    value: Value
+    first: int
+    ref: Ref | None
+
+    @property
+    def width(self) -> int:
+        """How many columns."""
+        return self.value.width if self.ref is None else self.ref.width
+
+    @property
+    def slow(self) -> bool:
+        """Whether they take a function."""
+        return self.ref is None and self.value.op in FUNCTIONS
+
+    def reads(self) -> Sequence[Ref]:
+        """What they are made of."""
+        return self.value.args if self.ref is None else (self.ref,)
+
+
+class Body:
+    """What a loop does with some columns: names of rows and vectors, and what these are.
+
+    Args:
+        address: from a value with an array, or given, to where its row begins.
+        arrays: the values that have one.
+        aliases: columns that are in an array beside others.
+        skip: whether a value is taken for zeros.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        arrays: set[Value],
+        aliases: Mapping[Ref, Ref],
+        skip: Callable[[Value], bool] = lambda value: False,
+    ) -> None:
+        self.address, self.arrays, self.aliases, self.skip = address, arrays, aliases, skip
+        self.rows: dict[Value, str] = {}
+        self.spread: dict[tuple[Value, int], str] = {}
+        self.vectors: dict[tuple, str] = {}
+        self.before: list[str] = []
+        self.lines: list[str] = []
+
+    def row(self, value: Value) -> str:
+        """The name of a pointer to a row."""
+        if value not in self.rows:
+            name = self.rows[value] = f"a{value.number}"
+            self.before.append(f"const real *{name} = {self.address(value)};")
+        return self.rows[value]
+
+    def code(self, ref: Ref) -> str:
+        """The name of a vector with columns; ``j`` is the first, of ``n``."""
+        value = ref.value
+        if value.op == "number":
+            return f"all({value.data!r})"
+        if self.skip(value):
+            return "all(0)"
+        ref = self.aliases.get(ref, ref)
+        value = ref.value
+        key = (value, ref.first, ref.spread)
+        if key not in self.vectors:
+            self.vectors[key] = self._made(ref)
+        return self.vectors[key]
+
+    def _made(self, ref: Ref) -> str:
+        value, first = ref.value, ref.first
+        if value.op == "degree":
+            return "all(last_edge - begin_edge)"
+        if value in self.arrays or value.op in ("input", "constant", "state", "gradient"):
+            row = self.row(value)
+            if not ref.spread:
+                return self._named(f"load({row} + {first} + (j), n)")
+            name = f"s{value.number}_{first}"
+            if (value, first) not in self.spread:
+                self.spread[value, first] = name
+                self.before.append(f"const vec {name} = all({row}[{first}]);")
+            return name
+        if value.op == "fixed":
+            return self.code(_columns(value.args[0], ref))
+        args = [self.code(_columns(arg, ref)) for arg in value.args]
+        return self._named(_operation(value.op, args))
+
+    def made(self, value: Value) -> str:
+        """The name of a vector with what the operation of a value gives."""
+        whole = value.ref()
+        args = [self.code(_columns(arg, whole)) for arg in value.args]
+        return self._named(_operation(value.op, args))
+
+    def _named(self, code: str) -> str:
+        name = f"x{len(self.lines)}"
+        self.lines.append(f"vec {name} = {code};")
+        return name
+
+
+def _operation(op: str, args: Sequence[str]) -> str:
+    if op != "largest":
+        return _CODE[op].format(*args)
+    return functools.reduce(lambda a, b: f"first_of_largest({a}, {b})", args)
+
+
+def _columns(arg: Ref, ref: Ref) -> Ref:
+    """The columns of an argument that columns of the result are made of."""
+    if arg.spread:
+        return Ref(arg.value, arg.first, ref.width, True)
+    return Ref(arg.value, arg.first + ref.first, ref.width, ref.spread)
+
+
+def over_row(width: int, body: str, before: Iterable[str] = (), loop: str = "OVER_ROW") -> str:
+    """A loop over columns."""
+    bounds = f"{width}" if loop == "OVER_ROW" else f"0, {width}"
+    lines = " ".join(before)
+    return f"{{ {lines}\n#define STEP(j, n) {body}\n{loop}({bounds}, STEP)\n#undef STEP\n}}\n"
+
+
+def merged(stores: Sequence[Store], arrays: set[Value]) -> list[list[Store]]:
+    """Stores by the loops that make them: those of the same width, and one slow function each."""
+    loops: list[list[Store]] = []
+    for store in stores:
+        last = loops[-1] if loops else None
+        fits = (
+            last is not None
+            and last[0].width == store.width
+            and not (store.slow and any(part.slow for part in last))
+            and not _reads_otherwise(store, last, arrays)
+        )
+        if fits:
+            last.append(store)
+        else:
+            loops.append([store])
+    return loops
+
+
+def _reads_otherwise(store: Store, loop: Sequence[Store], arrays: set[Value]) -> bool:
+    """Whether columns are made of others than the same ones of what is stored in a loop."""
+    stored = {(part.value, part.first, False) for part in loop}
+    values = {part.value for part in loop}
+    waiting, seen = list(store.reads()), set()
+    while waiting:
+        ref = waiting.pop()
+        key = (ref.value, ref.first, ref.spread)
+        if key in seen:
+            continue
+        seen.add(key)
+        if ref.value in values:
+            if key not in stored:
+                return True
+        elif ref.value not in arrays:
+            waiting += [_columns(arg, ref) for arg in ref.value.args]
+    return False
+
+
+def store_loop(stores: Sequence[Store], body: Body, target: Address) -> str:
+    """One loop that makes columns.
+
+    Args:
+        stores: of the same width.
+        body: what is known in the loop.
+        target: where the row of a value begins, to be filled.
+    """
+    targets = []
+    for number, store in enumerate(stores):
+        name = body.made(store.value) if store.ref is None else body.code(store.ref)
+        body.vectors[store.value, store.first, False] = name
+        targets.append(f"real *to{number} = {target(store.value)} + {store.first};")
+        body.lines.append(f"store(to{number} + (j), {name}, n);")
+    return over_row(stores[0].width, " ".join(body.lines), [*body.before, *targets])

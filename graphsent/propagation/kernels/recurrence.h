@@ -1,0 +1,143 @@
+// What walks over the levels of a schedule have that are generated from a recurrence; the same
+// structure is in backends/c/walk.py.
+//
+// Rows of states: first those of the start, then those of inner nodes by position, then zeros.
+
+struct walk {
+  int64_t num_levels, num_sources, num_starts, num_nodes, num_edges, num_threads;
+  int64_t count;  // slots a node; 0 where predecessors are not told apart
+  int64_t keep;   // whether a backward pass follows, which needs what is in `block`
+  int64_t num_projected, start_feats, start_outputs;  // where the first input of the start is the
+                                                      // first outputs of a linear map: so many, and
+                                                      // the sizes of the map
+  int64_t block_size, places_size, workspace_size;  // numbers in them
+  const int64_t *level_ends;  // (1 + num_levels) position behind the last one of each level
+  const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
+                              // (edges) position of the node that each edge comes from
+  const int64_t *first_edge;  // (inner + 1) the edges to a node begin here
+  const int64_t *leaves;      // (num_sources) their rows in the start; their own where NULL
+  const int64_t *nodes;       // (num_nodes) the rows of results
+  const int64_t *input_strides;      // 0: one row for all nodes
+  const int64_t *start_strides;      // of inputs of the start
+  const int64_t *const *input_rows;  // (inner) their rows in an input; their own where NULL
+  const real *const *inputs;
+  const real *const *start_inputs;  // (num_starts, width), or NULL
+  const real *start_x, *start_weight, *start_bias;  // (num_starts, feats), of the linear map
+  const real *const *start;         // (num_starts, size) where the start is given
+  const real *const *constants;
+  real *const *results;  // (num_nodes, size), or NULL
+  // Gradients: of the results, or NULL, and of what was given; NULL where they are not wanted.
+  const real *const *dresults;
+  const int64_t *const *dinput_rows;  // rows of zeros that several nodes add to, or NULL
+  real *const *dinputs;               // as inputs, but for rows of their own without dinput_rows
+  real *const *dstart_inputs, *const *dstart, *const *dconstants;
+  real *dstart_x, *dstart_weight, *dstart_bias;
+  real *block, *workspace;
+  int64_t *places;
+  int64_t *seen;  // of pairs, see places.h
+};
+
+#include "places.h"
+
+// What Python has to agree on.
+void tell_layout(int64_t *layout) {
+  layout[0] = sizeof(struct walk);
+  layout[1] = offsetof(struct walk, level_ends);
+  layout[2] = offsetof(struct walk, seen);
+}
+
+// The first row of a level above the first one, among inner nodes.
+static inline int64_t first_row(const struct walk *w, int64_t level) {
+  return w->level_ends[level] - w->num_sources;
+}
+
+// The row of the state of the node at a position.
+static inline int64_t row_at(const struct walk *w, int64_t position) {
+  if (position >= w->num_sources) return w->num_starts + position - w->num_sources;
+  return w->leaves ? w->leaves[position] : position;
+}
+
+static inline const real *input_at(const struct walk *w, int64_t n, int64_t row) {
+  const int64_t *rows = w->input_rows[n];
+  return w->inputs[n] + (rows ? rows[row] : row) * w->input_strides[n];
+}
+
+// Where each of a list of rows begins in the list ordered by row, and the order.
+static void order_by_row(const int64_t *rows, int64_t length, int64_t num_rows, int64_t *first,
+                         int64_t *order) {
+  memset(first, 0, (num_rows + 2) * sizeof(int64_t));
+  for (int64_t n = 0; n < length; n++) first[rows[n] + 2]++;
+  for (int64_t row = 0; row < num_rows; row++) first[row + 2] += first[row + 1];
+  for (int64_t n = 0; n < length; n++) order[first[rows[n] + 1]++] = n;
+}
+
+static void copy_rows(const struct rows *rows, int64_t first, int64_t count, int64_t size,
+                      real *to) {
+  for (int64_t n = 0; n < count; n++) {
+    memcpy(to + n * size, row_of(rows, first + n), size * sizeof(real));
+  }
+}
+
+// Copies the states of nodes to the results.
+static void give_results(const struct walk *w, int part, const real *states, int64_t size,
+                         int64_t thread, int64_t threads) {
+  if (!w->results[part]) return;
+  const int64_t last = share(0, w->num_nodes, thread + 1, threads);
+  for (int64_t p = share(0, w->num_nodes, thread, threads); p < last; p++) {
+    memcpy(w->results[part] + (w->nodes ? w->nodes[p] : p) * size, states + row_at(w, p) * size,
+           size * sizeof(real));
+  }
+}
+
+// The gradients of the results of the start, of which several nodes may share a row.
+static void take_gradients(const struct walk *w, int part, real *to, int64_t size, int64_t thread,
+                           int64_t threads) {
+  const int64_t from = share_lanes(size, thread, threads);
+  const int64_t end = share_lanes(size, thread + 1, threads);
+  for (int64_t row = 0; row < w->num_starts; row++) {
+    memset(to + row * size + from, 0, (end - from) * sizeof(real));
+  }
+  for (int64_t p = 0; p < w->num_sources && w->dresults[part]; p++) {
+    add(to + row_at(w, p) * size, w->dresults[part] + (w->nodes ? w->nodes[p] : p) * size, from,
+        end);
+  }
+}
+
+// The gradient that the result of an inner node has, or zeros.
+static inline const real *given_at(const struct walk *w, int part, int64_t row, int64_t size,
+                                   const real *zeros) {
+  if (!w->dresults[part]) return zeros;
+  const int64_t position = w->num_sources + row;
+  return w->dresults[part] + (w->nodes ? w->nodes[position] : position) * size;
+}
+
+// Adds up what the threads have found of a row, each `apart` numbers from the one before.
+static void add_up(real *to, const real *found, int64_t apart, int64_t width, int64_t thread,
+                   int64_t threads) {
+  const int64_t from = share_lanes(width, thread, threads);
+  const int64_t end = share_lanes(width, thread + 1, threads);
+  memcpy(to + from, found + from, (end - from) * sizeof(real));
+  for (int64_t n = 1; n < threads; n++) add(to, found + n * apart, from, end);
+}
+
+static inline vec at_least(vec a, vec b) {
+  const vec one = all(1);
+  return choose(a >= b, one, all(0));
+}
+
+static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }
+
+static inline vec exponential_or_infinite(vec x) {
+#if SINGLE
+  const real limit = 88.72283f;
+#else
+  const real limit = 709.782712893384;
+#endif
+  return choose(x > limit, all((real)INFINITY), exponential(x));
+}
+
+// The sum of the numbers of a vector and another one.
+static inline real sum_of(vec x, real more) {
+  for (int i = 0; i < LANES; i++) more += x[i];
+  return more;
+}

@@ -1,0 +1,105 @@
+// The way of a generated walk through levels; `struct own` and the functions for some rows are
+// generated.
+
+// The row behind those that are handled at once, one at least.
+static int64_t end_of_block(const struct own *s, int64_t first, int64_t last) {
+  const int64_t *edges = s->walk.first_edge;
+  int64_t row = first + 1;
+  last = smaller(last, first + s->block);
+  while (edges && row < last && edges[row + 1] - edges[first] <= s->edge_block) row++;
+  return edges ? row : last;
+}
+
+// The first input of some rows of the start.
+static void project_start(struct own *s, int64_t first, int64_t last) {
+  const int64_t columns = s->walk.num_projected;
+  for (int64_t row = first; row < last && columns; row += s->affine.block) {
+    const int64_t count = smaller(s->affine.block, last - row);
+    const real *sums = affine_rows(&s->affine, row, count, s->thread);
+    for (int64_t n = 0; n < count; n++) {
+      memcpy(s->projected + (row + n) * columns, sums + n * padded(columns),
+             columns * sizeof(real));
+    }
+  }
+}
+
+static void forward_by(const struct walk *given, int64_t thread, int64_t threads) {
+  struct own own, *s = &own;
+  divide(s, given, thread, threads, 0);
+  const struct walk *w = &s->walk;
+  if (thread == 0) find_rows(s);
+  pack_forward(s);
+  if (w->num_projected) pack_affine(&s->affine, thread, threads);
+  BARRIER
+  const int64_t end = share(0, w->num_starts, thread + 1, threads);
+  for (int64_t row = share(0, w->num_starts, thread, threads); row < end; row += s->block) {
+    const int64_t next = smaller(row + s->block, end);
+    project_start(s, row, next);
+    start_forward(s, row, next);
+    sources_forward(s, row, next);
+  }
+  pairs_forward(s);
+  for (int64_t level = 0; level < w->num_levels; level++) {
+    const int64_t begin = first_row(w, level), behind = first_row(w, level + 1);
+    const int64_t last = share(begin, behind, thread + 1, threads);
+    BARRIER
+    for (int64_t row = share(begin, behind, thread, threads), next; row < last; row = next) {
+      next = end_of_block(s, row, last);
+      nodes_forward(s, row, next);
+      sources_forward(s, w->num_starts + row, w->num_starts + next);
+    }
+  }
+  BARRIER
+  for (int part = 0; part < PARTS; part++) {
+    give_results(w, part, s->state[part], SIZE, thread, threads);
+  }
+}
+
+static void backward_by(const struct walk *given, int64_t thread, int64_t threads) {
+  struct own own, *s = &own;
+  divide(s, given, thread, threads, 1);
+  const struct walk *w = &s->walk;
+  pack_backward(s);
+  if (thread == 0) find_successors(s);
+  memset(s->acc, 0, ACCUMULATED * sizeof(real));
+  for (int part = 0; part < PARTS; part++) {
+    take_gradients(w, part, s->given[part], SIZE, thread, threads);
+  }
+  for (int64_t level = w->num_levels - 1; level >= 0; level--) {
+    const int64_t begin = first_row(w, level), behind = first_row(w, level + 1);
+    const int64_t last = share(begin, behind, thread + 1, threads);
+    BARRIER
+    for (int64_t row = share(begin, behind, thread, threads), next; row < last; row = next) {
+      next = end_of_block(s, row, last);
+      sources_backward(s, w->num_starts + row, w->num_starts + next);
+      nodes_backward(s, row, next);
+    }
+  }
+  BARRIER
+  const int64_t first = share(0, w->num_starts, thread, threads);
+  const int64_t end = share(0, w->num_starts, thread + 1, threads);
+  for (int64_t row = first; row < end; row += s->block) {
+    starts_backward(s, row, smaller(row + s->block, end));
+  }
+  pairs_backward(s);
+  for (int64_t row = first; row < end; row += s->block) {
+    start_backward(s, row, smaller(row + s->block, end));
+  }
+  BARRIER
+  if (w->num_projected) affine_gradients(&s->affine, s->dprojected, thread, threads);
+  weights_backward(s);
+}
+
+void recurrence_forward(const struct walk *w) { IN_TEAM(forward_by, w); }
+
+void recurrence_backward(const struct walk *w) { IN_TEAM(backward_by, w); }
+
+void recurrence_sizes(struct walk *w, int backward) {
+  struct own s;
+  struct walk given = *w;
+  given.block = given.workspace = NULL;
+  divide(&s, &given, 0, w->num_threads, backward);
+  w->block_size = numbers_in(&s.kept_room);
+  w->workspace_size = numbers_in(&s.work_room);
+  w->places_size = s.num_places;
+}
