@@ -106,6 +106,7 @@ bench: venv  ## measure training, sequences and cells, write the tables of docs 
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md README.md $(BENCH)
 	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
+	$(VENV)/bin/python benchmarks/own_cells.py --markdown runs/benchmark/own_cells.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
 	rm -rf $(VENV) $(VENV)-contextual $(PARSERS) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ from torch import nn
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells import CellError, recursion
+from graphsent.propagation import compiled
 
 each_engine = pytest.mark.parametrize("engine", ["levels", "dgl"])
 GRAPH = dgl.graph(([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2]))
@@ -212,8 +213,9 @@ def test_other_errors_of_combine_stay_what_they_are(engine):
         assert caught.value is error
 
 
-def test_checks_are_few():
+def test_checks_are_few(monkeypatch):
     """Their number does not depend on the number of nodes: there is one a level."""
+    monkeypatch.setenv(compiled.SWITCH, "0")  # compiled code calls no combine
     calls = []
     check, counted = recursion.check_state, lambda *args: calls.append(1) or check(*args)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,0 +1,155 @@
+"""How fast cells of a user's own are: against those of graphsent, and against torch alone.
+
+    python benchmarks/own_cells.py [--data-dir DATA] [--rounds 21] [--quick] [--markdown FILE]
+
+The cells are in ``benchmarks/harness/users_cells.py``, at 300 / 150 in float32 on one thread.
+
+* The N-ary and the attentive Tree-LSTM over constituency trees of ``sst/train.txt`` (or the
+  embedded treebank), words at the leaves, against ``NaryTreeLSTM`` and ``AttentiveTreeLSTM``.
+* A GRU over the gated sum of predecessors, and one over what attention takes from them, over random
+  acyclic graphs with shared successors and a word at each node, against the same cells level by
+  level in torch.
+
+Forward, and forward and backward with gradients of words and weights. The contenders take turns,
+ratios are medians over the rounds, and the clock is the processor's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+import torch
+from harness import users_cells
+from harness.data import Corpus
+from torch import Tensor, nn
+
+from graphsent._dgl import dgl
+from graphsent._files import atomic_path
+from graphsent.cells import AttentiveTreeLSTM, IndexedFeat, NaryTreeLSTM
+from graphsent.errors import GraphsentError
+from graphsent.propagation.compiled import SWITCH
+
+SIZES = (300, 150)
+BATCHES = (1, 25, 256)
+NUM_WORDS = 2000
+
+Run = Callable[[], Tensor]
+
+
+class Row(NamedTuple):
+    """Milliseconds of each contender, and the ratio of the second to the first."""
+
+    setting: str
+    first: float
+    second: float
+    ratio: float
+
+
+def words_of(graph: dgl.DGLGraph, at: Tensor) -> IndexedFeat:
+    """Random words at some nodes, a few of them often."""
+    words = (torch.rand(graph.num_nodes()) ** 3 * NUM_WORDS).long()
+    known, index = torch.unique(words[at], return_inverse=True)
+    rows = torch.full((graph.num_nodes(),), -1)
+    rows[at] = index
+    return IndexedFeat(torch.randn(len(known), SIZES[0]) / 4, rows)
+
+
+def acyclic(rng: random.Random) -> dgl.DGLGraph:
+    """A random graph of about 20 nodes, with up to three predecessors each."""
+    edges = []
+    for node in range(1, rng.randint(5, 35)):
+        near = range(max(0, node - 8), node)
+        edges += [(before, node) for before in rng.sample(near, min(len(near), rng.randint(1, 3)))]
+    return dgl.graph(edges)
+
+
+def problems(corpus: Corpus, size: int) -> Iterator[tuple[str, nn.Module, nn.Module, list]]:
+    """Name, two cells, and graphs with inputs; the second cell runs in torch if it is the first."""
+    torch.manual_seed(0)
+    trees = [batch.graph for batch in corpus.batches(size)[:3]]
+    data = [(graph, words_of(graph, graph.in_degrees() == 0)) for graph in trees]
+    yield "N-ary Tree-LSTM", NaryTreeLSTM(*SIZES), users_cells.Nary(*SIZES), data
+    data = [(graph, words_of(graph, graph.in_degrees() >= 0)) for graph in trees]
+    yield "attentive Tree-LSTM", AttentiveTreeLSTM(*SIZES), users_cells.Attentive(*SIZES), data
+    rng = random.Random(0)
+    graphs = [dgl.batch([acyclic(rng) for _ in range(size)]) for _ in range(3)]
+    data = [(graph, words_of(graph, graph.in_degrees() >= 0)) for graph in graphs]
+    for name, kind in (("gated sum", "GatedSum"), ("attention, GRU", "AttentionGRU")):
+        cell = getattr(users_cells, kind)(*SIZES)
+        yield name, cell, cell, data
+
+
+def seconds(cell: nn.Module, graph: dgl.DGLGraph, feat: IndexedFeat, train: bool) -> float:
+    """Processor time of one run."""
+    feat = feat._replace(rows=feat.rows.requires_grad_(train))
+    start = time.process_time()
+    with torch.set_grad_enabled(train):
+        h = cell(graph, feat)
+        if train:
+            torch.autograd.grad(h.sum(), [feat.rows, *cell.parameters()], allow_unused=True)
+    return time.process_time() - start
+
+
+def rows(corpus: Corpus, sizes: Sequence[int], rounds: int) -> Iterator[Row]:
+    """What is measured."""
+    for size in sizes:
+        for name, first, second, data in problems(corpus, size):
+            switch = "0" if first is second else "1"
+            for train in (False, True):
+                times: tuple[list[float], list[float]] = ([], [])
+                for number in range(rounds + 1):
+                    graph, feat = data[number % len(data)]
+                    with patch.dict(os.environ, {SWITCH: switch}):
+                        taken = seconds(first, graph, feat, train)
+                    again = seconds(second, graph, feat, train)
+                    if number:
+                        times[0].append(taken)
+                        times[1].append(again)
+                ratio = statistics.median(b / a for a, b in zip(*times, strict=True))
+                medians = [1000 * statistics.median(part) for part in times]
+                what = "step" if train else "forward"
+                yield Row(f"{name}, {what}, batch {size}", *medians, ratio)
+
+
+def table(found: Sequence[Row]) -> str:
+    """The rows as Markdown."""
+    lines = ["| | graphsent's, or in torch (ms) | own (ms) | ratio |", "| --- | --- | --- | --- |"]
+    lines += [f"| {r.setting} | {r.first:.2f} | {r.second:.2f} | {r.ratio:.2f} |" for r in found]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data-dir", help="directory with sst/train.txt")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--quick", action="store_true", help="batches of 1, in two rounds")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    sizes, rounds = ((1,), 2) if options.quick else (BATCHES, options.rounds)
+    try:
+        found = list(rows(Corpus(options.data_dir, max(BATCHES)), sizes, rounds))
+    except GraphsentError as error:
+        raise SystemExit(f"error: {error}") from error
+    text = table(found)
+    print(text, end="")
+    if options.markdown:
+        with atomic_path(options.markdown) as path:
+            path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

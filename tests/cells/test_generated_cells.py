@@ -1,0 +1,311 @@
+"""Cells of users in code that is generated from them: as level by level in torch."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+import torch
+from torch import Tensor, nn
+from users_cells import CELLS, Attentive, GatedSum, Nary
+
+from graphsent._dgl import dgl
+from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, SlottedCell
+from graphsent.propagation.compiled import SWITCH
+
+IN_FEATS, HIDDEN_FEATS = 5, 19  # more than a vector of numbers, and no multiple of it
+each_cell = pytest.mark.parametrize("name", CELLS)
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    monkeypatch.setenv(SWITCH, "1")
+
+
+def tree(num_nodes: int, most: int, seed: int = 0) -> dgl.DGLGraph:
+    """A random tree whose nodes have so many children at most."""
+    rng, free, edges = random.Random(seed), [0] * most, []
+    for node in range(1, num_nodes):
+        parent = free.pop(rng.randrange(len(free)))
+        edges.append((node, parent))
+        free += [node] * most
+    graph = dgl.graph(edges, num_nodes=num_nodes)
+    taken: dict[int, int] = {}
+    slots = []
+    for _, parent in edges:
+        slots.append(taken.get(parent, 0))
+        taken[parent] = slots[-1] + 1
+    graph.edata["child_index"] = torch.tensor(slots, dtype=torch.int64)
+    return graph
+
+
+def shared(num_nodes: int, most: int, seed: int = 0) -> dgl.DGLGraph:
+    """A graph in which nodes have several successors."""
+    rng, edges, slots = random.Random(seed), [], []
+    for node in range(num_nodes):
+        count = rng.randint(0, min(most, node))
+        edges += [(before, node) for before in rng.sample(range(node), count)]
+        slots += rng.sample(range(most), count)
+    graph = dgl.graph(edges, num_nodes=num_nodes)
+    graph.edata["child_index"] = torch.tensor(slots, dtype=torch.int64)
+    return graph
+
+
+def graphs_for(cell: nn.Module) -> dict[str, dgl.DGLGraph]:
+    most = cell.num_slots if isinstance(cell, SlottedCell) else 6
+    found = {
+        "one node": tree(1, 1),
+        "two nodes": tree(2, 1),
+        "chain": tree(12, 1),
+        "tree": tree(60, most),
+        "trees": dgl.batch([tree(n, most, n) for n in (1, 30, 2)]),
+        "shared": shared(40, most),
+    }
+    if not isinstance(cell, SlottedCell):
+        found["star"] = star(30)
+    return found
+
+
+def star(num_children: int) -> dgl.DGLGraph:
+    children = torch.arange(1, num_children + 1)
+    return dgl.graph((children, torch.zeros_like(children)))
+
+
+def results(cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **extra) -> list:
+    """States, and the gradients of inputs and parameters."""
+    cell.zero_grad()
+    given = feat if isinstance(feat, Tensor) else feat.rows
+    given = given.clone().requires_grad_()
+    feat = given if isinstance(feat, Tensor) else feat._replace(rows=given)
+    states = cell.run(graph, feat, **extra)
+    weights = [torch.linspace(-1, 2, part.numel()).to(part).view_as(part) for part in states]
+    sum((part * weight).sum() for part, weight in zip(states, weights, strict=True)).backward()
+    gradients = [part.grad for part in cell.parameters()]
+    return [*states, given.grad, *(torch.zeros(()) if g is None else g for g in gradients)]
+
+
+def assert_same(cell, graph, feat, monkeypatch, tolerance=1e-12, **extra) -> None:
+    assert cell.explain(graph).way == ("compiled" if graph.num_edges() else "levels")
+    found = results(cell, graph, feat, **extra)
+    monkeypatch.setenv(SWITCH, "0")
+    assert cell.explain(graph).way == "levels"
+    expected = results(cell, graph, feat, **extra)
+    for one, other in zip(found, expected, strict=True):
+        scale = max(float(other.detach().abs().max()), 1) if other.numel() else 1
+        torch.testing.assert_close(one, other, rtol=0, atol=tolerance * scale)
+    monkeypatch.setenv(SWITCH, "1")
+
+
+@each_cell
+def test_values_and_gradients(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    for graph in graphs_for(cell).values():
+        feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+        assert_same(cell, graph, feat, monkeypatch)
+
+
+@each_cell
+def test_words(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    for graph in graphs_for(cell).values():
+        rows = torch.randn(4, IN_FEATS, dtype=torch.float64)
+        anywhere = torch.randint(-1, 4, (graph.num_nodes(),))
+        at_leaves = torch.where(graph.in_degrees() == 0, anywhere.clamp(min=0), -1)
+        for index in (anywhere, at_leaves):
+            assert_same(cell, graph, IndexedFeat(rows, index), monkeypatch)
+
+
+@each_cell
+def test_initial_states(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["trees"]
+    sizes = (graph.num_nodes(), HIDDEN_FEATS)
+    initial = [torch.randn(sizes, dtype=torch.float64) for _ in cell.state_names]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    assert_same(cell, graph, feat, monkeypatch, initial_state=initial)
+
+
+@each_cell
+def test_several_threads(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    most = cell.num_slots if isinstance(cell, SlottedCell) else 4
+    graph = dgl.batch([tree(150, most, seed) for seed in range(3)])
+    rows = torch.randn(40, IN_FEATS, dtype=torch.float64)
+    feat = IndexedFeat(rows, torch.randint(-1, 40, (graph.num_nodes(),)))
+    torch.set_num_threads(3)
+    try:
+        assert_same(cell, graph, feat, monkeypatch)
+    finally:
+        torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("name", ["Nary", "Attentive"])
+def test_single_precision(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS)
+    graph = graphs_for(cell)["trees"]
+    assert_same(cell, graph, torch.randn(graph.num_nodes(), IN_FEATS), monkeypatch, 2e-6)
+
+
+@each_cell
+def test_without_gradients(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["shared"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    expected = cell.run(graph, feat)
+    with torch.no_grad():
+        for one, other in zip(cell.run(graph, feat), expected, strict=True):
+            assert torch.equal(one, other)
+
+
+@each_cell
+def test_finite_differences(name):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["chain"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64, requires_grad=True)
+    given = (feat, *cell.parameters())
+    assert cell.explain(graph).way == "compiled"
+    torch.autograd.gradcheck(lambda feat, *_: cell.run(graph, feat), given, fast_mode=True)
+
+
+@each_cell
+def test_gradients_of_gradients(name, monkeypatch):
+    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["shared"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64, requires_grad=True)
+    found = []
+    for switch in "10":
+        monkeypatch.setenv(SWITCH, switch)
+        loss = sum(part.square().sum() for part in cell.run(graph, feat))
+        (gradient,) = torch.autograd.grad(loss, feat, create_graph=True)
+        penalty = gradient.square().sum()
+        found.append(torch.autograd.grad(penalty, [feat, *cell.parameters()], allow_unused=True))
+    for one, other in zip(*found, strict=True):
+        if other is not None:
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_frozen_parameters(monkeypatch):
+    cell = Attentive(IN_FEATS, HIDDEN_FEATS).double()
+    for name in ("U_f", "w", "W"):
+        getattr(cell, name).requires_grad_(False)
+    graph = graphs_for(cell)["trees"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    assert_same(cell, graph, feat, monkeypatch)
+    assert cell.U_f.weight.grad is None
+    assert cell.U.weight.grad is not None
+
+
+def test_a_cell_that_changes_is_traced_again(monkeypatch):
+    cell = GatedSum(IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    before = cell(graph, feat)
+    cell.map = nn.Sequential(nn.Linear(HIDDEN_FEATS, HIDDEN_FEATS), nn.Tanh()).double()
+    assert not torch.allclose(cell(graph, feat), before)
+    assert_same(cell, graph, feat, monkeypatch)
+
+
+class ByValue(GatedSum):
+    def combine(self, children, x):
+        (h,) = children
+        return super().combine((h if (h > 0).all() else -h,), x)
+
+
+class Normalized(GatedSum):
+    def combine(self, children, x):
+        (h,) = super().combine(children, x)
+        return (nn.functional.layer_norm(h, h.shape[-1:]),)
+
+
+OUTSIDE = torch.ones(HIDDEN_FEATS, dtype=torch.float64)
+
+
+class Constant(GatedSum):
+    def combine(self, children, x):
+        (h,) = super().combine(children, x)
+        return (h + OUTSIDE,)
+
+
+class Remembers(GatedSum):
+    def combine(self, children, x):
+        self.pooled = children[0].sum(1)
+        return super().combine(children, x)
+
+
+class InPlace(GatedSum):
+    def combine(self, children, x):
+        (h,) = super().combine(children, x)
+        return (h.mul_(2),)
+
+
+class Random(GatedSum):
+    def combine(self, children, x):
+        torch.rand(1)
+        return super().combine(children, x)
+
+
+class OverNodes(GatedSum):
+    def combine(self, children, x):
+        (h,) = super().combine(children, x)
+        return (h - 0 * h.sum(0),)
+
+
+class CountsNodes(GatedSum):
+    def combine(self, children, x):
+        (h,) = super().combine(children, x)
+        return (h / (1 + 0 * len(x)),)
+
+
+UNTRACEABLE = {
+    ByValue: "depends on the numbers in a tensor",
+    Normalized: "it calls layer_norm",
+    Constant: r"uses a tensor of shape \(19,\) that is no parameter or buffer",
+    Remembers: "it sets attributes of modules",
+    InPlace: "it calls mul",
+    Random: "it draws random numbers",
+    OverNodes: "mixes the nodes of a level",
+    CountsNodes: "computes with the number of nodes",
+}
+
+
+@pytest.mark.parametrize("kind", UNTRACEABLE)
+def test_what_cannot_be_traced(kind, monkeypatch):
+    cell = kind(IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["tree"]
+    explained = cell.explain(graph)
+    assert explained.way == "levels"
+    assert re.search(UNTRACEABLE[kind], explained.reason)
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
+
+
+def test_hooks_and_parametrizations():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS)
+    graph = graphs_for(cell)["tree"]
+    with cell.U.register_forward_hook(lambda *args: None):
+        assert cell.explain(graph) == ("levels", "there are hooks of modules")
+    assert cell.explain(graph).way == "compiled"
+    torch.nn.utils.parametrizations.weight_norm(cell.U)
+    assert cell.explain(graph) == ("levels", "there are parametrizations")
+
+
+def test_autocast_runs_in_torch():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS)
+    with torch.autocast("cpu"):
+        assert cell.explain(graphs_for(cell)["tree"]) == ("levels", "autocast is on")
+    explained = cell.bfloat16().explain(graphs_for(cell)["tree"])
+    assert explained.reason == "there is no compiled code for torch.bfloat16"
+
+
+def test_explanations_of_other_ways(monkeypatch):
+    graph = star(2)
+    cell = ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
+    assert cell.explain(graph).way == "compiled"
+    assert cell.explain(tree(1, 1)).way == "levels"
+    monkeypatch.setenv(SWITCH, "0")
+    assert cell.explain(graph).way == "rule"
+    assert GatedSum(IN_FEATS, HIDDEN_FEATS).explain(graph).reason.startswith(f"{SWITCH}=0")
+    cell.reduce_func = lambda nodes: None
+    assert cell.explain(graph).way == "functions"
+    assert str(cell.explain(graph)).startswith("functions: ")

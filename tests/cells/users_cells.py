@@ -1,0 +1,75 @@
+"""Cells as users write them: those of the benchmark, and what they leave out."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from graphsent.cells import SlottedCell, TreeCell
+
+_FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "harness" / "users_cells.py"
+_spec = importlib.util.spec_from_file_location("cells_of_the_benchmark", _FILE)
+benchmark = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(benchmark)
+Nary, Attentive = benchmark.Nary, benchmark.Attentive
+GatedSum, AttentionGRU = benchmark.GatedSum, benchmark.AttentionGRU
+
+
+class ManyThings(TreeCell):
+    """What the others leave out, at edges: means, products of pairs, several heads."""
+
+    state_names = ("h", "m")
+    project = Nary.project
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.W = nn.Linear(in_feats, hidden_feats)
+        self.pair = nn.Linear(2 * hidden_feats, hidden_feats)
+        self.heads = nn.Linear(hidden_feats, 2)
+        self.out = nn.Sequential(nn.Linear(2 * hidden_feats, hidden_feats), nn.Tanh())
+        self.last = nn.Linear(hidden_feats, hidden_feats)
+
+    def start(self, x):
+        return torch.tanh(self.last(torch.tanh(x))), x
+
+    def combine(self, children, x):
+        h, m = children
+        pair = torch.relu(self.pair(torch.cat((h, x.unsqueeze(1).expand_as(h)), -1)))
+        heads = torch.softmax(self.heads(pair), 1)  # (nodes, children, 2)
+        pooled = (heads.unsqueeze(-1) * m.unsqueeze(2)).sum(1).flatten(1)
+        mean = pair.mean(1) - 0.5 * x / (1 + torch.exp(x))
+        return torch.tanh(self.last(self.out(pooled) + mean)), mean * mean + 1
+
+
+class ManySlots(SlottedCell):
+    """The same of slots: one map of each, attention, the largest, parts of a state."""
+
+    state_names = ("h", "m")
+    project = Nary.project
+
+    def __init__(self, in_feats, hidden_feats, num_slots=3):
+        super().__init__(in_feats, hidden_feats, num_slots)
+        self.W = nn.Linear(in_feats, hidden_feats)
+        self.each = nn.Linear(hidden_feats, hidden_feats)
+        self.score = nn.Linear(hidden_feats, 1)
+        self.all = nn.Linear((num_slots + 1) * hidden_feats, hidden_feats)
+
+    def start(self, x):
+        return torch.sigmoid(x), -x
+
+    def combine(self, children, x):
+        h, m = children
+        each = torch.tanh(self.each(h) + x.unsqueeze(1))
+        a = torch.softmax(self.score(each), 1)
+        largest = torch.stack([each[:, 0] * 2, *each.unbind(1)[1:]], 1).amax(1)
+        everything = self.all(torch.cat((h.flatten(1), x), -1))
+        turned = torch.cat((m[:, 1, 2:], m[:, 0, :2]), -1)
+        return torch.tanh(everything + (a * m).sum(1)), largest - turned
+
+
+CELLS = {
+    kind.__name__: kind for kind in (Nary, Attentive, GatedSum, AttentionGRU, ManyThings, ManySlots)
+}
