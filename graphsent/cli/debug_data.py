@@ -1,9 +1,9 @@
 r"""Look at data before a model is trained on them.
 
-Your own data, with the options of train, or the corpus of a task: examples and labels of each
-split, lengths, depth of trees and children of their nodes, words that train or the vectors lack,
-texts that are repeated within a split or occur in two. Of your own data every bad line is named;
-the exit status is 1 if there are any.
+Takes your own data, with the options of train, or the corpus of a task. Reports examples and labels
+of each split, lengths, depth of trees and children of their nodes, words that train or the vectors
+lack, and texts that are repeated within a split or occur in two. Every bad line of your own data is
+named; the exit status is 1 if there are any.
 
 Examples:
   graphsent debug-data --train my.tsv
@@ -76,7 +76,7 @@ def run(arguments: Any) -> None:
     both = [inspections[split] for split in ("dev", "test") if split in inspections]
     if len(both) == 2:
         content["test_texts_in_dev"] = both[1].shared_with(both[0])
-        print(f"texts of test that are in dev, too: {content['test_texts_in_dev']:,}")
+        print(f"texts of test also in dev: {content['test_texts_in_dev']:,}")
     if arguments.vectors:
         words: Counter[str] = Counter()
         for found in inspections.values():
@@ -127,7 +127,7 @@ def _lines(found: SplitInspection, *, are_scores: bool) -> list[str]:
         return []
     lines = _scores(found) if are_scores else _labels(found)
     lengths = _range(describe_counts(found.lengths))
-    lines.append(f"words: {lengths}; {len(found.words):,} different ones")
+    lines.append(f"words: {lengths}; {len(found.words):,} distinct")
     if found.depths:
         lines.append(f"depth: {_range(describe_counts(found.depths))}")
     if found.arities:
@@ -151,7 +151,7 @@ def _labels(found: SplitInspection) -> list[str]:
         for label, count in found.labels.most_common(_MOST_LABELS)
     ]
     rest = len(found.labels) - _MOST_LABELS
-    return [*lines, f"... and {rest:,} labels more"] if rest > 0 else lines
+    return [*lines, f"... and {rest:,} more labels"] if rest > 0 else lines
 
 
 def _scores(found: SplitInspection) -> list[str]:
@@ -175,9 +175,9 @@ def _beyond_lines(found: SplitInspection, beyond: dict[str, int]) -> list[str]:
     times = beyond["running_words_not_in_train"]
     percent = 100 * times / max(1, sum(found.words.values()))
     return [
-        f"words that are not in train: {beyond['words_not_in_train']:,}, {times:,} times "
-        f"({percent:.1f} % of all)",
-        f"texts that are in train, too: {beyond['texts_in_train']:,}",
+        f"words not in train: {beyond['words_not_in_train']:,} distinct, {times:,} in all "
+        f"({percent:.1f} %)",
+        f"texts also in train: {beyond['texts_in_train']:,}",
     ]
 
 

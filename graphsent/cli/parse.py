@@ -9,14 +9,13 @@ NAME is the parser:
 Each needs its package: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
 
 Dependency trees are written to *.conllu, constituency trees to files of other names, in brackets;
-both zipped if the name ends in .gz. The input is text, a sentence a line; label<TAB>sentence if it
-is named *.tsv; or a table with named columns, *.csv or *.jsonl; it may be zipped, too. Labels go
-along: "# label = " in CoNLL-U, label<TAB>tree in brackets. Lines that cannot be parsed are reported
-by number and keep their place: an empty line in brackets, a missing "# sent_id" in CoNLL-U; the
-exit status is then 1.
+both are compressed if the name ends in .gz. The input is text, a sentence a line;
+label<TAB>sentence if it is named *.tsv; or a table with named columns, *.csv or *.jsonl; each may
+be compressed, too. Labels go along: "# label = " in CoNLL-U, label<TAB>tree in brackets. Lines that
+cannot be parsed are reported by number and keep their place: an empty line in brackets, a missing
+"# sent_id" in CoNLL-U; the exit status is then 1.
 
-What is parsed is kept beside OUT after each batch. After Ctrl-C, or worse, the same command goes on
-there.
+Finished batches are kept beside OUT. After an interruption the same command goes on from there.
 
 Examples:
   graphsent parse reviews.txt --out reviews.conllu --parser spacy:en_core_web_sm
@@ -78,7 +77,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="Start anew where an interrupted command could be gone on with.",
+        help="Start anew instead of going on after an interruption.",
     )
 
 

@@ -8,6 +8,11 @@ Examples:
       on the embedded synthetic treebank
   graphsent train --task sst5 --model treelstm --data-dir DATA --vectors glove.txt --out runs/b
       on DATA/sst/{train,dev,test}.txt
+  graphsent train --train my.tsv --model kimcnn --out runs/own
+      on your own data, here label<TAB>sentence; dev and test are held out of it
+  graphsent train --class pos=good.txt --class neg=bad.txt --model nbow --out runs/files
+  graphsent train --train train.csv --dev dev.csv --test test.csv --text-column review \
+      --label-column stars --model sequence --out runs/csv
   graphsent train --task sst2 --model nbow --optimizer adam --lr 0.001 --embedding-optimizer same \
       --embedding-lr 0.001 --epochs 20 --patience 3 --out runs/c
   graphsent train --task trec --model dcnn --data-dir DATA --vectors glove.txt --projection 48 \
@@ -16,25 +21,20 @@ Examples:
   graphsent train --task trec --model treelstm --parser benepar:DIRECTORY --out runs/p
       on questions without trees; predict then takes raw text
   graphsent train --task trec --model kimcnn --data-dir DATA --encoder ENCODER --finetune-encoder \
-      --epochs 1 --out runs/f
+      --epochs 1 --out runs/tuned
       on features of an encoder in the directory ENCODER, which is trained too; without
       --finetune-encoder its features are computed once
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
-  graphsent train --train my.tsv --model kimcnn --out runs/f
-      on your own data, here label<TAB>sentence; dev and test are held out of it
-  graphsent train --class pos=good.txt --class neg=bad.txt --model nbow --out runs/g
-  graphsent train --train train.csv --dev dev.csv --test test.csv --text-column review \\
-      --label-column stars --model sequence --out runs/h
-  graphsent train --task mytasks:make --model kimcnn --out runs/e
+  graphsent train --task mytasks:make --model kimcnn --out runs/mine
       on a task of your own: the function `make` of mytasks.py here, or of an installed module
   graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
       cross-validation; --seeds 0-4 trains with several seeds, on any task; the same command goes on
-  graphsent train --task twitter --model nbow --stream --data-dir DATA --out runs/f
+  graphsent train --task twitter --model nbow --stream --data-dir DATA --out runs/large
       on a corpus that may be larger than memory, from shards on disk
   graphsent train --resume runs/b
       go on after the last complete epoch
-  graphsent train --task sst5 --model treelstm --trees balanced --out runs/f
+  graphsent train --task sst5 --model treelstm --trees balanced --out runs/balanced
       the same words under balanced trees: does the parse help?
   graphsent train --model nbow --help
       with the options of that model

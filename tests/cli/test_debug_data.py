@@ -44,7 +44,7 @@ def test_figures_of_sentences(tmp_path, look):
     assert content["test_texts_in_dev"] == 2
     assert content["bad_lines"] == []
     assert "train: 4 examples" in printed
-    assert "words: 1 to 4, 2.75 on average, 90 % up to 4; 6 different ones" in printed
+    assert "words: 1 to 4, 2.75 on average, 90 % up to 4; 6 distinct" in printed
     assert "repeated texts: 2; texts with several labels: 1" in printed
 
 
