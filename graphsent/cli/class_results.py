@@ -22,10 +22,9 @@ _MOST_CONFUSIONS = 10
 def tables(report: ClassReport) -> str:
     """Precision, recall and F1 of each class, and which classes are taken for which."""
     rows = [
-        (each.name, *(round(100 * value, 2) for value in each[1:4]), each.count)
-        for each in report.classes
+        (each.name, *(100 * value for value in each[1:4]), each.count) for each in report.classes
     ]
-    figures = Table(("class", "precision %", "recall %", "f1 %", "examples"), rows).to_text()
+    figures = Table(("class", "precision %", "recall %", "F1 %", "examples"), rows).to_text()
     return f"{figures}\n\n{_confusion(report)}"
 
 

@@ -219,10 +219,15 @@ def _check_goal(config: RunConfig) -> None:
     if not learns(model):
         valid = [name for name in sorted(MODELS) if learns(model_class(name))]
         raise TrainingError(
-            f"the task {config.task!r} is {task.goal} of {task.examples}, the model "
-            f"{config.model!r} is for {' and '.join(model.goals)} of {model.examples}: expected "
+            f"the task {config.task!r} is {task.goal} of {_units(task)}, the model "
+            f"{config.model!r} is for {' and '.join(model.goals)} of {_units(model)}: expected "
             f"one of {', '.join(valid)}"
         )
+
+
+def _units(learner: Task | type[Model]) -> str:
+    """What a task or model is about, for errors: with or without trees."""
+    return "single sentences" if learner.examples == "trees" else learner.examples
 
 
 def _check_tokenizer(config: RunConfig) -> None:

@@ -232,4 +232,10 @@ def test_pairs(tmp_path, capsys):
     assert main(["evaluate", f"{tmp_path}/b", "--errors=1"]) == 0
     assert "| a good film" in capsys.readouterr().out
     assert main(["train", f"--train={path}", *NBOW, f"--out={tmp_path}/c"]) == 2
-    assert "is classification of pairs" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "'own' is classification of pairs, the model 'nbow' is for " in printed
+    assert "regression of single sentences" in printed
+    assert main(["train", *flags[:-1], "--regression", f"--out={tmp_path}/c"]) == 2
+    printed = capsys.readouterr().err
+    assert "--trees right is enough" in printed
+    assert "kimcnn" not in printed

@@ -20,7 +20,13 @@ def kind_of(content: Content) -> str:
 
 
 def labelled(
-    content: Content, label: str, code: Callable[[str], str], tree_kind: str, path: Path
+    content: Content,
+    label: str,
+    code: Callable[[str], str],
+    tree_kind: str,
+    path: Path,
+    *,
+    is_pair: bool = False,
 ) -> Sentence | Tree | DependencyTree:
     """A content as a model reads it.
 
@@ -30,11 +36,12 @@ def labelled(
         code: The same for labels of phrases, ``""`` for those that mean nothing.
         tree_kind: What the model reads.
         path: The file, for errors.
+        is_pair: Whether it is one of two, which no model of words alone reads.
 
     Raises:
         DataError: The model reads other trees.
     """
-    _check_kind(kind_of(content), tree_kind, path)
+    _check_kind(kind_of(content), tree_kind, path, is_pair=is_pair)
     assert not isinstance(content, str)
     labels = [label] if isinstance(content, Sentence) else list(map(code, content.labels))
     if isinstance(content, Sentence) or (tree_kind == WORDS and not any(labels)):
@@ -43,14 +50,18 @@ def labelled(
     return with_labels(content, labels)
 
 
-def _check_kind(kind: str, tree_kind: str, path: Path) -> None:
+def _check_kind(kind: str, tree_kind: str, path: Path, *, is_pair: bool) -> None:
     if tree_kind in (WORDS, kind):
         return
     if kind == WORDS:
+        other = (
+            "; for sequence-relatedness, which reads their words alone, --trees right is enough"
+            if is_pair
+            else ", or take a model of words, such as kimcnn"
+        )
         raise DataError(
             f"{path} holds sentences, and the model reads {tree_kind} trees: add --parser NAME, "
-            "--trees balanced, or trees of the sentences (--train-trees FILE), or take a model of "
-            "words, such as kimcnn"
+            f"--trees balanced, or trees of the sentences (--train-trees FILE){other}"
         )
     raise DataError(
         f"{path} holds {kind} trees, and the model reads {tree_kind} trees: add --tree-kind {kind} "

@@ -206,9 +206,12 @@ class OwnTask(Task):
         if trees is not None:
             check_shape(trees, tree_kind)
         kind = tree_kind if trees is None else WORDS
-        contents = [labelled(each, label, self._code, kind, path) for each in row.contents]
+        is_pair = len(row.contents) == 2
+        contents = [
+            labelled(each, label, self._code, kind, path, is_pair=is_pair) for each in row.contents
+        ]
         example = contents[0]
-        if len(contents) == 2:
+        if is_pair:
             is_score = self._own.regression
             values = {"score": float(label)} if is_score else {"label": label}
             example = TreePair(*contents, **values)  # type: ignore[arg-type]
