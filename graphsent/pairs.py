@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from graphsent.sentences import Sentence
     from graphsent.trees import DependencyTree, Tree
 
 __all__ = ["TreePair"]
@@ -14,14 +15,14 @@ class TreePair(NamedTuple):
     """Two sentences, and how related they are or which class they are of.
 
     Attributes:
-        first: Tree of the one sentence.
-        second: Tree of the other, of the same kind.
+        first: The one sentence, or its tree.
+        second: The other, or its tree of the same kind.
         score: How related they are; None where it is not known.
         label: Their class, a decimal index; ``""`` where there is none.
     """
 
-    first: Tree | DependencyTree
-    second: Tree | DependencyTree
+    first: Tree | DependencyTree | Sentence
+    second: Tree | DependencyTree | Sentence
     score: float | None = None
     label: str = ""
 

@@ -225,7 +225,7 @@ def _check_arguments(model: Any, arguments: Any, of_pairs: bool) -> None:
 
 def _reader_of_texts(model: Any, arguments: Any) -> ReadTexts | None:
     """How the model reads raw text, None if it reads trees alone."""
-    if model.tree_kind == "words" and not arguments.parser:
+    if model.tree_kind == "words" and not (arguments.parser or model.reads_text):
         return lambda texts: [Sentence(model.tokenize(text)) for text in texts]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphsentWarning)

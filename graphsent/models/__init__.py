@@ -31,11 +31,11 @@ from graphsent.models.kimcnn import KimCNN
 from graphsent.models.losses import classification_loss, regression_loss
 from graphsent.models.maxtdnn import MaxTDNN
 from graphsent.models.nbow import NBoW
-from graphsent.models.pair_batch import PairBatch
+from graphsent.models.pair_batch import PairBatch, WordPairBatch
 from graphsent.models.prediction import PairPrediction, Prediction
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
-from graphsent.models.relatedness import RelatednessModel
+from graphsent.models.relatedness import RelatednessModel, TreeRelatednessModel
 from graphsent.models.reranker import ParseReranker, RankedParses, RerankBatch, ranking_loss
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.models.sequence import SequenceClassifier
@@ -85,6 +85,8 @@ __all__ = [
     "TreeLSTMClassifier",
     "TreeNetClassifier",
     "TreePair",
+    "TreeRelatednessModel",
+    "WordPairBatch",
     "attention_table",
     "classification_loss",
     "draw_attention",

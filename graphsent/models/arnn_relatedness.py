@@ -11,13 +11,14 @@ from graphsent._names import nearest
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.arnn import ARNNEncoder
-from graphsent.models.relatedness import RelatednessModel
+from graphsent.models.pair_batch import PairBatch
+from graphsent.models.relatedness import TreeRelatednessModel
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["ARNNRelatedness"]
 
 
-class ARNNRelatedness(RelatednessModel):
+class ARNNRelatedness(TreeRelatednessModel):
     """Relatedness by attentive Tree-LSTMs or Tree-GRUs over dependency trees.
 
     *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan).
@@ -115,10 +116,11 @@ class ARNNRelatedness(RelatednessModel):
         words = self.embedding.of_nodes(graph)
         return self.encoder(graph, words, engine=self.engine)[roots]
 
-    def pair_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
+    def pair_states(self, batch: PairBatch) -> torch.Tensor:
         """The h of each root, (2 * num_pairs, hidden): all first sentences, then all second."""
         if self.attend_by == "own":
-            return self.sentence_states(graph, roots)
+            return super().pair_states(batch)
+        graph, roots = batch.graph, batch.sentences.flatten()
         words = self.embedding.of_nodes(graph)
         first, second = self.encoder.queries(graph, words).chunk(2)
         return self.encoder(graph, words, torch.cat([second, first]), self.engine)[roots]

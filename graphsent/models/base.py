@@ -59,6 +59,7 @@ class Model(RawText, nn.Module, ABC):
             differ from the task's defaults; used in training unless told otherwise.
         vocab: The words it knows.
         tokenizer: How it divides raw text into words; None if it reads nothing but trees.
+        unsaved_tokenizer: That of a model that was saved without one.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Model(RawText, nn.Module, ABC):
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {}
     vocab: Vocabulary
     tokenizer: str | None = None
+    unsaved_tokenizer: str | None = None
     _arguments: dict[str, Any]
     _engine: str = "auto"
     _inputs: Inputs | None = None
@@ -334,7 +336,7 @@ class Model(RawText, nn.Module, ABC):
             _check_tensors(build().state_dict(), saved.tensors, directory)
         model = build()
         if model.tokenizer is not None:
-            model.tokenizer = saved.tokenizer or "whitespace"  # as before there was a choice
+            model.tokenizer = saved.tokenizer or model.unsaved_tokenizer
         model.tree_source = tree_source(saved.trees, directory)
         _check_tensors(model.state_dict(), saved.tensors, directory)
         for tensor in saved.tensors.values():

@@ -9,10 +9,13 @@ from graphsent.errors import DataError, GraphsentError, ModelError
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 
-__all__ = ["Parse", "as_sentences", "as_trees", "with_texts_parsed"]
+__all__ = ["Parse", "Tokenize", "as_sentences", "as_trees", "with_texts_parsed"]
 
 Parse = Callable[[Sequence[str]], Sequence[Any]]
 """From raw text to trees; where there is none, the error that says why."""
+
+Tokenize = Callable[[str], list[str]]
+"""From raw text to words."""
 
 
 def as_trees(
@@ -50,7 +53,7 @@ def as_trees(
 
 
 def as_sentences(
-    inputs: Iterable[Any], tokenize: Callable[[str], list[str]] = str.split
+    inputs: Iterable[Any], tokenize: Tokenize = str.split
 ) -> list[Sentence | Tree | DependencyTree]:
     """Sentences with or without a tree, in any form that graphsent takes.
 
@@ -99,7 +102,7 @@ def _one_tree(text: str) -> Tree | None:
         return None
 
 
-def _sentence(each: Any, tokenize: Callable[[str], list[str]]) -> Sentence | Tree | DependencyTree:
+def _sentence(each: Any, tokenize: Tokenize) -> Sentence | Tree | DependencyTree:
     if isinstance(each, Sentence | DependencyTree):
         return each
     if isinstance(each, str):

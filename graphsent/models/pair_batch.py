@@ -6,20 +6,22 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
+from graphsent.graphs.flat import word_numbers
 from graphsent.graphs.symbols import label_indices
 from graphsent.models.batch import tree_graph
 from graphsent.models.contextual import Context
-from graphsent.models.inputs import Parse, as_trees, with_texts_parsed
+from graphsent.models.inputs import Parse, Tokenize, as_sentences, as_trees, with_texts_parsed
 from graphsent.pairs import TreePair
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["PairBatch", "as_pairs", "pair_batch"]
+__all__ = ["PairBatch", "WordPairBatch", "as_pairs", "pair_batch", "word_pair_batch"]
 
 
 class PairBatch(NamedTuple):
@@ -43,13 +45,40 @@ class PairBatch(NamedTuple):
         return PairBatch(self.graph, *(tensor.to(device) for tensor in self[1:]))
 
 
-def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair]:
-    """Pairs of trees in any form that graphsent takes.
+class WordPairBatch(NamedTuple):
+    """A batch of pairs of sentences without trees. A unit is a pair.
+
+    Attributes:
+        tokens: (num_words,) int64, vocabulary indices of the words of the first sentences of all
+            pairs and then the second ones.
+        ranges: (2 * batch_size, 2) int64, first and last + 1 word of each sentence in that order.
+        labels: As in :class:`PairBatch`.
+        roots: (batch_size,) int64, the unit of each pair: 0, 1, ...
+        context: What an encoder knows or reads of the words; None where words are looked up alone.
+    """
+
+    tokens: torch.Tensor
+    ranges: torch.Tensor
+    labels: torch.Tensor
+    roots: torch.Tensor
+    context: Context | None = None
+
+    def to(self, device: torch.device | str) -> WordPairBatch:
+        """The batch on another device."""
+        return WordPairBatch(*(part if part is None else part.to(device) for part in self))
+
+
+def as_pairs(
+    inputs: Iterable[Any], parse: Parse | None = None, tokenize: Tokenize | None = None
+) -> list[TreePair]:
+    """Pairs of trees, or of sentences, in any form that graphsent takes.
 
     Args:
         inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and perhaps a
             score and a class; trees as in :func:`~graphsent.models.inputs.as_trees`.
         parse: Parses raw text; None if no parser is there.
+        tokenize: Divides raw text into words for a model that needs no trees: the sentences of a
+            pair are as in :func:`~graphsent.models.inputs.as_sentences`. None if trees are needed.
 
     Raises:
         ModelError: One of them is something else, or the kinds of trees are mixed. The number of
@@ -60,8 +89,9 @@ def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair
     items = list(inputs)
     for number, item in enumerate(items, start=1):
         if not isinstance(item, tuple) or len(item) not in (2, 3, 4):
+            sides = "trees" if tokenize is None else "sentences"
             raise ModelError(
-                f"pair {number}: expected a tuple of two trees and perhaps a score, got "
+                f"pair {number}: expected a tuple of two {sides} and perhaps a score, got "
                 f"{type(item).__name__}"
             )
     if parse is not None:
@@ -70,11 +100,11 @@ def as_pairs(inputs: Iterable[Any], parse: Parse | None = None) -> list[TreePair
     pairs = []
     for number, item in enumerate(items, start=1):
         try:
-            first, second = as_trees(item[:2])
+            both = as_trees(item[:2]) if tokenize is None else as_sentences(item[:2], tokenize)
         except ModelError as error:
             raise ModelError(f"pair {number}: {error}") from None
-        pairs.append(TreePair(first, second, *item[2:]))
-    if len({isinstance(pair.first, Tree) for pair in pairs}) > 1:
+        pairs.append(TreePair(*both, *item[2:]))
+    if tokenize is None and len({isinstance(pair.first, Tree) for pair in pairs}) > 1:
         raise ModelError("constituency and dependency trees cannot be mixed in one call")
     return pairs
 
@@ -96,9 +126,33 @@ def pair_batch(
     trees = [pair.first for pair in pairs] + [pair.second for pair in pairs]
     graph = tree_graph(trees, vocab, context=None if read is None else read(trees))
     sentences = root_nodes(graph).view(2, len(pairs))
+    return PairBatch(graph, sentences, _labels(pairs, goal), torch.arange(len(pairs)))
+
+
+def word_pair_batch(
+    pairs: Sequence[TreePair],
+    vocab: Vocabulary,
+    goal: str,
+    read: Callable[[Sequence[Any]], Context | None],
+) -> WordPairBatch:
+    """The batch of some pairs for a model that needs no trees; arguments as above."""
+    sentences = [pair.first for pair in pairs] + [pair.second for pair in pairs]
+    numbers = word_numbers(sentences, vocab)
+    num_words = np.array([len(part) for part in numbers], np.int64)
+    ends = np.cumsum(num_words)
+    tokens = np.concatenate([np.zeros(0, np.int64), *numbers], dtype=np.int64)
+    ranges = np.stack([ends - num_words, ends], axis=1)
+    return WordPairBatch(
+        torch.from_numpy(tokens),
+        torch.from_numpy(ranges),
+        _labels(pairs, goal),
+        torch.arange(len(pairs)),
+        read(sentences),
+    )
+
+
+def _labels(pairs: Sequence[TreePair], goal: str) -> torch.Tensor:
     if goal == "regression":
         scores = [math.nan if pair.score is None else pair.score for pair in pairs]
-        labels = torch.tensor(scores, dtype=torch.float32)
-    else:
-        labels = torch.from_numpy(label_indices((pair.label for pair in pairs), None, len(pairs)))
-    return PairBatch(graph, sentences, labels, torch.arange(len(pairs)))
+        return torch.tensor(scores, dtype=torch.float32)
+    return torch.from_numpy(label_indices((pair.label for pair in pairs), None, len(pairs)))

@@ -27,7 +27,7 @@ from graphsent.models.scores import ScoreOutput, scores_of
 from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["RelatednessModel"]
+__all__ = ["RelatednessModel", "TreeRelatednessModel"]
 
 
 class RelatednessModel(Model):
@@ -57,7 +57,6 @@ class RelatednessModel(Model):
             are less than two classes, or there is not one name for each.
     """
 
-    tree_kind = "dependency"
     examples = "pairs"
     goals = ("regression", "classification")
     label_names: tuple[str, ...]
@@ -96,17 +95,32 @@ class RelatednessModel(Model):
             self.head.output = ScoreOutput(comparison)
 
     @abstractmethod
-    def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
-        """The vectors of the sentences of a batched graph, (num_sentences, num_features).
+    def pair_states(self, batch: Any) -> torch.Tensor:
+        """The vectors of the sentences of a batch, (2 * batch_size, num_features).
 
-        Args:
-            graph: All sentences.
-            roots: The root node of each, (num_sentences,) int64.
+        Those of all first sentences come before those of all second ones.
         """
 
-    def pair_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
-        """The same for a graph of pairs: all first sentences, then all second ones."""
-        return self.sentence_states(graph, roots)
+    @abstractmethod
+    def _read(self, inputs: Iterable[Any]) -> Sequence[Any]:
+        """Sentences as the model reads them, in any form that it takes."""
+
+    @abstractmethod
+    def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
+        """The same for pairs of sentences."""
+
+    @abstractmethod
+    def _batch(self, pairs: Sequence[TreePair]) -> Any:
+        """The batch of some pairs: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
+
+    @abstractmethod
+    def _sentence_vectors(self, sentences: Sequence[Any]) -> np.ndarray:
+        """The vectors of some sentences, (num_sentences, num_features)."""
+
+    @staticmethod
+    @abstractmethod
+    def _size(sentence: Any) -> int:
+        """How much there is to compute for a sentence."""
 
     def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
         """Starts from given word vectors, (len(vocab), embedding_dim).
@@ -116,18 +130,21 @@ class RelatednessModel(Model):
         """
         self.embedding.init_vectors(matrix)
 
-    def collate(self, pairs: Iterable[Any]) -> PairBatch:
+    def collate(self, pairs: Iterable[Any]) -> Any:
         """The batch of some pairs; fit for a ``DataLoader``.
 
         Args:
             pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
 
+        Returns:
+            A :class:`~graphsent.models.PairBatch` or :class:`~graphsent.models.WordPairBatch`.
+
         Raises:
-            ModelError: Something is no pair of trees, a score is out of range, or a label is no
-                class.
+            ModelError: Something is no pair of trees or sentences, a score is out of range, or a
+                label is no class.
         """
-        pairs = as_pairs(pairs, self.parse if self.reads_text else None)
-        batch = pair_batch(pairs, self.vocab, self.goal, self.context)
+        pairs = self._read_pairs(pairs)
+        batch = self._batch(pairs)
         highest = len(self.label_names)
         if self.goal == "classification":
             check_classes(batch.labels, highest, "pair")
@@ -139,12 +156,11 @@ class RelatednessModel(Model):
                     )
         return batch
 
-    def forward(self, batch: PairBatch) -> torch.Tensor:
+    def forward(self, batch: Any) -> torch.Tensor:
         """The logits of the scores or classes of every pair, (batch_size, num_classes)."""
-        states = self.dropout(self.pair_states(batch.graph, batch.sentences.flatten()))
-        return self.head(*states.chunk(2))
+        return self.head(*self.dropout(self.pair_states(batch)).chunk(2))
 
-    def loss(self, outputs: torch.Tensor, batch: PairBatch, nodes: str = "all") -> torch.Tensor:
+    def loss(self, outputs: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
         """What training minimizes.
 
         It is :func:`~graphsent.layers.relatedness_loss` of pairs with a score from 1 to K,
@@ -182,11 +198,10 @@ class RelatednessModel(Model):
             The scores in the order given, (num_pairs,) float32; or the class of each pair.
 
         Raises:
-            ModelError: Something is no pair of trees.
+            ModelError: Something is no pair of trees or sentences.
         """
-        pairs = as_pairs(pairs, self.parse if self.reads_text else None)
-        pairs = [TreePair(*self.as_learned(pair[:2])) for pair in pairs]
-        sizes = [pair.first.num_nodes + pair.second.num_nodes for pair in pairs]
+        pairs = [TreePair(*self.as_learned(pair[:2])) for pair in self._read_pairs(pairs)]
+        sizes = [self._size(pair.first) + self._size(pair.second) for pair in pairs]
         with evaluating(self) as model:
             if self.goal == "regression":
                 scores = map_batches(pairs, sizes, batch_size, model._scores)
@@ -201,17 +216,17 @@ class RelatednessModel(Model):
         """The vector of each of some sentences (not pairs), (num_trees, num_features) float32.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.inputs.as_trees`, or
+                :func:`~graphsent.models.inputs.as_sentences` for a model that needs no trees.
             batch_size: How many trees are computed at once.
 
         Raises:
-            ModelError: Something is no tree.
+            ModelError: Something is no tree or sentence.
         """
-        trees = self.as_learned(as_trees(trees, self.parse if self.reads_text else None))
+        trees = self.as_learned(self._read(trees))
         with evaluating(self) as model:
-            rows = map_batches(
-                trees, [tree.num_nodes for tree in trees], batch_size, model._sentence_vectors
-            )
+            sizes = [self._size(tree) for tree in trees]
+            rows = map_batches(trees, sizes, batch_size, model._sentence_vectors)
         return np.stack(rows) if rows else np.zeros((0, self.num_features), np.float32)
 
     @property
@@ -219,8 +234,7 @@ class RelatednessModel(Model):
         return next(self.head.parameters()).device
 
     def _outputs(self, pairs: list[TreePair]) -> torch.Tensor:
-        batch = pair_batch(pairs, self.vocab, self.goal, self.context)
-        return self(batch.to(self._device)).float()
+        return self(self._batch(pairs).to(self._device)).float()
 
     def _scores(self, pairs: list[TreePair]) -> np.ndarray:
         return scores_of(self._outputs(pairs)).cpu().numpy()
@@ -228,7 +242,39 @@ class RelatednessModel(Model):
     def _probabilities(self, pairs: list[TreePair]) -> np.ndarray:
         return torch.softmax(self._outputs(pairs), 1).cpu().numpy()
 
-    def _sentence_vectors(self, trees: list[Any]) -> np.ndarray:
-        graph = tree_graph(trees, self.vocab, context=self.context(trees))
+
+class TreeRelatednessModel(RelatednessModel):
+    """Base of those that read the trees of the sentences; arguments as above."""
+
+    tree_kind = "dependency"
+
+    @abstractmethod
+    def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
+        """The vectors of the sentences of a batched graph, (num_sentences, num_features).
+
+        Args:
+            graph: All sentences.
+            roots: The root node of each, (num_sentences,) int64.
+        """
+
+    def pair_states(self, batch: PairBatch) -> torch.Tensor:
+        """The vectors of all first sentences, then of all second ones."""
+        return self.sentence_states(batch.graph, batch.sentences.flatten())
+
+    def _read(self, inputs: Iterable[Any]) -> list[Any]:
+        return as_trees(inputs, self.parse if self.reads_text else None)
+
+    def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
+        return as_pairs(inputs, self.parse if self.reads_text else None)
+
+    def _batch(self, pairs: Sequence[TreePair]) -> PairBatch:
+        return pair_batch(pairs, self.vocab, self.goal, self.context)
+
+    def _sentence_vectors(self, sentences: Sequence[Any]) -> np.ndarray:
+        graph = tree_graph(sentences, self.vocab, context=self.context(sentences))
         roots = root_nodes(graph).to(self._device)
         return self.sentence_states(graph, roots).float().cpu().numpy()
+
+    @staticmethod
+    def _size(sentence: Any) -> int:
+        return sentence.num_nodes

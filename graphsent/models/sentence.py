@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from graphsent.errors import ModelError
 from graphsent.graphs.flat import joined, word_numbers
 from graphsent.graphs.symbols import label_indices
 from graphsent.models.batch import chosen_units
 from graphsent.models.classifier import TreeClassifier
 from graphsent.models.contextual import Context
 from graphsent.models.inputs import as_sentences
+from graphsent.models.words_of_text import WordsOfText
 from graphsent.sentences import Sentence
-from graphsent.tokenizers import TOKENIZERS
-from graphsent.trees import DependencyTree, Tree, escape
+from graphsent.trees import DependencyTree, Tree
 
 __all__ = ["FlatUnits", "SentenceClassifier", "SequenceBatch", "flat_units", "sequence_batch"]
 
@@ -56,7 +55,7 @@ class FlatUnits(NamedTuple):
     rows: np.ndarray
 
 
-class SentenceClassifier(TreeClassifier):
+class SentenceClassifier(WordsOfText, TreeClassifier):
     """Base of models that classify sentences and phrases by their words.
 
     They read sentences without a tree. Of a tree they read the words, and which spans of them are
@@ -68,45 +67,9 @@ class SentenceClassifier(TreeClassifier):
         **options: Those of :class:`~graphsent.models.TreeClassifier`.
     """
 
-    tree_kind = "words"
-    _tokenizer = "treebank"
-
     def __init__(self, *args: Any, phrases: bool, **options: Any) -> None:
         super().__init__(*args, **options)
         self.phrases = phrases
-
-    @property
-    def tokenizer(self) -> str:
-        """How raw text becomes words, one of :data:`graphsent.tokenizers.TOKENIZERS`.
-
-        It is ``"treebank"`` unless set, and saved with the model; models that were saved before
-        there was a choice have ``"whitespace"``.
-
-        Raises:
-            ModelError: When set, if there is no such tokenizer.
-        """
-        return self._tokenizer
-
-    @tokenizer.setter
-    def tokenizer(self, tokenizer: str) -> None:
-        if tokenizer not in TOKENIZERS:
-            valid = ", ".join(TOKENIZERS)
-            raise ModelError(f"unknown tokenizer {tokenizer!r}: expected one of {valid}")
-        self._tokenizer = tokenizer
-
-    def tokenize(self, text: str) -> list[str]:
-        r"""The words of raw text.
-
-        Those of the tokenizer ``"treebank"`` that the model does not know are escaped as in the
-        Penn Treebank where it knows them so: ``-LRB-`` for a bracket, ``\/`` for a slash.
-        """
-        words = TOKENIZERS[self.tokenizer](text)
-        if self.tokenizer != "treebank":
-            return words
-        return [
-            escape(word) if not self.vocab[word] and self.vocab[escape(word)] else word
-            for word in words
-        ]
 
     def collate(self, trees: Iterable[Any]) -> SequenceBatch:
         """The batch of some sentences, and of their labelled phrases unless ``phrases`` is False.

@@ -8,10 +8,12 @@ import torch
 
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
+from graphsent.models.embedding import WordEmbedding
+from graphsent.models.pair_batch import WordPairBatch
 from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["SequenceBatch", "SequenceClassifier"]
+__all__ = ["SequenceBatch", "SequenceClassifier", "sequence_states"]
 
 
 class SequenceClassifier(SentenceClassifier):
@@ -79,7 +81,16 @@ class SequenceClassifier(SentenceClassifier):
 
     def node_states(self, batch: SequenceBatch) -> torch.Tensor:
         """The last state of each sequence, (num_units, hidden), or twice that."""
-        if not batch.tokens.is_cpu:
-            return self.encoder(self.embedding(batch.tokens, batch.context), batch.ranges)
-        words = self.embedding.indexed(batch.tokens, batch.context)
-        return self.encoder(words.rows, batch.ranges, words.index)
+        return sequence_states(self.encoder, self.embedding, batch)
+
+
+def sequence_states(
+    encoder: SequenceEncoder,
+    embedding: WordEmbedding,
+    batch: SequenceBatch | WordPairBatch,
+) -> torch.Tensor:
+    """The last state of each sequence of words of a batch, (num_sequences, features)."""
+    if not batch.tokens.is_cpu:
+        return encoder(embedding(batch.tokens, batch.context), batch.ranges)
+    words = embedding.indexed(batch.tokens, batch.context)
+    return encoder(words.rows, batch.ranges, words.index)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
 
-from graphsent._dgl import dgl
-from graphsent.graphs import word_ranges
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
+from graphsent.models.inputs import as_sentences, as_trees
+from graphsent.models.pair_batch import WordPairBatch, as_pairs, word_pair_batch
 from graphsent.models.relatedness import RelatednessModel
+from graphsent.models.sentence import sequence_batch
+from graphsent.models.sequence import sequence_states
+from graphsent.models.words_of_text import WordsOfText
+from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["SequenceRelatedness"]
 
 
-class SequenceRelatedness(RelatednessModel):
+class SequenceRelatedness(WordsOfText, RelatednessModel):
     """Relatedness by an LSTM or GRU over the words: the paper's sequential baselines.
+
+    Sentences need no trees; of a tree the words are read. A model that was saved when it was given
+    trees, with the parser that they are from, has that parser divide raw text.
 
     Args:
         vocab: The words the model knows.
@@ -39,6 +48,7 @@ class SequenceRelatedness(RelatednessModel):
     """
 
     name = "sequence-relatedness"
+    unsaved_tokenizer = "treebank"  # that of the trees of SICK
 
     def __init__(
         self,
@@ -73,8 +83,29 @@ class SequenceRelatedness(RelatednessModel):
             embedding_dim, hidden, cell=cell, bidirectional=bidirectional
         )
 
-    def sentence_states(self, graph: dgl.DGLGraph, roots: torch.Tensor) -> torch.Tensor:
-        """The last state of each sentence, (num_sentences, hidden), or twice that."""
-        nodes, ranges = word_ranges(graph)
-        words = self.embedding.of_nodes(graph)
-        return self.encoder(words.rows, ranges.to(words.device)[roots], words.index[nodes])
+    def pair_states(self, batch: WordPairBatch) -> torch.Tensor:
+        """The last state of each sentence, (2 * num_pairs, hidden), or twice that."""
+        return sequence_states(self.encoder, self.embedding, batch)
+
+    def _read(self, inputs: Iterable[Any]) -> list[Any]:
+        if self.reads_text:
+            return as_trees(inputs, self.parse)
+        return as_sentences(inputs, self.tokenize)
+
+    def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
+        if self.reads_text:
+            return as_pairs(inputs, self.parse)
+        return as_pairs(inputs, tokenize=self.tokenize)
+
+    def _batch(self, pairs: Sequence[TreePair]) -> WordPairBatch:
+        return word_pair_batch(pairs, self.vocab, self.goal, self.context)
+
+    def _sentence_vectors(self, sentences: Sequence[Any]) -> np.ndarray:
+        batch = sequence_batch(sentences, self.vocab)
+        batch = batch._replace(ranges=batch.ranges[batch.roots], context=self.context(sentences))
+        states = sequence_states(self.encoder, self.embedding, batch.to(self._device))
+        return states.float().cpu().numpy()
+
+    @staticmethod
+    def _size(sentence: Any) -> int:
+        return len(sentence.words)

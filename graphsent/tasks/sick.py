@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
-from graphsent.tasks.corpus import SPLITS, Corpus
+from graphsent.sentences import Sentence
+from graphsent.tasks.corpus import SPLITS, WORDS, Corpus
 from graphsent.tasks.parses import parses_of_texts
 from graphsent.tasks.task import Task
+from graphsent.tokenizers import TOKENIZERS
 from graphsent.trees.text_files import read_text
 
 __all__ = ["sick"]
@@ -32,8 +34,9 @@ _TARGETS = ("relatedness", "entailment")
 class PairTask(Task):
     """How two sentences relate (Marelli et al. 2014).
 
-    Examples are :class:`~graphsent.pairs.TreePair` with the trees of both sentences, whose words
-    are those of the parser, their score from 1 to 5, and whether the first entails the second.
+    Examples are :class:`~graphsent.pairs.TreePair` with the words or the trees of both sentences,
+    their score from 1 to 5, and whether the first entails the second. The tokenizer ``"treebank"``
+    gives the words of the trees.
 
     Args:
         target: What is learnt, ``"relatedness"`` or ``"entailment"``.
@@ -58,17 +61,23 @@ class PairTask(Task):
 
         Args:
             path: Tab-separated, with a header that names the columns.
-            parses: Parses of the first and of the second sentences, in the same order.
+            parses: Parses of the first and of the second sentences, in the same order. Without them
+                examples are pairs of :class:`~graphsent.sentences.Sentence`.
 
         Raises:
             DataError: The file is not in that format, or the parses are of other sentences.
             TreeError: A parse is broken.
         """
         rows = _read_rows(path)
-        first, second = (
-            parses_of_texts([row[column] for row in rows], path, parses_path)
-            for column, parses_path in zip(_COLUMNS[:2], parses, strict=True)
-        )
+        texts = [[row[column] for row in rows] for column in _COLUMNS[:2]]
+        sides: Iterable[Iterable[Any]]
+        if parses:
+            pairs = zip(texts, parses, strict=True)
+            sides = [parses_of_texts(side, path, parses_path) for side, parses_path in pairs]
+        else:
+            divide = TOKENIZERS[self.tokenizer]
+            sides = [[Sentence(divide(text)) for text in side] for side in texts]
+        first, second = sides
         scores, judgments = ([row[column] for row in rows] for column in _COLUMNS[2:])
         columns = zip(first, second, scores, judgments, strict=True)
         return [TreePair(*pair) for pair in columns]
@@ -105,7 +114,7 @@ def _corpus(
         for kind, suffix in _SUFFIXES.items()
     }
     paths = {split: f"{name}/{file}" for split, file in files.items()}
-    return Corpus(name, title, paths, counts, parses, own_kinds=())
+    return Corpus(name, title, paths, counts, parses, own_kinds=(WORDS,))
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -225,17 +225,24 @@ def test_pairs(tmp_path, capsys):
     lines += [f"{text},a good film,{len(text)}.5,{label}" for label, text in EXAMPLES]
     path.write_text("\n".join(lines) + "\n")
     flags = [f"--train={path}", "--model=sequence-relatedness", "--hidden=6", "--comparison=4"]
-    flags += ["--embedding-dim=6", "--epochs=1", "--num-threads=1", "--trees=right"]
+    flags += ["--embedding-dim=6", "--epochs=1", "--num-threads=1"]
     assert main(["train", *flags, "--regression", f"--out={tmp_path}/a"]) == 0
     assert "test: pearson " in capsys.readouterr().out
+    (tmp_path / "first").write_text("It isn't good.\n")
+    (tmp_path / "second").write_text("(S (A good) (N films))\n")
+    assert main(["predict", f"{tmp_path}/a", f"{tmp_path}/first", f"{tmp_path}/second"]) == 0
+    assert capsys.readouterr().out.split("\t")[1:] == ["It is n't good .", "good films\n"]
+    assert main(["train", f"--resume={tmp_path}/a", "--epochs=2"]) == 0
     assert main(["train", *flags, "--label-column=same", f"--out={tmp_path}/b"]) == 0
     assert main(["evaluate", f"{tmp_path}/b", "--errors=1"]) == 0
     assert "| a good film" in capsys.readouterr().out
+    flags[1] = "--model=arnn-relatedness"
+    assert main(["train", *flags, "--trees=right", "--regression", f"--out={tmp_path}/trees"]) == 0
     assert main(["train", f"--train={path}", *NBOW, f"--out={tmp_path}/c"]) == 2
     printed = capsys.readouterr().err
     assert "'own' is classification of pairs, the model 'nbow' is for " in printed
     assert "regression of single sentences" in printed
-    assert main(["train", *flags[:-1], "--regression", f"--out={tmp_path}/c"]) == 2
+    assert main(["train", *flags, "--regression", f"--out={tmp_path}/c"]) == 2
     printed = capsys.readouterr().err
-    assert "--trees right is enough" in printed
+    assert "a model of words, such as sequence-relatedness" in printed
     assert "kimcnn" not in printed

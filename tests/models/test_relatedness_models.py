@@ -1,5 +1,6 @@
 """Models of pairs: batches, the loss, attention by the other sentence, errors."""
 
+import json
 import math
 
 import numpy as np
@@ -10,8 +11,16 @@ from toy_sentences import VOCABULARY, pairs, sentences
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, dependency_batch, root_nodes
 from graphsent.layers import expected_score, relatedness_loss
-from graphsent.models import ARNNRelatedness, TreePair
+from graphsent.models import (
+    ARNNRelatedness,
+    Sentence,
+    SequenceRelatedness,
+    TreePair,
+    load_pretrained,
+)
 from graphsent.models.pair_batch import as_pairs
+from graphsent.parsing import TreeSource
+from graphsent.vocabulary import Vocabulary
 
 
 def small(**options) -> ARNNRelatedness:
@@ -153,3 +162,32 @@ def test_levels_other_than_five():
     assert model.label_names == ("1", "2", "3")
     scores = model.predict(pairs(4))
     assert ((scores >= 1) & (scores <= 3)).all()
+
+
+def test_sequences_need_no_trees():
+    model = SequenceRelatedness(VOCABULARY, 5, 4, 3, 6).double().eval()
+    dependency, constituency = sentences("dependency", 3), sentences("constituency", 3)
+    words = [Sentence(tree.words) for tree in dependency]
+    expected = model.predict(list(zip(dependency, constituency, strict=True)))
+    given = [(first, list(second.words)) for first, second in zip(words, constituency, strict=True)]
+    np.testing.assert_allclose(model.predict(given), expected, atol=1e-6)
+    np.testing.assert_allclose(model.encode(words), model.encode(dependency), atol=1e-6)
+    assert model.predict([("It isn't good.", ""), (words[0], constituency[0])]).shape == (2,)
+    with pytest.raises(ModelError, match="pair 1: expected a tuple of two sentences"):
+        model.predict([("good film",)])
+    with pytest.raises(ModelError, match=r"pair 2: input 2: expected .*, got int"):
+        model.predict([("a", "b"), ("a", 3)])
+
+
+def test_sequences_that_were_saved_when_they_read_trees_parse_text_as_they_did(tmp_path):
+    model = SequenceRelatedness(Vocabulary(["is", "n't", "isn't"]), 5, 4, 3, 6)
+    for parser, words in (("", ["is", "n't"]), ("shape:left", ["is", "n't"])):
+        model.tree_source = TreeSource("dependency", parser, "1")
+        model.save_pretrained(tmp_path / "model")
+        path = tmp_path / "model" / "config.json"
+        config = json.loads(path.read_text())
+        del config["tokenizer"]
+        path.write_text(json.dumps(config))
+        loaded = load_pretrained(tmp_path / "model")
+        assert loaded.reads_text is bool(parser)
+        np.testing.assert_array_equal(loaded.encode(["isn't"]), model.encode([Sentence(words)]))

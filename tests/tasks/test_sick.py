@@ -7,9 +7,9 @@ import gzip
 import pytest
 
 from graphsent.errors import DataError
-from graphsent.models import TreePair
+from graphsent.models import Sentence, TreePair
 from graphsent.tasks import TREE_KINDS, build_vocabulary, get_task
-from graphsent.trees import DependencyTree, Tree
+from graphsent.trees import DependencyTree, Tree, unescape
 
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
 LINES = [
@@ -48,6 +48,15 @@ def test_pairs_have_the_parsers_words_and_a_score(data):
     assert (first.score, second.score) == (2.5, 4.0)
     assert loaded.source.counts == {"train": 2, "dev": 2, "test": 2}
     assert len(loaded.source.describe()["splits"]["dev"]["parses"]) == 2
+
+
+def test_words_need_no_parses(data):
+    loaded = get_task("sick").load(data, tree_kind="words")
+    first, second = loaded.splits["train"]
+    assert first.first == Sentence(["A", "man", "is", "n't", "here"])
+    assert first.second == Sentence(["Nobody", "(", "here", ")", "sings"])
+    assert (second.first.words, second.score, second.label) == (["``", "Dogs", "''", "run"], 4, "2")
+    assert loaded.source.describe()["tree_kind"] == "words"
 
 
 def test_the_vocabulary_is_of_both_sentences(data):
@@ -120,3 +129,18 @@ def test_the_real_corpus_with_dependency_trees(data_dir, parses_dir):
     dev = loaded.splits["dev"]
     assert len(dev) == 500
     assert {type(tree) for pair in dev for tree in pair[:2]} == {DependencyTree}
+
+
+@pytest.mark.data
+def test_words_of_the_real_corpus_are_those_of_its_trees(data_dir, parses_dir):
+    task = get_task("sick")
+    words = task.load(data_dir, tree_kind="words").splits
+    trees = task.load(data_dir, parses_dir=parses_dir).splits
+    count = 0
+    for split, pairs in words.items():
+        for plain, parsed in zip(pairs, trees[split], strict=True):
+            assert plain[2:] == parsed[2:]
+            for sentence, tree in zip(plain[:2], parsed[:2], strict=True):
+                assert sentence.words == list(map(unescape, tree.words))
+                count += 1
+    assert count == 2 * 9927

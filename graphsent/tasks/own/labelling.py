@@ -36,7 +36,7 @@ def labelled(
         code: The same for labels of phrases, ``""`` for those that mean nothing.
         tree_kind: What the model reads.
         path: The file, for errors.
-        is_pair: Whether it is one of two, which no model of words alone reads.
+        is_pair: Whether it is one of two.
 
     Raises:
         DataError: The model reads other trees.
@@ -54,14 +54,11 @@ def _check_kind(kind: str, tree_kind: str, path: Path, *, is_pair: bool) -> None
     if tree_kind in (WORDS, kind):
         return
     if kind == WORDS:
-        other = (
-            "; for sequence-relatedness, which reads their words alone, --trees right is enough"
-            if is_pair
-            else ", or take a model of words, such as kimcnn"
-        )
+        other = "sequence-relatedness" if is_pair else "kimcnn"
         raise DataError(
             f"{path} holds sentences, and the model reads {tree_kind} trees: add --parser NAME, "
-            f"--trees balanced, or trees of the sentences (--train-trees FILE){other}"
+            "--trees balanced, or trees of the sentences (--train-trees FILE), or take a model of "
+            f"words, such as {other}"
         )
     raise DataError(
         f"{path} holds {kind} trees, and the model reads {tree_kind} trees: add --tree-kind {kind} "
