@@ -36,7 +36,8 @@ def test_a_compiled_module_gives_the_same(backend, repository):
     assert done.stdout == "the same\n", done.stderr
     assert done.returncode == 0
     if backend == "eager":  # other ones have messages of their own
-        assert not done.stderr  # such as that something was compiled too often
+        said = done.stderr.replace("building compiled kernels, once\n", "")
+        assert not said  # such as that something was compiled too often
 
 
 def test_torch_that_cannot_be_told_in_advance(monkeypatch):
