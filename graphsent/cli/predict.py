@@ -4,8 +4,9 @@ Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard in
 labelled or not, and of any shape that the model takes. A bracketed tree may go on in lines that are
 indented. Raw text, a sentence a line, is taken, too: models of words divide it as the tokenizer
 does that was chosen in training; models of trees parse it with the parser that they were trained
-with, or with --parser. A line is a tree if it is exactly one, and raw text otherwise; where that is
-wrong, --input says what lines are. One result a tree or sentence:
+with, or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
+brackets do not match, and raw text otherwise; where that is wrong, --input says what lines are. One
+result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree with predicted classes as labels

@@ -19,7 +19,7 @@ from graphsent.trees import (
     read_conllu,
     read_trees,
 )
-from graphsent.trees.errors import EmptySentence
+from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, UnclosedTree
 from graphsent.trees.records import (
     Line,
     Readable,
@@ -83,7 +83,8 @@ def given_in(
         read_texts: Gives a sentence or tree for each of a list of lines of raw text, or what is
             wrong with it; None if trees are expected, and no text.
         expected: ``"text"``, so that every line is raw text; ``"trees"``; or ``"auto"``, so that a
-            line is a tree if it is exactly one, and raw text otherwise.
+            line is a tree if it is exactly one, wrong if it begins as a tree whose brackets do not
+            match, and raw text otherwise.
 
     Raises:
         DataError: The file cannot be opened, or be read to its end.
@@ -190,7 +191,8 @@ def _reader_of_lines(
         for index in itertools.compress(range(len(records)), likely):
             contents = next(trees)
             is_tree = len(contents) == 1 and isinstance(contents[0], Tree)
-            if is_tree or "\n" in records[index].text:
+            is_broken = any(isinstance(each, UnclosedTree | ExtraCloseBracket) for each in contents)
+            if is_tree or is_broken or "\n" in records[index].text:
                 found[index] = contents
         rest = [index for index, contents in enumerate(found) if contents is None]
         texts = read_texts([records[index].text for index in rest]) if rest else []

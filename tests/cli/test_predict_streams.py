@@ -46,21 +46,21 @@ def test_bad_lines_are_named_and_the_rest_is_predicted(words, tmp_path, capsys, 
     assert main(["predict", words, str(path) if to == "file" else "-"]) == 1
     captured = capsys.readouterr()
     source = str(path) if to == "file" else "standard input"
-    broken = "( S ( A good )"  # no tree: text
-    expected = ["The film is good .", "", "is ( S", broken, "the film", "", "", "the end"]
+    expected = ["The film is good .", "", "is ( S", "", "the film", "", "", "the end"]
     assert texts(captured.out) == expected
     *errors, unknown, count = captured.err.splitlines()
     prefix = f"graphsent predict: {source}:"
     assert [error.removeprefix(prefix).partition(": ")[0] for error in errors] == [
         "2",
+        "4:1",
         "6:5",
         "7",
     ]
     assert errors[0] == f"{prefix}2: an empty line: expected a sentence"
     assert unknown == (
-        "graphsent predict: 8 of 18 words are unknown to the model (--unknown lists them)"
+        "graphsent predict: 3 of 12 words are unknown to the model (--unknown lists them)"
     )
-    assert count == "graphsent predict: 3 of 8 inputs are bad and have no result"
+    assert count == "graphsent predict: 4 of 8 inputs are bad and have no result"
 
 
 def test_objects_stand_for_bad_lines(words, tmp_path, capsys):
