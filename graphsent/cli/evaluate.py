@@ -18,7 +18,6 @@ from typing import Any
 
 from graphsent._files import atomic_path
 from graphsent.cli import class_results
-from graphsent.cli.formatting import figures
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
 from graphsent.cli.usage import UsageError, add_encoder, check_target, flag
@@ -27,6 +26,7 @@ from graphsent.tasks import SPLITS, Task, TaskData
 from graphsent.tasks.class_report import ClassReport
 from graphsent.tasks.draw_confusion import draw_confusion
 from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
+from graphsent.training.figures import figures
 
 __all__ = ["add_arguments", "run"]
 
@@ -85,6 +85,7 @@ def run(arguments: Any) -> None:
 
 def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     """The figures of one run, which it prints."""
+    which = f"{path.name}: " if several else ""
     run = RunDirectory(path)
     config = run.open()
     import_from_here(config.task, config.parser)
@@ -93,11 +94,11 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     task, data = config.load_data(
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )
-    print(f"data: {data.source.summary()}")
+    print(f"{which}data: {data.source.summary()}")
     model.keep_features(data.splits[arguments.split])
     report = _report(task, arguments)
     values = evaluate(model, task, data.splits[arguments.split], report=report)
-    print(f"{arguments.split}: {figures(values)}")
+    print(f"{which}{arguments.split}: {figures(values)}")
     content = {
         "run": str(path),
         "split": arguments.split,

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphsent.cli.formatting import figure
 from graphsent.cli.usage import UsageError, flag
+from graphsent.training.figures import figure, metric_title
 
 __all__ = ["asked", "numbers", "table"]
 
 _MOST = 1000  # more runs would be a slip
+_ALIGNED = ".4f"  # the same digits in a column
 _PART = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
@@ -62,14 +63,16 @@ def table(runs: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> str:
         summary: Split -> metric -> ``mean`` and ``std``, which is None for one run.
     """
     columns = [(split, metric) for split, metrics in summary.items() for metric in metrics]
-    heads = [f"{split} {metric.replace('_', ' ')}" for split, metric in columns]
+    heads = [f"{split} {metric_title(metric)}" for split, metric in columns]
     rows = [["run", *heads]]
     for run in runs:
-        rows.append([run["name"], *(figure(name, run[split][name]) for split, name in columns)])
+        rows.append(
+            [run["name"], *(figure(name, run[split][name], _ALIGNED) for split, name in columns)]
+        )
     for key, title in (("mean", "mean"), ("std", f"std (n = {len(runs)})")):
         values = [summary[split][name][key] for split, name in columns]
         named = zip(columns, values, strict=True)
-        rows.append([title, *("-" if v is None else figure(c[1], v) for c, v in named)])
+        rows.append([title, *("-" if v is None else figure(c[1], v, _ALIGNED) for c, v in named)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows

@@ -49,7 +49,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
 
-from graphsent.cli.formatting import figures
 from graphsent.cli.own_data import add_own_data, is_asked_for, with_own_data
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import asked, table
@@ -68,6 +67,7 @@ from graphsent.training import (
     train_runs,
 )
 from graphsent.training.config import default_training
+from graphsent.training.figures import figures
 from graphsent.training.inputs import InputOptions
 from graphsent.training.setting import model_options, task_defaults, task_option_defaults
 from graphsent.trees import SHAPES

@@ -10,6 +10,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 
 from graphsent._files import atomic_path
 from graphsent.training.directory import RunDirectory
+from graphsent.training.figures import figures
 
 __all__ = ["EpochKeeper"]
 
@@ -88,9 +89,9 @@ class EpochKeeper(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Keeps the epoch; dev has been evaluated by now."""
-        figures = self._ordered(trainer.callback_metrics)
+        values = self._ordered(trainer.callback_metrics)
         seconds = round(time.perf_counter() - self._started, 2)
-        entry = {"epoch": trainer.current_epoch + 1, **figures, "seconds": seconds}
+        entry = {"epoch": trainer.current_epoch + 1, **values, "seconds": seconds}
         self.history.append(entry)
         is_best = self.best is entry
         if is_best:
@@ -110,18 +111,6 @@ class EpochKeeper(Callback):
 
 def describe_epoch(entry: dict[str, Any], num_epochs: int | None, is_best: bool) -> str:
     """An epoch in one line."""
-    figures = describe_figures(
-        {name: value for name, value in entry.items() if name not in ("epoch", "seconds")}
-    )
+    found = figures({name: entry[name] for name in entry if name not in ("epoch", "seconds")})
     best = ", best so far" if is_best else ""
-    return f"epoch {entry['epoch']}/{num_epochs}: {figures} ({entry['seconds']:.0f} s{best})"
-
-
-def describe_figures(values: Mapping[str, float]) -> str:
-    """Some figures in one line: accuracies in per cent."""
-    return ", ".join(
-        f"{name.replace('_', ' ')} {100 * value:.2f} %"
-        if name.endswith(("accuracy", "f1"))
-        else f"{name.replace('_', ' ')} {value:.4g}"
-        for name, value in values.items()
-    )
+    return f"epoch {entry['epoch']}/{num_epochs}: {found} ({entry['seconds']:.0f} s{best})"

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from graphsent._locks import locked
 from graphsent.tasks import get_task
-from graphsent.training.callbacks import describe_figures
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError, TrainingInterrupted
+from graphsent.training.figures import figures
 from graphsent.training.run import Echo, resume, show, train
 from graphsent.training.run_set import Runs, RunSet, summary
 from graphsent.training.setting import resolved
@@ -136,11 +136,11 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
 
 def _describe(results: dict[str, Any]) -> str:
     """The line of a run that is complete; of metrics the one that counts, which comes first."""
-    figures = {}
+    found = {}
     for split in ("dev", "test"):
         for name, value in list(results.get(split, {}).items())[:1]:
-            figures[f"{split}_{name}"] = value
-    return f"complete, best epoch {results['best_epoch']}, {describe_figures(figures)}"
+            found[f"{split}_{name}"] = value
+    return f"complete, best epoch {results['best_epoch']}, {figures(found)}"
 
 
 def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def test_train_evaluate_predict_and_resume(tsv, tmp_path, capsys):
 
     assert main(["evaluate", str(out)]) == 0
     figure = f"{100 * results['test']['macro_f1']:.2f} %"
-    assert f"macro f1 {figure}" in capsys.readouterr().out
+    assert f"macro F1 {figure}" in capsys.readouterr().out
     (tmp_path / "new.txt").write_text("A lovely film.\n")
     assert main(["predict", str(out), str(tmp_path / "new.txt")]) == 0
     assert capsys.readouterr().out.split()[0] in ("neg", "pos")

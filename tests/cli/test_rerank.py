@@ -43,8 +43,8 @@ def test_it_is_trained_judged_and_chooses(lists, tmp_path, capsys):
     capsys.readouterr()
     assert main(["evaluate", str(out)]) == 0
     shown = capsys.readouterr().out
-    assert "test: f1 100.00 %, one best f1" in shown
-    assert "oracle f1 100.00 %" in shown
+    assert "test: F1 100.00 %, one best F1" in shown
+    assert "oracle F1 100.00 %" in shown
     heldout = lists / "wsj.nbest.heldout.gz"
     assert main(["predict", str(out), str(heldout), "--batch-size=3"]) == 0
     gold = [str(each.gold) for each in read_nbest(heldout)]

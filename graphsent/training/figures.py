@@ -1,0 +1,24 @@
+"""How metrics look on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["figure", "figures", "metric_title"]
+
+
+def figures(values: Mapping[str, float]) -> str:
+    """Metrics in one line, each with its name."""
+    return ", ".join(
+        f"{metric_title(name)} {figure(name, value)}" for name, value in values.items()
+    )
+
+
+def figure(name: str, value: float, form: str = ".4g") -> str:
+    """A metric: an accuracy or F1 in per cent, others in a given form."""
+    return f"{100 * value:.2f} %" if name.endswith(("accuracy", "f1")) else f"{value:{form}}"
+
+
+def metric_title(name: str) -> str:
+    """The name of a metric as people write it: ``macro F1`` for ``macro_f1``."""
+    return " ".join("F1" if part == "f1" else part for part in name.split("_"))
