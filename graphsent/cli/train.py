@@ -76,6 +76,7 @@ __all__ = ["add_arguments", "run"]
 
 _MODEL = "treelstm"
 _SWITCHES = ("stream", "overwrite", "no_test", "debug")
+_OF_CORPORA = ("data_dir", "parses_dir")
 _WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")
 
 
@@ -214,6 +215,9 @@ def run(arguments: Any) -> None:
     options["overwrite"] = arguments.overwrite
     several = asked(given)
     config = _config(given)
+    for name in _OF_CORPORA if config.task == "own" else ():
+        if name in given:
+            raise UsageError(f"{flag(name)} is for published corpora: your own data are files")
     import_from_here(config.parser)
     if "shuffle_window" in given and not config.stream:
         raise UsageError("--shuffle-window goes with --stream: in memory all are shuffled")
@@ -262,6 +266,11 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
         chosen.model = chosen.model or config.model
     if is_asked_for(arguments):
         chosen.task = chosen.task or "own"
+        if chosen.task in TASKS and chosen.task != "own":
+            raise UsageError(
+                "--train and --class are for your own data, but the task is "
+                f"{chosen.task}: expected one of the two"
+            )
     chosen.model = chosen.model or _MODEL
     return chosen
 

@@ -119,7 +119,7 @@ def trees_from(path: str) -> list[Tree] | list[DependencyTree]:
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
-        DataError: The file cannot be read, or is no text in UTF-8.
+        DataError: The file cannot be read, or is not valid UTF-8.
     """
     if path != "-":
         return read_conllu(path) if path.endswith(_CONLLU) else read_trees(path, **_ANY_TREES)
@@ -142,7 +142,7 @@ def sentences_from(path: str, tokenize: Tokenize) -> list[Sentence] | list[Tree 
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
-        DataError: The file cannot be read, or is no text in UTF-8.
+        DataError: The file cannot be read, or is not valid UTF-8.
     """
     if path != "-":
         if path.endswith(_CONLLU):

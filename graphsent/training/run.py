@@ -127,7 +127,10 @@ def _resume(
     before = run.read_results()
     done = len(before.get("history", ()))
     if config.training.epochs < done:
-        raise TrainingError(f"{run.path} has {done} epochs already: expected epochs to be more")
+        raise TrainingError(
+            f"{run.path} has {done} epochs already: expected more epochs, "
+            f"got {config.training.epochs}"
+        )
     if before.get("finished") and epochs in (None, done):
         raise TrainingError(f"{run.path}: this run is complete; more epochs would make it go on")
     if before and "tokenizer" not in before:  # it began when there was no choice

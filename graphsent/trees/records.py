@@ -42,7 +42,7 @@ class Readable(Protocol):
 
 
 class Line(NamedTuple):
-    """A line without its end, its number from 1, and what is wrong if it is no text in UTF-8."""
+    """A line without its end, its number from 1, and what is wrong if it is not valid UTF-8."""
 
     number: int
     text: str
@@ -217,7 +217,7 @@ def _decoded_line(data: bytes, number: int, source: str) -> Line:
         data.decode()
     except UnicodeDecodeError as error:
         found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
-        message = f"{found} is no text in UTF-8 ({error.reason}): expected UTF-8"
+        message = f"{found} is not valid UTF-8 ({error.reason}): expected UTF-8"
         column = len(data[: error.start].decode()) + 1
         return Line(number, text, UndecodableText(message, source, number, column))
     return Line(number, text)

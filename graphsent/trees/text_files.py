@@ -98,7 +98,7 @@ def _undecodable(
     data = error.object
     before = pending + data[: error.start].decode(encoding, "replace")
     found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
-    message = f"{found} is no text in {encoding} ({error.reason}): expected {encoding}"
+    message = f"{found} is not valid {encoding} ({error.reason}): expected {encoding}"
     column = len(before.rpartition("\n")[2]) + 1
     return UndecodableText(message, str(path), line + before.count("\n"), column)
 

@@ -64,7 +64,7 @@ def test_bad_lines_are_named(tmp_path, capsys):
     assert [error.partition(": ")[2] for error in errors] == [
         f"{path}:2: no tab: expected 'label<TAB>sentence'",
         f"{path}:3: toy_parsers:flat has no tree for 'bad'",
-        f"{path}:4:3: 0xFF is no text in UTF-8 (invalid start byte): expected UTF-8",
+        f"{path}:4:3: 0xFF is not valid UTF-8 (invalid start byte): expected UTF-8",
     ]
     assert last == "graphsent parse: 3 of 5 lines have no tree"
     assert len((tmp_path / "out").read_text().splitlines()) == 5

@@ -178,7 +178,7 @@ def test_other_encodings_and_gzip(tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "trees.txt"
     path.write_bytes("(A a)\n(B é".encode() + b"\xe9)\n")
-    with pytest.raises(UndecodableText, match=r"trees.txt:2:5: 0xE9 is no text in utf-8") as caught:
+    with pytest.raises(UndecodableText, match=r"trees.txt:2:5: 0xE9 is not valid utf-8") as caught:
         read_trees(path)
     assert (caught.value.line, caught.value.column) == (2, 5)
     with pytest.raises(DataError, match="unknown encoding 'utf-9'"):

@@ -79,7 +79,7 @@ def test_errors_name_the_line_of_the_file(tmp_path, monkeypatch):
     with pytest.raises(TreeError, match=rf"{path}:2:"):
         list(iter_labelled_trees(path))
     path.write_bytes(b"(A a)\n(B b)\n(C \xffc)\n")
-    with pytest.raises(TreeError, match=rf"{path}:3:4: 0xFF is no text in utf-8"):
+    with pytest.raises(TreeError, match=rf"{path}:3:4: 0xFF is not valid utf-8"):
         list(iter_trees(path))
     with pytest.raises(DataError, match="unknown encoding 'utf-9'"):
         read_text(path, "utf-9")

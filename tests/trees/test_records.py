@@ -125,8 +125,8 @@ def test_empty_lines_are_records_where_trees_take_one_line():
 def test_bytes_that_are_no_text_are_named_and_stand_alone():
     found = read(b"(A a)\n(B \xc3\xa9\xff)\n(C\n  \xe2\x82)\n(D d)")
     assert [line for line, _ in found] == [1, 2, 3, 5]
-    assert found[1][1].startswith("f:2:5: 0xFF is no text in UTF-8")
-    assert found[2][1].startswith("f:4:3: 0xE2 0x82 is no text in UTF-8")
+    assert found[1][1].startswith("f:2:5: 0xFF is not valid UTF-8")
+    assert found[2][1].startswith("f:4:3: 0xE2 0x82 is not valid UTF-8")
     assert found[3][1].words == ["d"]
 
 

@@ -44,7 +44,7 @@ def lines_in(path: Path, encoding: str = _UTF8) -> Iterator[list[Line]]:
 def _checked(line: Line, path: Path) -> Line:
     text, error = line.text.removesuffix("\r"), line.error
     if error is not None and "--encoding" not in error.message:
-        message = f"{error.message}, or its name (--encoding latin-1)"
+        message = f"{error.message}, or the encoding by name (--encoding latin-1)"
         error = UndecodableText(message, str(path), line.number, error.column)
     elif "\0" in text:
         message = "a NUL character: expected text"
