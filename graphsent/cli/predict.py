@@ -9,7 +9,7 @@ brackets do not match, and raw text otherwise; where that is wrong, --input says
 result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
-  trees   the tree with predicted classes as labels
+  trees   the tree, whose labels are the indices of the predicted classes
 
 A model of regression gives the score and the sentence, as text or jsonl.
 

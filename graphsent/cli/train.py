@@ -77,6 +77,7 @@ __all__ = ["add_arguments", "run"]
 _MODEL = "treelstm"
 _SWITCHES = ("stream", "overwrite", "no_test", "debug")
 _OF_CORPORA = ("data_dir", "parses_dir")
+_OF_ENCODERS = {"encoder_pooling": "encoder", "encoder_lr": "finetune_encoder"}
 _WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")
 
 
@@ -219,6 +220,9 @@ def run(arguments: Any) -> None:
         if name in given:
             raise UsageError(f"{flag(name)} is for published corpora: your own data are files")
     import_from_here(config.parser)
+    for name, needed in _OF_ENCODERS.items():
+        if name in given and not getattr(config.inputs, needed):
+            raise UsageError(f"{flag(name)} goes with {flag(needed)}")
     if "shuffle_window" in given and not config.stream:
         raise UsageError("--shuffle-window goes with --stream: in memory all are shuffled")
     if several:

@@ -121,6 +121,8 @@ def test_a_configuration_of_a_run_is_used_again(tsv, tmp_path):
         (["--class=pos=a", "--class=pos=b"], "two files for the label 'pos': expected one"),
         (["--class=pos=a", "--train=b"], "--class and --train exclude each other"),
         (["--train=b", "--task=sst5"], "are for your own data, but the task is sst5"),
+        (["--train=b", "--encoder-pooling=first"], "--encoder-pooling goes with --encoder"),
+        (["--train=b", "--encoder-lr=1"], "--encoder-lr goes with --finetune-encoder"),
         (["--train=b", "--data-dir=."], "--data-dir is for published corpora"),
         (["--train=b", "--parses-dir=."], "--parses-dir is for published corpora"),
         (["--train=a", "--split=much"], "--split: expected a finite number, got 'much'"),
