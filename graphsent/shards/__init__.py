@@ -7,8 +7,8 @@ and, beside each tree, the form and the arrays that the model makes of it.
 from __future__ import annotations
 
 from graphsent.shards.errors import ShardsFailed
-from graphsent.shards.examples import ShardedExamples
+from graphsent.shards.examples import BLOCK_SIZE, ShardedExamples
 from graphsent.shards.sizes import depth_of, size_of
 from graphsent.shards.store import ShardSet
 
-__all__ = ["ShardSet", "ShardedExamples", "ShardsFailed", "depth_of", "size_of"]
+__all__ = ["BLOCK_SIZE", "ShardSet", "ShardedExamples", "ShardsFailed", "depth_of", "size_of"]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 
-from graphsent.shards.shard import Shard, Symbols
+from graphsent.shards.errors import ShardsFailed
+from graphsent.shards.shard import Block, Shard, Symbols
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["ShardedExamples"]
+__all__ = ["BLOCK_SIZE", "ShardedExamples"]
 
-# After so many examples the memory into which shards were mapped is given back.
-_RELEASE_AFTER = 4096
+BLOCK_SIZE = 256
+"""Neighbours that are read together."""
+
+# At least: a small window is of some 16 stretches of neighbours, each of two blocks perhaps.
+_BLOCKS_KEPT = 36
 
 
 class ShardedExamples(Sequence[Any]):
@@ -38,8 +43,13 @@ class ShardedExamples(Sequence[Any]):
         self._shard_size = len(shards[0])
         self._num_examples = sum(map(len, shards))
         self._symbols = symbols
-        self._until_release = _RELEASE_AFTER
         self.word_counts = word_counts
+        self._keep(_BLOCKS_KEPT)
+
+    def keep(self, window: int) -> None:
+        """Makes room in memory for as many examples as are read in any order, again and again."""
+        # The next window begins with what is left of the last block of this one.
+        self._keep(max(_BLOCKS_KEPT, -(-min(window, self._num_examples) // BLOCK_SIZE) + 2))
 
     def number_words(self, vocab: Vocabulary) -> None:
         """Lets batches with this vocabulary take the numbers of words as they are stored."""
@@ -47,11 +57,11 @@ class ShardedExamples(Sequence[Any]):
 
     def sizes(self) -> np.ndarray:
         """(num_examples,) int64, see :func:`~graphsent.shards.size_of`."""
-        return self._joined(lambda shard: shard.sizes)
+        return self._joined("sizes")
 
     def depths(self) -> np.ndarray:
         """(num_examples,) int64, see :func:`~graphsent.shards.depth_of`."""
-        return self._joined(lambda shard: shard.depths)
+        return self._joined("depths")
 
     def __len__(self) -> int:
         return self._num_examples
@@ -70,18 +80,23 @@ class ShardedExamples(Sequence[Any]):
             index += self._num_examples
         if not 0 <= index < self._num_examples:
             raise IndexError(f"example {index} of {self._num_examples}")
-        self._until_release -= 1
-        if not self._until_release:
-            self._release()
         number, row = divmod(index, self._shard_size)
-        return self._shards[number].example(row)
+        block, row = divmod(row, BLOCK_SIZE)
+        return self._block(number, block).example(row)
 
-    def _release(self) -> None:
-        self._until_release = _RELEASE_AFTER
-        for shard in self._shards:
-            shard.release()
+    def _keep(self, num_blocks: int) -> None:
+        self._block = functools.lru_cache(num_blocks)(self._read)
 
-    def _joined(self, column: Callable[[Shard], np.ndarray]) -> np.ndarray:
-        joined = np.concatenate([column(shard) for shard in self._shards], dtype=np.int64)
-        self._release()
-        return joined
+    def _read(self, number: int, block: int) -> Block:
+        shard = self._shards[number]
+        begin = block * BLOCK_SIZE
+        try:
+            return shard.block(begin, min(begin + BLOCK_SIZE, len(shard)))
+        except OSError as error:
+            raise ShardsFailed(
+                f"cannot read {error.filename}: {error.strerror or error}: was it removed "
+                "meanwhile? It is made again when the run starts anew, or goes on with --resume"
+            ) from error
+
+    def _joined(self, column: str) -> np.ndarray:
+        return np.concatenate([shard.column(column) for shard in self._shards], dtype=np.int64)

@@ -80,8 +80,3 @@ class MappedFile:
                 self._map, dtype, math.prod(shape), begin + entry["data_offsets"][0]
             )
             self.arrays[name] = values.reshape(shape)
-
-    def release(self) -> None:
-        """Gives the memory back into which the file was read; arrays are read anew when needed."""
-        if hasattr(self._map, "madvise"):  # not on Windows
-            self._map.madvise(mmap.MADV_DONTNEED)

@@ -1,10 +1,10 @@
-"""One shard: some thousands of examples."""
+"""One shard: some thousands of examples, of which some hundred are in memory at a time."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from graphsent.shards.stored import KINDS, stored
 from graphsent.trees.structure import read_only
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["KEPT", "Schema", "Shard", "Symbols", "as_bytes", "offsets_of", "strings_of"]
+__all__ = ["KEPT", "Block", "Schema", "Shard", "Symbols", "as_bytes", "offsets_of", "strings_of"]
 
 KEPT: dict[str, Any] = {"graph": FlatTree, "sibling_graph": FlatTree, "units": FlatUnits}
 """What is kept with trees, by its name among their ``derived``, and written beside them."""
@@ -75,12 +75,14 @@ class Symbols:
 
 
 class Shard:
-    """The examples of a file; see :class:`~graphsent.shards.writer.ShardWriter`.
+    """A file of examples; see :class:`~graphsent.shards.writer.ShardWriter`.
 
-    Attributes:
-        words: (num_words,) numbers of the words of all sentences.
-        sizes: (num_examples,) see :func:`~graphsent.shards.size_of`.
-        depths: (num_examples,) see :func:`~graphsent.shards.depth_of`.
+    It is open, and mapped into memory, only while something is read from it: a corpus may have more
+    shards than a process may have files open, and pages once read would count as its memory.
+
+    Args:
+        path: The file.
+        symbols: Words and labels.
 
     Raises:
         ValueError: It is no such file, or not all of it.
@@ -88,54 +90,100 @@ class Shard:
     """
 
     def __init__(self, path: Path, symbols: Symbols) -> None:
-        self._file = MappedFile(path)
-        self.symbols = symbols
-        schema = Schema.from_json(self._file.about.get("schema", ""))
-        self._pairs = schema.pairs
-        self._cls = KINDS[schema.kind]
-        self._forms = dict.fromkeys(schema.forms)
-        arrays = self._file.arrays
-        columns = itertools.count(2)  # of offsets: the first two are those of words and nodes
-        try:
-            self.words = arrays["words"]
-            self._labels, self._parents = arrays["labels"], arrays["parents"]
-            self.sizes, self.depths = arrays["sizes"], arrays["depths"]
-            self._offsets, self._rests = arrays["offsets"], arrays["rests"]
-            self._kept = [
-                (
-                    name,
-                    KEPT[name]._make,
-                    [(arrays[f"{name}.{part}"], next(columns)) for part in parts],
-                )
-                for name, parts in ((name, KEPT[name]._fields) for name in schema.kept)
-            ]
-        except KeyError as error:
-            raise ValueError(f"{path}: there is no array {error}") from None
+        self._path, self._symbols = path, symbols
+        self._num_examples = len(self.column("sizes"))
+        self.block(0, 0)  # all arrays are there
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return self._num_examples
+
+    def column(self, name: str) -> np.ndarray:
+        """The values of all examples.
+
+        Args:
+            name: ``"words"``, (num_words,) numbers of the words of all sentences; ``"sizes"`` or
+                ``"depths"``, (num_examples,) see :func:`~graphsent.shards.size_of` and
+                :func:`~graphsent.shards.depth_of`.
+        """
+        return self._array(MappedFile(self._path), name).copy()
 
     @property
     def new_words(self) -> list[str]:
         """The words that come in no shard before, in the order of their numbers."""
-        return strings_of(self._file.arrays["new_words"])
+        return strings_of(self.column("new_words"))
 
     @property
     def new_labels(self) -> list[str]:
         """The labels that come in no shard before."""
-        return strings_of(self._file.arrays["new_labels"])
+        return strings_of(self.column("new_labels"))
+
+    def block(self, begin: int, end: int) -> Block:
+        """The examples from one row to before another."""
+        file = MappedFile(self._path)
+        schema = Schema.from_json(file.about.get("schema", ""))
+        return Block(schema, lambda name: self._array(file, name), self._symbols, begin, end)
+
+    def _array(self, file: MappedFile, name: str) -> np.ndarray:
+        try:
+            return file.arrays[name]
+        except KeyError as error:
+            raise ValueError(f"{self._path}: there is no array {error}") from None
+
+
+class Block:
+    """Some neighbouring examples of a shard, in memory.
+
+    Args:
+        schema: What they are.
+        array: Gives the arrays of the shard by name; parts of them are copied.
+        symbols: Words and labels.
+        begin: The row of the first example.
+        end: That after the last one.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        array: Callable[[str], np.ndarray],
+        symbols: Symbols,
+        begin: int,
+        end: int,
+    ) -> None:
+        self._pairs = schema.pairs
+        self._cls = KINDS[schema.kind]
+        self._forms = dict.fromkeys(schema.forms)
+        self._symbols = symbols
+        units = 2 if schema.pairs else 1
+        offsets = array("offsets")[units * begin : units * end + 1]
+        first, last = offsets[0], offsets[-1]
+        self._offsets = offsets - first
+
+        def part(name: str, column: int) -> np.ndarray:
+            return array(name)[..., first[column] : last[column]].copy()
+
+        self._words, self._labels = part("words", 0), part("labels", 1)
+        self._parents = part("parents", 1)
+        self._rests = array("rests")[begin:end].copy()
+        columns = itertools.count(2)  # of offsets: the first two are those of words and nodes
+        self._kept = [
+            (name, KEPT[name]._make, [(part(each, i), i) for each, i in parts])
+            for name, parts in (
+                (name, [(f"{name}.{field}", next(columns)) for field in KEPT[name]._fields])
+                for name in schema.kept
+            )
+        ]
 
     def example(self, row: int) -> Any:
-        """The example of a row."""
+        """The example of a row, from the first of the block."""
         if not self._pairs:
             return self._unit(row)
-        rest = json.loads(self.symbols.labels[self._rests[row]])
+        rest = json.loads(self._symbols.labels[self._rests[row]])
         return TreePair(self._unit(2 * row), self._unit(2 * row + 1), *rest)
 
     def words_of(self, row: int) -> list[str]:
         """The words of a tree or sentence, in order."""
         begin, end = self._offsets[row : row + 2, 0].tolist()
-        return list(map(self.symbols.words.__getitem__, self.words[begin:end].tolist()))
+        return list(map(self._symbols.words.__getitem__, self._words[begin:end].tolist()))
 
     def num_nodes_of(self, row: int) -> int:
         """The number of nodes of a tree; 1 for a sentence."""
@@ -145,23 +193,20 @@ class Shard:
     def labels_of(self, row: int) -> tuple[str, ...]:
         """The label of each node."""
         begin, end = self._offsets[row : row + 2, 1].tolist()
-        return tuple(map(self.symbols.labels.__getitem__, self._labels[begin:end].tolist()))
+        return tuple(map(self._symbols.labels.__getitem__, self._labels[begin:end].tolist()))
 
     def parents_of(self, row: int) -> np.ndarray:
         """The parent of each node of a tree, (num_nodes,) int64, read-only."""
         begin, end = self._offsets[row : row + 2, 1].tolist()
         return read_only(self._parents[begin:end].astype(np.int64))
 
-    def release(self) -> None:
-        """Gives back memory: see :meth:`MappedFile.release`."""
-        self._file.release()
-
     def _unit(self, row: int) -> Any:
         begin, end = self._offsets[row : row + 2].tolist()
         derived = self._forms.copy()
-        symbols = self.symbols
+        symbols = self._symbols
         if symbols.vocab is not None:
-            derived["words"] = (symbols.vocab, symbols.indices.take(self.words[begin[0] : end[0]]))
+            words = self._words[begin[0] : end[0]]
+            derived["words"] = (symbols.vocab, symbols.indices.take(words))
         for name, make, parts in self._kept:
             derived[name] = make([array[:, begin[i] : end[i]] for array, i in parts])
         return stored(self._cls, (self, row), derived)

@@ -140,7 +140,7 @@ class ShardSet:
         for shard in self._sound(symbols):  # of a process that was stopped
             symbols.words.extend(shard.new_words)
             symbols.labels.extend(shard.new_labels)
-            counts = _added(counts, shard.words)
+            counts = _added(counts, shard.column("words"))
             number, num_examples = number + 1, num_examples + len(shard)
         writer = ShardWriter(prepare, symbols.words, symbols.labels)
         rest = islice(examples(), num_examples, None)

@@ -12,7 +12,7 @@ from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.structure import num_children
 
 if TYPE_CHECKING:
-    from graphsent.shards.shard import Shard
+    from graphsent.shards.shard import Block
 
 __all__ = ["KINDS", "stored"]
 
@@ -20,22 +20,22 @@ __all__ = ["KINDS", "stored"]
 class _StoredTree(Tree):
     """A constituency tree."""
 
-    _place: tuple[Shard, int]
+    _place: tuple[Block, int]
 
     @property
     def num_nodes(self) -> int:
-        shard, row = self._place
-        return shard.num_nodes_of(row)
+        block, row = self._place
+        return block.num_nodes_of(row)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        shard, row = self._place
-        return shard.labels_of(row)
+        block, row = self._place
+        return block.labels_of(row)
 
     @cached_property
     def parents(self) -> np.ndarray:
-        shard, row = self._place
-        return shard.parents_of(row)
+        block, row = self._place
+        return block.parents_of(row)
 
     @cached_property
     def tokens(self) -> tuple[str | None, ...]:
@@ -45,34 +45,34 @@ class _StoredTree(Tree):
 
     @property
     def words(self) -> list[str]:
-        shard, row = self._place
-        return shard.words_of(row)
+        block, row = self._place
+        return block.words_of(row)
 
 
 class _StoredDependencyTree(DependencyTree):
     """A dependency tree, without the columns that no model reads."""
 
-    _place: tuple[Shard, int]
+    _place: tuple[Block, int]
 
     @property
     def num_nodes(self) -> int:
-        shard, row = self._place
-        return shard.num_nodes_of(row)
+        block, row = self._place
+        return block.num_nodes_of(row)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        shard, row = self._place
-        return tuple(shard.words_of(row))
+        block, row = self._place
+        return tuple(block.words_of(row))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        shard, row = self._place
-        return shard.labels_of(row)
+        block, row = self._place
+        return block.labels_of(row)
 
     @cached_property
     def heads(self) -> np.ndarray:
-        shard, row = self._place
-        return shard.parents_of(row)
+        block, row = self._place
+        return block.parents_of(row)
 
     @cached_property
     def metadata(self) -> dict[str, str]:
@@ -87,7 +87,7 @@ class _StoredDependencyTree(DependencyTree):
 class _StoredSentence(Sentence):
     """A sentence."""
 
-    _place: tuple[Shard, int]
+    _place: tuple[Block, int]
 
     @cached_property
     def derived(self) -> dict[str, Any]:  # as trees have it: what is stored does not change
@@ -95,13 +95,13 @@ class _StoredSentence(Sentence):
 
     @cached_property
     def words(self) -> list[str]:
-        shard, row = self._place
-        return shard.words_of(row)
+        block, row = self._place
+        return block.words_of(row)
 
     @cached_property
     def label(self) -> str:
-        shard, row = self._place
-        return shard.labels_of(row)[0]
+        block, row = self._place
+        return block.labels_of(row)[0]
 
     def __reduce__(self) -> tuple:
         return Sentence, (self.words, self.label)
@@ -115,12 +115,12 @@ KINDS: dict[str, type] = {
 """The classes of what is stored, by name."""
 
 
-def stored(cls: type, place: tuple[Shard, int], derived: dict[str, Any]) -> Any:
+def stored(cls: type, place: tuple[Block, int], derived: dict[str, Any]) -> Any:
     """What is at a place.
 
     Args:
         cls: One of ``KINDS``.
-        place: Its shard, and its row there.
+        place: Its block, and its row there.
         derived: What is kept with it, see :attr:`graphsent.trees.Tree.derived`.
     """
     unit = cls.__new__(cls)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import DistributedSampler
 
-from graphsent.shards import ShardedExamples, depth_of, size_of
+from graphsent.shards import BLOCK_SIZE, ShardedExamples, depth_of, size_of
 
 __all__ = ["BATCHINGS", "EpochBatches", "InOrder", "Share", "batch_sampler", "epoch_seed"]
 
@@ -21,7 +21,6 @@ and trees of one size make batches of about the same memory. But gradients of su
 in common: training goes another way.
 """
 
-_BLOCK = 256  # neighbours that stay in one window
 _BLOCKS_AT_LEAST = 16  # of a small window
 _PRIME = 1_000_003  # keeps (seed, epoch) pairs apart
 
@@ -109,7 +108,7 @@ class EpochBatches(DistributedSampler):
             yield torch.randperm(self._size, generator=generator).numpy()
             return
         whole = max(1, self._window // self._whole_batch) * self._whole_batch
-        block = max(1, min(_BLOCK, whole // _BLOCKS_AT_LEAST))
+        block = max(1, min(BLOCK_SIZE, whole // _BLOCKS_AT_LEAST))
         waiting = np.zeros(0, np.int64)
         for number in torch.randperm(-(-self._size // block), generator=generator).tolist():
             first = number * block
@@ -162,6 +161,7 @@ def batch_sampler(
     """
     keys = None
     if isinstance(examples, ShardedExamples):
+        examples.keep(len(examples) if window is None else window)
         keys = {"size": examples.sizes, "depth": examples.depths}.get(batching, lambda: None)()
     elif batching != "shuffled":
         key = size_of if batching == "size" else depth_of

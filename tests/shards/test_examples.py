@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import random
 import tracemalloc
@@ -14,7 +15,8 @@ import torch
 from shard_examples import WORDS, dependency_trees, pairs, sentences, trees
 
 from graphsent.models import model_class
-from graphsent.shards import ShardSet, depth_of, examples, size_of
+from graphsent.shards import ShardSet, ShardsFailed, depth_of, examples, size_of
+from graphsent.shards.shard import Shard
 from graphsent.tasks import build_vocabulary, count_words
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -154,24 +156,65 @@ def test_making_shards_keeps_few_examples_in_memory():
     assert most < 600
 
 
-def test_reading_keeps_nothing(monkeypatch):
-    kept = sentences(200, random.Random(5))
-    read = stored(build("nbow", Vocabulary([]), {}), kept, shard_size=100)
-    released = []
-    for shard in read._shards:
-        monkeypatch.setattr(shard, "release", lambda: released.append(1))
-    monkeypatch.setattr(read, "_until_release", 3)
-    read[0], read[150]
-    assert not released
-    read[1]
-    assert len(released) == 2  # of both shards
-    assert read._until_release == examples._RELEASE_AFTER
+def test_reading_keeps_some_blocks(monkeypatch):
+    monkeypatch.setattr(examples, "BLOCK_SIZE", 10)
+    monkeypatch.setattr(examples, "_BLOCKS_KEPT", 3)
+    read = stored(
+        build("nbow", Vocabulary([]), {}), sentences(200, random.Random(5)), shard_size=95
+    )
+    blocks = []
+    block_of = Shard.block
+
+    def block(self, begin, end):
+        blocks.append((begin, end))
+        return block_of(self, begin, end)
+
+    monkeypatch.setattr(Shard, "block", block)
+    for index in (0, 9, 94, 95, 0):
+        read[index]
+    assert blocks == [(0, 10), (90, 95), (0, 10)]
+    blocks.clear()
+    for _ in range(2):
+        list(read)
+    assert blocks[-21:] == [(row, min(row + 10, 95)) for row in range(0, 95, 10)] * 2 + [(0, 10)]
+    read.keep(40)  # which may be of five blocks
+    blocks.clear()
+    for _ in range(2):
+        for index in range(25, 65):
+            read[index]
+    assert len(blocks) == 5
+    read.keep(10**12)
+    blocks.clear()
+    for _ in range(2):
+        list(read)
+    assert len(blocks) == 21
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(examples, "BLOCK_SIZE", 8)
+    monkeypatch.setattr(examples, "_BLOCKS_KEPT", 2)
+    model = build("treelstm", Vocabulary([]), {"hidden": 3})
+    read = stored(model, trees(400, random.Random(6)), shard_size=100)
+    num_open = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     tracemalloc.start()
     try:
-        for _ in range(3):
-            before = tracemalloc.get_traced_memory()[0]
-            for index in range(200):
-                read[index].words  # noqa: B018
-        assert tracemalloc.get_traced_memory()[0] - before < 2000
+        for index in range(16):
+            read[index].words  # noqa: B018
+        before = tracemalloc.get_traced_memory()[0]
+        for index in range(400):
+            read[index].words  # noqa: B018
+        assert tracemalloc.get_traced_memory()[0] - before < 20_000
     finally:
         tracemalloc.stop()
+    if num_open:
+        assert len(os.listdir("/proc/self/fd")) <= num_open
+
+
+def test_shards_that_are_removed_while_they_are_read():
+    read = stored(build("nbow", Vocabulary([]), {}), sentences(9, random.Random(7)))
+    for path in read._shards[0]._path.parent.iterdir():
+        path.unlink()
+    with pytest.raises(
+        ShardsFailed, match=r"000000.safetensors: No such file .* removed meanwhile"
+    ):
+        read[3]

@@ -16,7 +16,9 @@ from toy_treebank import TINY, silent, tiny_config, write_treebank
 from graphsent.cli import main
 from graphsent.errors import DataError
 from graphsent.models import TreeLSTMClassifier
+from graphsent.sentences import Sentence
 from graphsent.shards import ShardSet
+from graphsent.shards.shard import Shard
 from graphsent.tasks import get_task
 from graphsent.training import (
     RunConfig,
@@ -144,6 +146,33 @@ def test_a_window_is_drawn_from_all_over():
     assert max(abs(np.diff(batches[0]))) > 100
     sampler.set_epoch(1)
     assert list(sampler) != batches
+
+
+@pytest.mark.parametrize(
+    ("size", "window", "most"),
+    [
+        (2000, 1000, 250),  # each block once
+        (2003, 1000, 251),
+        (2000, None, 250),
+        (2000, 100, 2 * 334),  # windows of stretches that lie across two blocks
+        (2000, 1, 2000),
+    ],
+)
+def test_an_epoch_reads_blocks_once(monkeypatch, size, window, most):
+    monkeypatch.setattr("graphsent.shards.examples.BLOCK_SIZE", 8)
+    monkeypatch.setattr("graphsent.training.batching.BLOCK_SIZE", 8)
+    sentences = [Sentence([f"w{number}"], "0") for number in range(size)]
+    found = ShardSet("toy", {}, shard_size=400).open(lambda: iter(sentences), lambda chunk: None)
+    blocks = []
+    block_of = Shard.block
+    monkeypatch.setattr(Shard, "block", lambda *place: blocks.append(place) or block_of(*place))
+    read = [
+        found[index].words[0]
+        for share in batch_sampler(found, "shuffled", 10, 0, window=window)
+        for index in share
+    ]
+    assert sorted(read) == sorted(f"w{number}" for number in range(size))
+    assert len(blocks) <= most
 
 
 def test_labels_in_order_are_mixed():
