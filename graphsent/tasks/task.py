@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.held_out import held_out
 from graphsent.tasks.parses import resolve_parses_dir
 from graphsent.tasks.sources import SOURCES
+from graphsent.tasks.spool import Spooled
 from graphsent.trees import unescape
 
 if TYPE_CHECKING:
@@ -237,7 +239,8 @@ class Task(ABC):
 
         @functools.cache  # train and dev of one file are chosen once
         def reader(path: Path, parses: tuple[Path, ...]) -> Callable[[], Iterator[Any]]:
-            return functools.partial(self.iter_examples, path, parses)
+            read = functools.partial(self.iter_examples, path, parses)
+            return Spooled(read) if source.corpus.held_out else read
 
         def examples(split: str) -> Iterator[Any]:
             read = reader(source.files[split], source.parses.get(split, ()))
@@ -275,7 +278,7 @@ class Task(ABC):
         """Of the examples of a file those that are of the split.
 
         Args:
-            read: Gives all examples of the file; it is called twice where they have to be chosen.
+            read: Gives all examples of the file; it is called again where they have to be chosen.
             corpus: The corpus.
             split: The split.
         """
@@ -289,7 +292,13 @@ class Task(ABC):
         return f"get_task({self.name!r}{options})"
 
 
-@functools.lru_cache(maxsize=1)
 def _is_held_out(read: Callable[[], Iterable[Any]], share: float, seed: int) -> np.ndarray:
     """Which of some examples are held out, (num_examples,) bool."""
-    return held_out((" ".join(map(unescape, each.words)) for each in read()), share, seed)
+    if read not in _held_out:
+        texts = (" ".join(map(unescape, each.words)) for each in read())
+        _held_out[read] = held_out(texts, share, seed)
+    return _held_out[read]
+
+
+# By what gives the examples, as long as that is there: it may hold a file open.
+_held_out: weakref.WeakKeyDictionary[Callable, np.ndarray] = weakref.WeakKeyDictionary()

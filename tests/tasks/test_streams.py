@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from toy_treebank import write_treebank
 
@@ -9,6 +11,8 @@ from graphsent.errors import DataError
 from graphsent.tasks import get_task
 from graphsent.tasks.archives import iter_lines
 from graphsent.tasks.held_out import held_out
+from graphsent.tasks.spool import Spooled
+from graphsent.tasks.twitter import TweetTask
 
 SPLITS = ("train", "dev", "test")
 
@@ -60,6 +64,62 @@ def test_what_is_held_out_may_come_as_an_iterator():
     texts = [f"text {number % 90}" for number in range(100)]
     assert held_out(iter(texts), 0.1, 3).tolist() == held_out(texts, 0.1, 3).tolist()
     assert held_out(iter(texts), 0.1, 3).sum() == 10
+
+
+@pytest.mark.parametrize("shape", [None, "balanced"])
+def test_where_dev_is_held_out_the_file_is_read_once(data_dir, cache, shape, monkeypatch):
+    reads = []
+    sentences = TweetTask.read_sentences
+    monkeypatch.setattr(
+        TweetTask,
+        "read_sentences",
+        lambda task, path: reads.append(path) or islice(sentences(task, path), 600),
+    )
+    task = get_task("twitter")
+    kind = "words" if shape is None else "constituency"
+    options = {"splits": ("train", "dev"), "tree_kind": kind, "trees": shape}
+    found = streamed(task, data_dir, **options)
+    assert len(reads) == 1
+    assert found == task.load(data_dir, **options).splits
+    assert list(map(len, found.values())) == [540, 60]
+    assert not list(cache.iterdir()), "the file has no name"
+
+
+def test_spooled(cache):
+    reads = []
+    spooled = Spooled(lambda: reads.append(1) or range(1000))
+    part = spooled()
+    assert next(part) == 0  # not all is read: nothing is kept
+    part.close()
+    assert list(spooled()) == list(range(1000))
+    first, second = spooled(), spooled()
+    assert [*islice(first, 300), *islice(second, 500), *first] == [
+        *range(300),
+        *range(500),
+        *range(300, 1000),
+    ]
+    assert len(reads) == 2
+    first.close(), second.close()
+    file = spooled._file
+    del first, second, spooled
+    assert file.closed
+
+
+def test_an_error_while_spooling(cache):
+    def read():
+        yield 1
+        raise DataError("line 2")
+
+    spooled = Spooled(read)
+    for _ in range(2):
+        with pytest.raises(DataError, match="line 2"):
+            list(spooled())
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHSENT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 @pytest.mark.parametrize(
