@@ -167,6 +167,13 @@ def test_labels_of_phrases_count_where_they_are_labels_of_sentences(tmp_path):
     assert tree.labels[1] == tree.labels[3] == ""
 
 
+def test_options_that_would_do_nothing(tsv):
+    with pytest.raises(DataError, match="--dev-trees are of the sentences of --dev FILE"):
+        get_task("own", train=str(tsv), dev_trees=["trees.txt"])
+    with pytest.raises(DataError, match="labels are for classification"):
+        get_task("own", train=str(tsv), regression=True, labels=["1", "2"])
+
+
 def test_a_model_of_trees_needs_trees(tsv, tmp_path):
     with pytest.raises(DataError, match=r"my\.tsv holds sentences, .*--train-trees FILE"):
         get_task("own", train=str(tsv)).load()

@@ -73,6 +73,14 @@ class OwnOptions:
                 "data of your own need a file to train on: --train FILE, or --class LABEL=FILE for "
                 "each label"
             )
+        for split in SPLITS[1:]:
+            if self.trees(split) and not getattr(self, split):
+                raise DataError(
+                    f"--{split}-trees are of the sentences of --{split} FILE, which is missing; "
+                    "what is held out of train has its trees in --train-trees"
+                )
+        if self.regression and self.labels is not None:
+            raise DataError("labels are for classification: expected none with regression")
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
