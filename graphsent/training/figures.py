@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 __all__ = ["figure", "figures", "metric_title"]
 
+_SHARES = ("accuracy", "f1", "precision", "recall")
+
 
 def figures(values: Mapping[str, float]) -> str:
     """Metrics in one line, each with its name."""
@@ -15,8 +17,8 @@ def figures(values: Mapping[str, float]) -> str:
 
 
 def figure(name: str, value: float, form: str = ".4g") -> str:
-    """A metric: an accuracy or F1 in per cent, others in a given form."""
-    return f"{100 * value:.2f} %" if name.endswith(("accuracy", "f1")) else f"{value:{form}}"
+    """A metric: shares of what is right in per cent, others in a given form."""
+    return f"{100 * value:.2f} %" if name.endswith(_SHARES) else f"{value:{form}}"
 
 
 def metric_title(name: str) -> str:
