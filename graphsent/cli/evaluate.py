@@ -13,6 +13,7 @@ Examples:
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,7 @@ def run(arguments: Any) -> None:
     else:
         paths = [RunDirectory(arguments.run).path]
     kept = [file for path in paths for file in RunDirectory(path).files()]
-    for name in ("json", "confusion", "errors_file"):
-        check_target(getattr(arguments, name), flag(name), [*kept, run_set.config, run_set.results])
+    _check_targets(arguments, [*kept, run_set.config, run_set.results])
     _check_asked(arguments, several=run_set.exists)
     judged = [_judge(path, arguments, several=run_set.exists) for path in paths]
     content = judged[0]
@@ -94,6 +94,7 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     task, data = config.load_data(
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )
+    _check_targets(arguments, data.source.paths())
     print(f"{which}data: {data.source.summary()}")
     model.keep_features(data.splits[arguments.split])
     report = _report(task, arguments)
@@ -110,6 +111,12 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     if not several:
         _show(report, arguments, data)
     return {**content, **class_results.describe(report)}
+
+
+def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
+    """Raises a UsageError if what is to be written would replace one of some files."""
+    for name in ("json", "confusion", "errors_file"):
+        check_target(getattr(arguments, name), flag(name), keep)
 
 
 def _check_asked(arguments: Any, *, several: bool) -> None:

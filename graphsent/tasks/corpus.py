@@ -178,6 +178,10 @@ class CorpusSource:
             described["remarks"] = list(self.remarks)
         return described
 
+    def paths(self) -> list[Path]:
+        """Every file that examples were read from."""
+        return [*self.files.values(), *(path for paths in self.parses.values() for path in paths)]
+
     def digests(self, split: str) -> list[str]:
         """The SHA-256 of each file that the examples of a split are from."""
         path = self.files[split]

@@ -18,6 +18,7 @@ from graphsent.parsing import Parser, load_parser
 from graphsent.parsing.errors import WrongKind
 from graphsent.tasks import SPLITS, Task, TaskData, get_task, with_trees
 from graphsent.tasks.corpus import TREE_KINDS, WORDS
+from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
@@ -109,6 +110,8 @@ class RunConfig:
         if task.finds_labels:
             task.label_names = tuple(label_names)
         task.held_out = held_out
+        if self.tokenizer is not None and self.tokenizer not in TOKENIZERS:
+            raise TrainingError(f"tokenizer: {unknown('tokenizer', self.tokenizer, TOKENIZERS)}")
         task.tokenizer = self.tokenizer or task.tokenizer
         if self.parser is not None:
             parser = self.load_parser()
@@ -189,7 +192,7 @@ class RunConfig:
         for name in ("training", "inputs", "task_options", "model_options"):
             if not isinstance(values.setdefault(name, {}), dict):
                 raise DataError(f"{name}: expected names with values, got {values[name]!r}")
-        for name in ("data_dir", "tree_kind", "parses_dir", "trees", "parser"):
+        for name in ("data_dir", "tree_kind", "parses_dir", "trees", "parser", "tokenizer"):
             if not isinstance(values.get(name), str | None):
                 raise DataError(f"{name}: expected a string, got {values[name]!r}")
         vectors = values.setdefault("vectors", [])

@@ -69,7 +69,10 @@ def train_runs(
     run_set = RunSet(out)
     run_set.check(runs, overwrite=overwrite)
     is_new = not run_set.path.exists()
-    run_set.path.mkdir(parents=True, exist_ok=True)
+    try:
+        run_set.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainingError(f"{run_set.path}: cannot create the runs: {error.strerror}") from None
     message = f"{run_set.path}: another process trains these runs now"
     with locked(run_set.path, TrainingError(message)):
         run_set.create(runs, overwrite=overwrite)

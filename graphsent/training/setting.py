@@ -333,7 +333,10 @@ def _build(
 
 
 def _full_path(path: str) -> str:
-    return str(Path(path).expanduser().resolve())
+    try:
+        return str(Path(path).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, no home, NUL
+        raise DataError(f"{path!r} is no path: {error}") from None
 
 
 def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str:

@@ -33,6 +33,8 @@ def lines_in(path: Path, encoding: str = _UTF8) -> Iterator[list[Line]]:
             than UTF-8 is broken.
     """
     try:
+        if path.is_fifo():  # which nobody may write to, and which is empty when it is read again
+            raise DataError(f"cannot read {path}: it is a pipe, and files are read more than once")
         stream = open_gzip(path) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
@@ -56,7 +58,7 @@ def _in_utf8(stream: BinaryIO, path: Path, encoding: str) -> Readable:
     try:
         codec = codecs.lookup(encoding)
         decoder = codec.incrementaldecoder
-    except LookupError:
+    except (LookupError, ValueError):
         raise DataError(f"unknown encoding {encoding!r} for {path}") from None
     if codec.name == _UTF8:
         return stream  # type: ignore[return-value]

@@ -65,6 +65,7 @@ class OwnOptions:
         _require("split", self.split, is_share and 0 <= self.split < 0.5, "a share below 0.5")
         is_seed = type(self.split_seed) is int and self.split_seed >= 0
         _require("split_seed", self.split_seed, is_seed, "an integer from 0")
+        _require("encoding", self.encoding, isinstance(self.encoding, str), "a name")
         if self.input not in INPUTS:
             raise DataError(unknown("input", str(self.input), INPUTS))
         _require("text_column", self.text_column, len(self.text_column) <= 2, "one or two names")
@@ -127,7 +128,10 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
 
 
 def _full(path: str | Path) -> str:
-    return str(Path(path).expanduser().resolve())
+    try:
+        return str(Path(path).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, no home, NUL
+        raise DataError(f"{str(path)!r} is no path: {error}") from None
 
 
 def _are_strings(values: Any) -> bool:

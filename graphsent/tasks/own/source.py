@@ -36,6 +36,10 @@ class OwnSource:
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     are_scores: bool = False
 
+    def paths(self) -> list[Path]:
+        """Every file of the data."""
+        return [path for given in (self.files, self.trees) for of in given.values() for path in of]
+
     def digests(self, split: str) -> list[str]:
         """The SHA-256 of each file that the examples of a split are from."""
         return [sha256(path) for path in (*self.files[split], *self.trees[split])]

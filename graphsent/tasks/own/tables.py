@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ __all__ = ["READERS", "Row", "finder", "read_sentences"]
 
 _SHOWN = 40  # characters of a line in a message
 _DELIMITERS = ",;\t"
+_SURROGATE = re.compile("[\ud800-\udfff]")  # which JSON can name, and no encoding can write
 
 FindColumns = Callable[..., Columns]
 
@@ -185,6 +187,8 @@ def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row 
         return BadLine(line, f"{where}: the label is empty: expected one")
     if not all(texts):
         return BadLine(line, f"{where}: the text is empty: expected a sentence")
+    if any(_SURROGATE.search(cell) for cell in (label or "", *texts)):
+        return BadLine(line, f"{where}: half of a surrogate pair, as \\ud83d: expected text")
     return Row(line, label, tuple(texts))
 
 

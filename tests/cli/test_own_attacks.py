@@ -1,0 +1,97 @@
+"""Files, options and saved runs that are not as they should be: one line, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+import yaml
+
+from graphsent.cli import main
+
+NBOW = ["--model=nbow", "--embedding-dim=4", "--epochs=1", "--num-threads=1"]
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "my.tsv"
+    path.write_text("".join(f"{('pos', 'neg')[i % 2]}\tgood film {i}\n" for i in range(40)))
+    return path
+
+
+def refused(capsys, *arguments, status=2):
+    capsys.readouterr()
+    try:
+        found = main(list(map(str, arguments)))
+    except SystemExit as end:  # of what argparse refuses
+        found = end.code
+    assert found == status
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_what_is_no_file(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe.tsv")
+    (tmp_path / "loop.tsv").symlink_to("loop.tsv")
+    out = f"--out={tmp_path}/run"
+    line = refused(capsys, "train", f"--train={tmp_path}/pipe.tsv", *NBOW, out)
+    assert "pipe.tsv: it is a pipe" in line
+    line = refused(capsys, "train", f"--train={tmp_path}/loop.tsv", *NBOW, out)
+    assert "loop.tsv' is no path: Symlink loop" in line
+    line = refused(capsys, "debug-data", f"--train={tmp_path}/loop.tsv")
+    assert "is no path" in line
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--text-column=1", "--label-column=1"], "my.tsv:1: the column '1' is named twice"),
+        (["--text-column", "2", "2", "--label-column=1"], "the column '2' is named twice"),
+        (["--out=/dev/null/runs", "--seeds=0,1"], "/dev/null/runs: cannot create the runs"),
+        (["--out=/dev/null/run"], "/dev/null/run: cannot create the run"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_followed(data, tmp_path, flags, message, capsys):
+    line = refused(capsys, "train", f"--train={data}", *NBOW, f"--out={tmp_path}/run", *flags)
+    assert message in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_half_a_surrogate_pair_is_a_bad_line(tmp_path, capsys):
+    path = tmp_path / "my.jsonl"
+    path.write_text('{"label": "a", "text": "b"}\n{"label": "a", "text": "good \\ud83d"}\n')
+    line = refused(capsys, "train", f"--train={path}", *NBOW, f"--out={tmp_path}/run")
+    assert "my.jsonl:2: half of a surrogate pair" in line
+
+
+def test_evaluate_replaces_no_data(data, tmp_path, capsys):
+    assert main(["train", f"--train={data}", *NBOW, f"--out={tmp_path}/run"]) == 0
+    before = data.read_text()
+    for flag in ("--errors-file", "--json"):
+        line = refused(capsys, "evaluate", tmp_path / "run", f"{flag}={data}")
+        assert f"{flag} {data} would replace what is read" in line
+    assert data.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [
+        ("task_options", "train", "\0"),
+        ("task_options", "encoding", None),
+        ("task_options", "encoding", "\0"),
+        (None, "tokenizer", 3),
+        (None, "tokenizer", [1]),
+        (None, "tokenizer", "words"),
+    ],
+)
+def test_damaged_settings(data, tmp_path, section, name, value, capsys):
+    assert main(["train", f"--train={data}", *NBOW, f"--out={tmp_path}/run"]) == 0
+    path = tmp_path / "run" / "config.yaml"
+    config = yaml.safe_load(path.read_text())
+    (config[section] if section else config)[name] = value
+    path.write_text(yaml.safe_dump(config))
+    refused(capsys, "evaluate", tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["finished"]
