@@ -102,6 +102,10 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, list[Any]], tuple[str, ...],
             raise UsageError(f"{flag(next(iter(own)))} is for data of your own, without --task")
         import_from_here(given["task"])
         task = get_task(given["task"])
+        if task.examples == "lists":
+            raise UsageError(
+                f"the task {given['task']} is of n-best lists: expected sentences or pairs"
+            )
         data = task.load(
             given.get("data_dir"),
             tree_kind=given["tree_kind"],

@@ -123,3 +123,9 @@ def test_columns_that_are_not_there(tmp_path, capsys):
     path.write_text("x,y,z\n1,2,3\n")
     assert main(["debug-data", f"--train={path}"]) == 2
     assert "which column holds the label? Name one of 'x', 'y', 'z'" in capsys.readouterr().err
+
+
+def test_lists_of_parses_are_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["debug-data", "--task=rerank", "--tree-kind=constituency"])
+    assert "is of n-best lists: expected sentences or pairs" in capsys.readouterr().err
