@@ -64,7 +64,10 @@ def test_every_command_has_help_with_examples(capsys, command):
         (["train", "--task=sst5", "--out=a", "--epochs=x"], "epochs"),
         (["train", "--task=sst5", "--out=a", "--model=nbow", "--hidden=3"], "--hidden"),
         (["train", "--task=sst5", "--out=a", "--neutral=mask"], "--neutral"),
-        (["train", "--resume=a", "--lr=3"], "--resume takes all but --epochs from its run"),
+        (
+            ["train", "--resume=a", "--lr=3"],
+            "--resume takes all but --epochs and --encoder from its run",
+        ),
         (["train", "--resume=a", "--embedding-lr=0"], "not --embedding-lr"),
     ],
 )
