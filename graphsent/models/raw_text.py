@@ -138,4 +138,6 @@ def tree_source(values: Any, directory: Any) -> TreeSource | None:
         raise ModelError(f"{directory}: wrong 'trees': {error}") from None
     if not all(isinstance(value, str) for value in source):
         raise ModelError(f"{directory}: wrong 'trees': expected strings, got {values!r}")
+    if source.kind not in ("constituency", "dependency"):
+        raise ModelError(f"{directory}: wrong 'trees': there is no kind {source.kind!r}")
     return source

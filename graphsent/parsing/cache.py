@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -10,12 +12,14 @@ from tqdm import tqdm
 
 from graphsent._cache import cache_directory
 from graphsent._locks import locked
+from graphsent.parsing.errors import ParserFailed
 from graphsent.parsing.files import TextLine, write_parses
 from graphsent.parsing.parser import Parser
 from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees
 
 __all__ = ["cached_parses", "iter_trees"]
 
+_PIECE_BYTES = 1 << 20
 _DIGITS = 32  # of the hexadecimal key
 _FILES = {"constituency": "trees.gz", "dependency": "trees.conllu.gz"}
 
@@ -26,7 +30,7 @@ def cached_parses(
     """The file with the trees of some texts, which are parsed if they never were.
 
     Of several processes that want the same trees one parses, and the others wait. What an
-    interrupted one has done is not lost.
+    interrupted one has done is not lost. A file that is damaged is made again.
 
     Args:
         texts: Gives the texts, each time it is called; they need not fit into memory.
@@ -38,14 +42,20 @@ def cached_parses(
 
     Raises:
         ParserError: The parser gives something else than trees of its kind.
-        ParserFailed: It cannot work at all.
+        ParserFailed: It cannot work at all, or there is no place for the trees.
     """
     source = parser.source
     directory = cache_directory() / "parses" / _key(texts(), parser)
     file = directory / _FILES[source.kind]
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParserFailed(
+            f"cannot keep trees in {directory}: {error.strerror}: another place is chosen by the "
+            "environment variable GRAPHSENT_CACHE"
+        ) from None
     with locked(directory):
-        if file.exists():
+        if _is_sound(file):
             return file
         count = sum(1 for _ in texts())
         echo(f"parsing {count:,} sentences with {source.parser} ({source.version}), once")
@@ -53,6 +63,18 @@ def cached_parses(
         with tqdm(total=count, unit=" sentences", disable=None) as progress:
             write_parses(file, lines, parser, on_done=progress.update)
     return file
+
+
+def _is_sound(file: Path) -> bool:
+    """Whether a gzip file is there and as it was written."""
+    try:
+        with gzip.open(file) as stream:
+            is_empty = True
+            while stream.read(_PIECE_BYTES):
+                is_empty = False
+    except (OSError, EOFError, zlib.error):
+        return False
+    return not is_empty
 
 
 def iter_trees(file: Path, count: int) -> Iterator[Tree | DependencyTree | None]:

@@ -74,7 +74,15 @@ def test_models_without_a_parser(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "trees", [3, {}, {"kind": 3}, {"kind": "x", "other": ""}, {"kind": "dependency", "parser": []}]
+    "trees",
+    [
+        3,
+        {},
+        {"kind": "words"},
+        {"kind": 3},
+        {"kind": "x", "other": ""},
+        {"kind": "dependency", "parser": []},
+    ],
 )
 def test_damaged_sources_are_refused(model, tmp_path, trees):
     model.save_pretrained(tmp_path)

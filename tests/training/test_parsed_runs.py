@@ -14,6 +14,7 @@ from graphsent.cli import main
 from graphsent.models import load_pretrained
 from graphsent.parsing import Parser, TreeSource, load_parser
 from graphsent.parsing.cache import cached_parses, iter_trees
+from graphsent.parsing.errors import ParserFailed
 from graphsent.tasks import get_task, with_trees
 from graphsent.trees import DependencyTree, Tree
 
@@ -144,3 +145,23 @@ def test_own_data(tmp_path, capsys):
     model = load_pretrained(tmp_path / "a" / "model")
     assert "Isn't" in model.vocab  # the parser divided the text, which nothing had touched
     assert main(["evaluate", str(tmp_path / "a")]) == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x1f\x8b\x08\x00cut", b"(S (N text))\n"])
+def test_damaged_trees_of_the_cache_are_made_again(damage):
+    texts, echoed = ["a b", "c d"], []
+    parser = Parser(TreeSource("constituency", "own:flat", "1"), flat)
+    file = cached_parses(lambda: texts, parser, echoed.append)
+    expected = list(iter_trees(file, 2))
+    file.write_bytes(damage)
+    assert cached_parses(lambda: texts, parser, echoed.append) == file
+    assert list(iter_trees(file, 2)) == expected
+    assert len(echoed) == 2
+
+
+def test_a_cache_that_cannot_be(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GRAPHSENT_CACHE", f"{tmp_path}/file")
+    parser = Parser(TreeSource("constituency", "own:flat", "1"), flat)
+    with pytest.raises(ParserFailed, match=r"cannot keep trees in .*GRAPHSENT_CACHE"):
+        cached_parses(lambda: ["a b"], parser, pytest.fail)
