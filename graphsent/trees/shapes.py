@@ -39,7 +39,7 @@ def shaped_tree(words: Sequence[str], shape: str, labels: Labels | None = None) 
 
     Example:
         >>> print(shaped_tree("a b c d e".split(), "balanced"))
-        ( ( ( a) ( b) ( c)) ( ( d) ( e)))
+        ( ( ( ( a) ( b)) ( c)) ( ( d) ( e)))
     """
     _check(words, shape)
     labels = labels or {}

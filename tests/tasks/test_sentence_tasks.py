@@ -203,7 +203,7 @@ def test_the_treebank_stands_in_for_tweets(repository):
     assert data.source.corpus.name == "sentiment"
 
 
-def test_what_a_corpus_does_not_have(tmp_path, repository):
+def test_what_a_corpus_does_not_have(tmp_path):
     with pytest.raises(DataError, match=r"no twitter/training\.1600000.*; .* 20,000 tweets of it"):
         get_task("twitter").load(tmp_path, tree_kind="words")
     write_tweets(tmp_path, [NEGATIVE], [POSITIVE])
@@ -211,8 +211,6 @@ def test_what_a_corpus_does_not_have(tmp_path, repository):
         DataError, match="tweets of it cannot be read as constituency: it has words"
     ):
         get_task("twitter").load(tmp_path)
-    with pytest.raises(DataError, match="cannot be read as words: it has constituency and depend"):
-        get_task("sick").load(repository / "data", tree_kind="words")
 
 
 def test_a_damaged_archive(questions):
