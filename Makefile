@@ -103,7 +103,7 @@ lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff format --check .
 
 # What cannot be installed is reported by the benchmark, which measures the rest.
-bench: venv  ## measure training, sequences and cells, write the tables of docs and README (45 minutes)
+bench: venv  ## measure training, sequences and cells, write the tables of docs and README
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md README.md $(BENCH)
 	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
