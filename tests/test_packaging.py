@@ -22,8 +22,6 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PYTHONS = ["3.10", "3.11", "3.12"]
 # A module whose distribution has another name.
 DISTRIBUTIONS = {"pytorch_lightning": "pytorch-lightning", "yaml": "pyyaml"}
-# Torch pins Triton where it needs it.
-UNPINNED = {"triton"}
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +60,7 @@ def pins(python: str) -> dict[str, str]:
 def test_every_declared_package_is_pinned_within_its_range(config, python):
     pinned = pins(python)
     for requirement in declared(config):
-        if requirement.name not in UNPINNED:
-            assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
+        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
 
 
 def test_supported_pythons_are_those_with_dgl_wheels(config):

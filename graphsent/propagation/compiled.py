@@ -126,21 +126,14 @@ def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:
     """Whether cells run compiled kernels; builds them, if that was not done yet.
 
-    On the CPU they are compiled from C; why there are none is logged by
-    ``graphsent.propagation.compiled`` at level INFO. On GPUs they are those of Triton, for
-    Tree-LSTMs; ``graphsent.propagation.triton_launch`` warns if they fail.
+    Why there are none is logged by ``graphsent.propagation.compiled`` at level INFO.
 
     Args:
-        dtype: of the features; there are kernels for float32 and float64, and for bfloat16 and
-            float16 on GPUs.
-        device: of the features.
+        dtype: of the features; there are kernels for float32 and float64.
+        device: of the features; there are kernels for CPUs.
     """
     device = torch.device(device)
-    if device.type == "cpu":
-        return kernels_for(torch.empty(0, dtype=dtype, device=device))
-    from graphsent.propagation.triton_slots import runs_in_triton
-
-    return runs_in_triton(dtype, device)
+    return device.type == "cpu" and kernels_for(torch.empty(0, dtype=dtype, device=device))
 
 
 @functools.cache

@@ -34,7 +34,6 @@ from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.segments import Segmentation, Segments, edge_sizes
 from graphsent.propagation.starts import Start, states_of
-from graphsent.propagation.triton_edges import run_triton_edges
 
 
 class EdgeLevel(NamedTuple):
@@ -173,12 +172,8 @@ def run_edges(
         return states
     if input_rows is not None:
         inputs = inputs.index_select(0, input_rows)
-    start = states_of(start)
-    states = run_triton_edges(rule, schedule, start, inputs, *maps, recur)
-    if states is None:
-        start = states_of(start, leaves)
-        tensors = (inputs, edge_weight, *weights, *vectors, *start)
-        states = _Edges.apply(rule, schedule, recur, *tensors)
+    tensors = (inputs, edge_weight, *weights, *vectors, *states_of(start, leaves))
+    states = _Edges.apply(rule, schedule, recur, *tensors)
     return in_order(states, schedule, num_results)
 
 

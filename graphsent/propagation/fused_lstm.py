@@ -89,7 +89,6 @@ class NaryLSTM:
     late = None
     direct = (1,)
     compiled = "nary"
-    in_triton = True
 
     def __init__(
         self, size: int, count: int, *, gate_output: bool = True, shared_forget: bool = True
@@ -164,7 +163,6 @@ class ChildSumLSTM:
     num_kept = 1
     direct = (1,)
     compiled = "lstm"
-    in_triton = True
 
     def __init__(self, size: int, *, gate_output: bool = True) -> None:
         self.size = size

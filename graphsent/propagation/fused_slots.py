@@ -34,7 +34,6 @@ from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
 from graphsent.propagation.starts import Start, states_of
-from graphsent.propagation.triton_slots import run_triton_slots
 
 
 class SlotLevel(NamedTuple):
@@ -153,11 +152,8 @@ def run_slots(
         return states
     if input_rows is not None:
         inputs = inputs.index_select(0, input_rows)
-    start = states_of(start)
-    states = run_triton_slots(rule, schedule, slots, start, inputs, *maps, recur)
-    if states is None:
-        start = states_of(start, leaves)
-        states = _Slots.apply(rule, schedule, slots, recur, inputs, bias, *weights, *start)
+    start = states_of(start, leaves)
+    states = _Slots.apply(rule, schedule, slots, recur, inputs, bias, *weights, *start)
     return in_order(states, schedule, num_results)
 
 

@@ -55,11 +55,9 @@ def test_table(gpu, tmp_path, dtype, monkeypatch):
     text = gpu.table(model, graphs, torch.device("cpu"), dtype, 2)
     assert "smallest launch: 10.00 microseconds" in text
     by_levels = f"{300 / gpu.num_levels(graphs):.1f}"
-    for name, line in zip(("Triton", "torch"), text.splitlines()[-2:], strict=True):
-        kernels, epoch, slowest, *others = line.strip("| ").split(" | ")
-        assert kernels == name
-        assert 0 < float(epoch) <= float(slowest)
-        assert others == ["300", by_levels, "0.006"]
+    epoch, slowest, *others = text.splitlines()[-1].strip("| ").split(" | ")
+    assert 0 < float(epoch) <= float(slowest)
+    assert others == ["300", by_levels, "0.006"]
 
 
 def test_steps(gpu, tmp_path):
