@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from graphsent.trees.bracket_errors import error_at
-from graphsent.trees.brackets import ParsedTrees, parse
+from graphsent.trees.brackets import ParsedText, parse
 from graphsent.trees.errors import (
     TextOutsideTree,
     UnclosedTree,
@@ -56,7 +56,7 @@ def iter_trees(
     Errors come where the reading gets to them, after the trees before.
     """
     for line, text in _whole_trees(text_pieces(path, encoding)):
-        yield from parse(text, str(path), empty_nodes, require_labels, line).trees
+        yield from trees_of(parse(text, str(path), empty_nodes, require_labels, line))
 
 
 def parse_trees(
@@ -90,21 +90,12 @@ def parse_trees(
         >>> [tree.words for tree in parse_trees("( (NP (DT the)(NN book))) (NN film)")]
         [['the', 'book'], ['film']]
     """
-    return parse(text, source, empty_nodes, require_labels).trees
+    return trees_of(parse(text, source, empty_nodes, require_labels))
 
 
-def parse_tree(text: str, *, empty_nodes: str = "error", require_labels: bool = True) -> Tree:
-    """The one tree of a text; arguments as in :func:`parse_trees`.
-
-    Raises:
-        TreeError: The text is broken, or holds no tree or several.
-    """
-    parsed = parse(text, "<string>", empty_nodes, require_labels)
-    if len(parsed.trees) == 1:
-        return parsed.trees[0]
-    offset = int(parsed.first[1]) if parsed.trees else 0
-    message = f"expected one tree, found {len(parsed.trees)}"
-    raise error_at(WrongTreeCount, message, parsed.items, offset, "<string>")
+def trees_of(parsed: ParsedText) -> list[Tree]:
+    """The trees that were found in a text."""
+    return [Tree._trusted(*fields) for fields in parsed.trees]
 
 
 def read_labelled_trees(
@@ -153,7 +144,7 @@ def _labelled_trees(
     )
     parsed = parse(trees_alone, source, empty_nodes, True, first_line)
     trees: list[Tree | None] = [None] * len(lines)
-    for tree, line_index in zip(parsed.trees, _one_tree_a_line(parsed, source), strict=True):
+    for tree, line_index in zip(trees_of(parsed), _one_tree_a_line(parsed, source), strict=True):
         trees[line_index] = tree
     yield from zip(labels, trees, strict=True)
 
@@ -180,7 +171,7 @@ def _whole_trees(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]
         yield first_line, "".join(pending)
 
 
-def _one_tree_a_line(parsed: ParsedTrees, source: str) -> list[int]:
+def _one_tree_a_line(parsed: ParsedText, source: str) -> list[int]:
     """Index of the line of each tree."""
     items = parsed.items
     line_ends = np.flatnonzero(np.frombuffer(items.data, np.uint8) == ord("\n"))

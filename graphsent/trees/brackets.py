@@ -1,4 +1,4 @@
-"""From bracketed text to trees, without a loop over its characters or nodes.
+"""From bracketed text to the fields of trees, without a loop over its characters or nodes.
 
 The text is cut into *items*: brackets and atoms, an atom being what stands between brackets and
 ASCII white space. Which atom is a label and which a token, and whether the text is well-formed, can
@@ -15,17 +15,24 @@ from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.bracket_errors import check_items, error_at
 from graphsent.trees.bracket_items import ATOM, OPEN, Items, cut
-from graphsent.trees.errors import EmptyNode, MissingLabel
-from graphsent.trees.tree import Tree
+from graphsent.trees.errors import EmptyNode, MissingLabel, WrongTreeCount
 
 EMPTY_NODES = ("error", "drop", "token")
 _NOTHING = -1
 
 
-class ParsedTrees(NamedTuple):
+class TreeFields(NamedTuple):
+    """Labels, tokens and parents of the nodes of one tree, in preorder, as a ``Tree`` has them."""
+
+    labels: tuple[str, ...]
+    tokens: tuple[str | None, ...]
+    parents: np.ndarray
+
+
+class ParsedText(NamedTuple):
     """Trees and where they were in the text: offsets of their first and last brackets, int64."""
 
-    trees: list[Tree]
+    trees: list[TreeFields]
     items: Items
     first: np.ndarray
     last: np.ndarray
@@ -46,7 +53,7 @@ class _Nodes(NamedTuple):
 
 def parse(
     text: str, source: str, empty_nodes: str, require_labels: bool, first_line: int = 1
-) -> ParsedTrees:
+) -> ParsedText:
     """All trees of a text; see ``parse_trees`` in :mod:`graphsent.trees.bracket_files`."""
     if empty_nodes not in EMPTY_NODES:
         valid = ", ".join(map(repr, EMPTY_NODES))
@@ -63,7 +70,22 @@ def parse(
     nodes = _take_off_outer_brackets(nodes)
     if require_labels:
         _check_labels(nodes, items, source)
-    return ParsedTrees(_to_trees(nodes, items.atoms), items, first, last)
+    return ParsedText(_fields(nodes, items.atoms), items, first, last)
+
+
+def parse_one(text: str, empty_nodes: str, require_labels: bool) -> TreeFields:
+    """The one tree of a text.
+
+    Raises:
+        TreeError: The text is broken, or holds no tree or several.
+    """
+    source = "<string>"
+    parsed = parse(text, source, empty_nodes, require_labels)
+    if len(parsed.trees) == 1:
+        return parsed.trees[0]
+    offset = int(parsed.first[1]) if parsed.trees else 0
+    message = f"expected one tree, found {len(parsed.trees)}"
+    raise error_at(WrongTreeCount, message, parsed.items, offset, source)
 
 
 def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
@@ -112,7 +134,7 @@ def _check_labels(nodes: _Nodes, items: Items, source: str) -> None:
         raise error_at(MissingLabel, message, items, int(nodes.offset[unlabelled[0]]), source)
 
 
-def _to_trees(nodes: _Nodes, atoms: list[str]) -> list[Tree]:
+def _fields(nodes: _Nodes, atoms: list[str]) -> list[TreeFields]:
     labels = list(map([*atoms, ""].__getitem__, nodes.label.tolist()))
     tokens = list(map([*atoms, None].__getitem__, nodes.token.tolist()))
     starts = np.flatnonzero(nodes.parent < 0)
@@ -120,6 +142,6 @@ def _to_trees(nodes: _Nodes, atoms: list[str]) -> list[Tree]:
     parent = nodes.parent - np.repeat(starts, ends - starts)
     parent[starts] = structure.NO_PARENT
     return [
-        Tree._trusted(tuple(labels[start:end]), tuple(tokens[start:end]), parent[start:end].copy())
+        TreeFields(tuple(labels[start:end]), tuple(tokens[start:end]), parent[start:end].copy())
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     ]

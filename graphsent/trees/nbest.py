@@ -18,7 +18,6 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from graphsent.trees.bracket_files import parse_tree
 from graphsent.trees.errors import MalformedNBest, TreeError
 from graphsent.trees.text_files import text_pieces
 from graphsent.trees.tree import Tree
@@ -136,7 +135,7 @@ class _Block:
 
     def _tree(self, text: str, number: int) -> Tree:
         try:
-            return parse_tree(text)
+            return Tree.from_string(text)
         except TreeError as error:
             raise self._error(number, f"a tree in brackets: {error}") from None
 

@@ -1,19 +1,25 @@
-"""To and from ``nltk.Tree``; nltk is imported only when a tree is converted."""
+"""The fields of a tree to and from ``nltk.Tree``; nltk is imported only where one is made."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from graphsent.trees.errors import EmptyNode, MixedChildren, SeveralTokens, TreeError
 from graphsent.trees.structure import children_lists
-from graphsent.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk
 
 
-def from_nltk(tree: nltk.Tree) -> Tree:
-    """See :meth:`Tree.from_nltk`."""
+def from_nltk(tree: nltk.Tree) -> tuple[list[str], list[str | None], list[int]]:
+    """Labels, tokens and parents of the nodes, in preorder.
+
+    Raises:
+        TreeError: A node is empty, or has a leaf beside other children.
+    """
     labels: list[str] = []
     tokens: list[str | None] = []
     parents: list[int] = []
@@ -29,7 +35,7 @@ def from_nltk(tree: nltk.Tree) -> Tree:
         labels.append(label)
         tokens.append(children[0] if is_leaf else None)
         parents.append(parent)
-    return Tree(labels, tokens, parents)
+    return labels, tokens, parents
 
 
 def _check_children(children: list, label: str, tree_type: type) -> None:
@@ -45,14 +51,14 @@ def _check_children(children: list, label: str, tree_type: type) -> None:
     raise MixedChildren(f"node {label!r} has token {leaves[0]!r} beside child nodes")
 
 
-def to_nltk(tree: Tree) -> nltk.Tree:
-    """See :meth:`Tree.to_nltk`."""
+def to_nltk(labels: Sequence[str], tokens: Sequence[str | None], parents: np.ndarray) -> nltk.Tree:
+    """The tree of these labels, tokens and parents, without recursion."""
     import nltk
 
-    children = children_lists(tree.parents)
+    children = children_lists(parents)
     nodes: dict[int, nltk.Tree] = {}
-    for node in range(tree.num_nodes - 1, -1, -1):  # children before their parents
-        token = tree.tokens[node]
+    for node in reversed(range(len(labels))):  # children before their parents
+        token = tokens[node]
         below = [nodes[child] for child in children[node]] if token is None else [token]
-        nodes[node] = nltk.Tree(tree.labels[node], below)
+        nodes[node] = nltk.Tree(labels[node], below)
     return nodes[0]

@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from graphsent.errors import DataError
-from graphsent.trees.bracket_files import parse
+from graphsent.trees.bracket_files import trees_of
+from graphsent.trees.brackets import parse
 from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.dependency_files import parse_conllu
 from graphsent.trees.errors import TreeError, UndecodableText
@@ -184,7 +185,8 @@ def _read_together(records: Sequence[Record], source: str) -> list[list[Tree | T
         return [each for part in parts for each in _read_together(part, source)]
     sizes = [len(record.text.encode("utf-8", "surrogatepass")) + 1 for record in records]
     ends = np.searchsorted(parsed.first, np.cumsum(sizes)).tolist()
-    return [parsed.trees[begin:end] for begin, end in zip((0, *ends[:-1]), ends, strict=True)]
+    trees = trees_of(parsed)
+    return [trees[begin:end] for begin, end in zip((0, *ends[:-1]), ends, strict=True)]
 
 
 def _pieces(stream: Readable, source: str) -> Iterator[bytes]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphsent.trees import structure
+from graphsent.trees import nltk_trees, structure
+from graphsent.trees.brackets import parse_one
 from graphsent.trees.errors import (
     EmptyNode,
     InvalidStructure,
@@ -110,9 +111,7 @@ class Tree:
         Raises:
             TreeError: The string is not one well-formed tree.
         """
-        from graphsent.trees.bracket_files import parse_tree
-
-        return parse_tree(text, empty_nodes=empty_nodes, require_labels=require_labels)
+        return cls._trusted(*parse_one(text, empty_nodes, require_labels))
 
     @classmethod
     def from_nltk(cls, tree: nltk.Tree) -> Tree:
@@ -121,18 +120,14 @@ class Tree:
         Raises:
             TreeError: A node is empty, or has a leaf beside other children.
         """
-        from graphsent.trees.nltk_trees import from_nltk
-
-        return from_nltk(tree)
+        return cls(*nltk_trees.from_nltk(tree))
 
     def to_nltk(self) -> nltk.Tree:
         """The same tree as an ``nltk.Tree``, without recursion.
 
         nltk's own methods recurse: on trees deeper than Python's recursion limit most of them fail.
         """
-        from graphsent.trees.nltk_trees import to_nltk
-
-        return to_nltk(self)
+        return nltk_trees.to_nltk(self.labels, self.tokens, self.parents)
 
     @property
     def num_nodes(self) -> int:
@@ -225,8 +220,8 @@ def as_tree(tree: Tree | nltk.Tree | str) -> Tree:
         return tree
     if isinstance(tree, str):
         return Tree.from_string(tree)
-    nltk_trees = sys.modules.get("nltk.tree")  # an nltk.Tree exists only where this is loaded
-    if nltk_trees is not None and isinstance(tree, nltk_trees.Tree):
+    nltk = sys.modules.get("nltk.tree")  # an nltk.Tree exists only where this is loaded
+    if nltk is not None and isinstance(tree, nltk.Tree):
         return Tree.from_nltk(tree)
     raise TreeError(
         f"expected a Tree, an nltk.Tree or a bracketed string, got {type(tree).__name__}"
