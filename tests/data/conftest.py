@@ -1,4 +1,4 @@
-"""The embedded data: its files, and the generator beside them, which is no installed package."""
+"""The embedded data: its files, and the script beside them."""
 
 from __future__ import annotations
 

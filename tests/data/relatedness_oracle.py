@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
-from embedded_files import Sentence
-from grammar.pairs.lexicon import ANTONYMS, HYPERNYMS, SYNONYMS
+from embedded_files import Sentence, lines
+
+WORDS = Path(__file__).resolve().parents[2] / "data" / "relatedness" / "words.tsv"
+ROWS = [row.split("\t") for row in lines(WORDS)[1:]]
+SYNONYMS, HYPERNYMS, ANTONYMS = (
+    {word: other for word, relation, other in ROWS if relation == name}
+    for name in ("synonym", "hypernym", "antonym")
+)
 
 WEIGHTS = {"agent": 3, "action": 3, "patient": Fraction(5, 2), "place": 1}
 

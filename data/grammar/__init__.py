@@ -1,1 +1,0 @@
-"""The grammar behind the synthetic corpora of this directory (standard library only)."""

@@ -1,1 +1,0 @@
-"""Shared by all corpora: chance, derivations, inflection, file formats."""
