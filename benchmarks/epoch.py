@@ -23,7 +23,7 @@ import torch
 
 from graphsent.errors import GraphsentError
 from graphsent.models import TreeLSTMClassifier
-from graphsent.models.embedding import WordEmbedding
+from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.training import RunConfig, TrainingOptions, module, train
 from graphsent.training.batching import BATCHINGS
 from graphsent.training.module import TrainingModule

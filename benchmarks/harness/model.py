@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphsent.models.embedding import WordEmbedding
+from graphsent.models.embeddings.table import WordEmbedding
 
 from .data import NUM_CLASSES
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from graphsent.models.apdcnn import APDCNN
 from graphsent.models.arnn import ARNNClassifier, ARNNEncoder
 from graphsent.models.arnn_relatedness import ARNNRelatedness
-from graphsent.models.base import Model
-from graphsent.models.batch import TreeBatch
+from graphsent.models.base.losses import classification_loss, regression_loss
+from graphsent.models.base.model import Model
+from graphsent.models.base.prediction import PairPrediction, Prediction
+from graphsent.models.batches.guided import GuidedBatch
+from graphsent.models.batches.pairs import PairBatch, WordPairBatch
+from graphsent.models.batches.trees import TreeBatch
 from graphsent.models.bitreelstm import BiTreeLSTMClassifier
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.contextual import Contextual
 from graphsent.models.dcnn import DCNN
-from graphsent.models.guided_batch import GuidedBatch
+from graphsent.models.embeddings.contextual import Contextual
+from graphsent.models.embeddings.inputs import Inputs
+from graphsent.models.heads.classification import TreeClassifier
+from graphsent.models.heads.relatedness import RelatednessModel, TreeRelatednessModel
+from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
 from graphsent.models.inside import (
     FeatureGraph,
     FilterNgrams,
@@ -28,21 +34,15 @@ from graphsent.models.inside import (
     sentence_attention,
 )
 from graphsent.models.kimcnn import KimCNN
-from graphsent.models.losses import classification_loss, regression_loss
 from graphsent.models.maxtdnn import MaxTDNN
 from graphsent.models.nbow import NBoW
-from graphsent.models.pair_batch import PairBatch, WordPairBatch
-from graphsent.models.prediction import PairPrediction, Prediction
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
-from graphsent.models.relatedness import RelatednessModel, TreeRelatednessModel
 from graphsent.models.reranker import ParseReranker, RankedParses, RerankBatch, ranking_loss
-from graphsent.models.sentence import SentenceClassifier, SequenceBatch
 from graphsent.models.sequence import SequenceClassifier
 from graphsent.models.sequence_relatedness import SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
 from graphsent.models.treenet import SiblingBatch, TreeNetClassifier
-from graphsent.models.word_inputs import Inputs
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 

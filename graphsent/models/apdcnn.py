@@ -14,14 +14,14 @@ from graphsent.cells import NaryTreeLSTM
 from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_rates
-from graphsent.models.batch import chosen_units, context_of
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.filters import Filter
-from graphsent.models.guided_batch import GuidedBatch, guided_batch
-from graphsent.models.guided_stack import GuidedStack
-from graphsent.models.inference import evaluating, map_batches
-from graphsent.models.max_norm import limit_row_norms
-from graphsent.models.shape import to_binary
+from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.batches.guided import GuidedBatch, guided_batch
+from graphsent.models.batches.shape import to_binary
+from graphsent.models.batches.trees import chosen_units, context_of
+from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.guided_stack import GuidedStack
+from graphsent.models.heads.classification import TreeClassifier
+from graphsent.models.heads.max_norm import limit_row_norms
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -43,9 +43,10 @@ class APDCNN(TreeClassifier):
 
     where :math:`\tilde s` is the state of a constituency Tree-LSTM (Tai et al. 2015) at the node
     and :math:`c_t` are the positions of the last convolution over the words below it
-    (:class:`~graphsent.models.guided_stack.GuidedStack`). With several tuples of widths there are
-    as many stacks, each with an s of its own, side by side. Dropout is on :math:`[s; \tilde s]`.
-    Each node is classified as if its words and its subtree were the whole sentence.
+    (:class:`~graphsent.models.encoders.guided_stack.GuidedStack`). With several tuples of widths
+    there are as many stacks, each with an s of its own, side by side. Dropout is on
+    :math:`[s; \tilde s]`. Each node is classified as if its words and its subtree were the
+    whole sentence.
 
     The paper's equation 12 trains :math:`W_s` on s and applies it to both. By default here both
     vectors are there in training too; see ``keep_tree`` and ``fusion`` for other readings.
@@ -224,7 +225,7 @@ class APDCNN(TreeClassifier):
         """The attention weights of whole sentences.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
             batch_size: How many trees are computed at once.
 
         Returns:

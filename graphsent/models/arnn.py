@@ -23,10 +23,10 @@ from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
-from graphsent.models.batch import TreeBatch
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.edge_weights import weights_of_edges
-from graphsent.models.inference import evaluating
+from graphsent.models.base.inference import evaluating
+from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.heads.classification import TreeClassifier
+from graphsent.models.heads.edge_weights import weights_of_edges
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["ARNNClassifier", "ARNNEncoder"]
@@ -218,7 +218,7 @@ class ARNNClassifier(TreeClassifier):
         """The attention weights: how much each node counts among its parent's children.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
             batch_size: How many trees are computed at once.
 
         Returns:

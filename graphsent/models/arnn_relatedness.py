@@ -11,8 +11,8 @@ from graphsent._names import nearest
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.arnn import ARNNEncoder
-from graphsent.models.pair_batch import PairBatch
-from graphsent.models.relatedness import TreeRelatednessModel
+from graphsent.models.batches.pairs import PairBatch
+from graphsent.models.heads.relatedness import TreeRelatednessModel
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["ARNNRelatedness"]
@@ -27,7 +27,7 @@ class ARNNRelatedness(TreeRelatednessModel):
     Args:
         vocab: The words the model knows.
         num_classes: The highest score, or the number of classes; see
-            :class:`~graphsent.models.relatedness.RelatednessModel`.
+            :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
         embedding_dim: Length of a word vector.
         hidden: Length of h.
         comparison: Length of the hidden layer of the head.

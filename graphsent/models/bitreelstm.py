@@ -16,11 +16,11 @@ from graphsent.cells.initialization import glorot_
 from graphsent.errors import ModelError
 from graphsent.graphs import reverse, span_mean
 from graphsent.models.arguments import check_sizes
-from graphsent.models.batch import TreeBatch
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.edge_weights import weights_of_edges
-from graphsent.models.inference import evaluating
-from graphsent.models.shape import to_binary
+from graphsent.models.base.inference import evaluating
+from graphsent.models.batches.shape import to_binary
+from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.heads.classification import TreeClassifier
+from graphsent.models.heads.edge_weights import weights_of_edges
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -148,7 +148,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
         """The share of each node in its parent's head word.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
             batch_size: How many trees are computed at once.
 
         Returns:

@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from graphsent.models.convolutional import ConvolutionClassifier
-from graphsent.models.filters import Filter, row_filters
-from graphsent.models.phrase_convolution import stacked
-from graphsent.models.row_maps import PooledLayer, RowMaps
+from graphsent.models.encoders.convolutional import ConvolutionClassifier
+from graphsent.models.encoders.filters import Filter, row_filters
+from graphsent.models.encoders.phrase_convolution import stacked
+from graphsent.models.encoders.row_maps import PooledLayer, RowMaps
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["DCNN"]
@@ -22,8 +22,9 @@ class DCNN(ConvolutionClassifier):
     .. math::
         \hat p = \mathrm{softmax}(W \, \mathrm{vec}(F^L) + b)
 
-    with dropout on :math:`F^L`, the last layer of :class:`~graphsent.models.row_maps.RowMaps`. The
-    vector of a sentence without words is zero. The defaults are the paper's for binary sentiment;
+    with dropout on :math:`F^L`, the last layer of
+    :class:`~graphsent.models.encoders.row_maps.RowMaps`. The vector of a sentence without
+    words is zero. The defaults are the paper's for binary sentiment;
     ``task_defaults`` has those for the other tasks. TREC's pooling is not known: k is that of
     binary sentiment.
 

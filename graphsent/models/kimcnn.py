@@ -14,17 +14,17 @@ from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
 from graphsent.models.arguments import check_sizes
-from graphsent.models.contextual import Context
-from graphsent.models.convolutional import ConvolutionClassifier
-from graphsent.models.filters import Filter
-from graphsent.models.max_norm import limit_row_norms
-from graphsent.models.phrase_convolution import (
+from graphsent.models.embeddings.contextual import Context
+from graphsent.models.embeddings.inputs import Inputs
+from graphsent.models.encoders.convolutional import ConvolutionClassifier
+from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.phrase_convolution import (
     keep_largest,
     stacked,
     sum_windows,
     word_products,
 )
-from graphsent.models.word_inputs import Inputs
+from graphsent.models.heads.max_norm import limit_row_norms
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["KimCNN"]

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from graphsent.layers import MaxPooling, NarrowConv1d
 from graphsent.models.arguments import check_sizes
-from graphsent.models.convolutional import ConvolutionClassifier
-from graphsent.models.filters import Filter, row_filters
-from graphsent.models.padding import groups_by_length, padded
+from graphsent.models.encoders.convolutional import ConvolutionClassifier
+from graphsent.models.encoders.filters import Filter, row_filters
+from graphsent.models.encoders.padding import groups_by_length, padded
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["MaxTDNN"]

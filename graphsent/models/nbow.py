@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from graphsent.graphs.spans import range_mean
-from graphsent.models.sentence import SentenceClassifier, SequenceBatch
+from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["NBoW"]

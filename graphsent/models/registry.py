@@ -7,8 +7,8 @@ import os
 
 from graphsent._names import unknown
 from graphsent.errors import ModelError
-from graphsent.models.base import Model
-from graphsent.models.storage import read_model
+from graphsent.models.base.model import Model
+from graphsent.models.base.storage import read_model
 
 __all__ = ["MODELS", "load_pretrained", "model_class"]
 

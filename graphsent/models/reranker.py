@@ -15,11 +15,11 @@ from graphsent.cells import LexicalizedTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
 from graphsent.models.arguments import check_rates, check_sizes
-from graphsent.models.base import Model
-from graphsent.models.batch import tree_graph
-from graphsent.models.embedding import WordEmbedding
-from graphsent.models.inference import evaluating, map_batches
-from graphsent.models.inputs import as_trees
+from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.base.model import Model
+from graphsent.models.batches.forms import as_trees
+from graphsent.models.batches.trees import tree_graph
+from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.trees import ParseList, Tree, binarize, bracket_counts, collapse_unary
 from graphsent.vocabulary import Vocabulary
 
@@ -268,7 +268,7 @@ class ParseReranker(Model):
         """The state of the root of each tree, (num_trees, hidden) float32.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
             batch_size: How many trees are computed at once.
 
         Raises:

@@ -8,9 +8,9 @@ import torch
 
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
-from graphsent.models.embedding import WordEmbedding
-from graphsent.models.pair_batch import WordPairBatch
-from graphsent.models.sentence import SentenceClassifier, SequenceBatch
+from graphsent.models.batches.pairs import WordPairBatch
+from graphsent.models.embeddings.table import WordEmbedding
+from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["SequenceBatch", "SequenceClassifier", "sequence_states"]

@@ -10,12 +10,12 @@ import torch
 
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
-from graphsent.models.inputs import as_sentences, as_trees
-from graphsent.models.pair_batch import WordPairBatch, as_pairs, word_pair_batch
-from graphsent.models.relatedness import RelatednessModel
-from graphsent.models.sentence import sequence_batch
+from graphsent.models.base.words_of_text import WordsOfText
+from graphsent.models.batches.forms import as_sentences, as_trees
+from graphsent.models.batches.pairs import WordPairBatch, as_pairs, word_pair_batch
+from graphsent.models.heads.relatedness import RelatednessModel
+from graphsent.models.heads.sentence import sequence_batch
 from graphsent.models.sequence import sequence_states
-from graphsent.models.words_of_text import WordsOfText
 from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
 
@@ -31,7 +31,7 @@ class SequenceRelatedness(WordsOfText, RelatednessModel):
     Args:
         vocab: The words the model knows.
         num_classes: The highest score, or the number of classes; see
-            :class:`~graphsent.models.relatedness.RelatednessModel`.
+            :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
         embedding_dim: Length of a word vector.
         hidden: Length of the state of each direction.
         comparison: Length of the hidden layer of the head.

@@ -11,9 +11,9 @@ from graphsent._names import nearest
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
-from graphsent.models.batch import TreeBatch
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.shape import to_binary
+from graphsent.models.batches.shape import to_binary
+from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.heads.classification import TreeClassifier
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 

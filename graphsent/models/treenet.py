@@ -12,9 +12,9 @@ from graphsent._dgl import dgl
 from graphsent.cells import TreeNet
 from graphsent.graphs import LABEL, SIBLING, root_nodes
 from graphsent.models.arguments import check_sizes
-from graphsent.models.batch import tree_graph
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.shape import without_chains
+from graphsent.models.batches.shape import without_chains
+from graphsent.models.batches.trees import tree_graph
+from graphsent.models.heads.classification import TreeClassifier
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 

@@ -49,7 +49,7 @@ class _Convolution(Arguments):
 def sum_windows(
     products: Tensor, ranges: Tensor, width: int, words: Tensor | None
 ) -> Tensor | None:
-    """See :func:`graphsent.models.phrase_convolution.sum_windows`; the sums alone."""
+    """See :func:`graphsent.models.encoders.phrase_convolution.sum_windows`; the sums alone."""
     if not kernels_for(products) or not ranges.is_cpu:
         return None
     if words is None:
@@ -62,7 +62,7 @@ def sum_windows(
 
 @untraced
 def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Tensor] | None:
-    """See :func:`graphsent.models.phrase_convolution.keep_largest`.
+    """See :func:`graphsent.models.encoders.phrase_convolution.keep_largest`.
 
     Args:
         x: (num_rows, channels).
@@ -81,7 +81,7 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
 
 @untraced
 def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor | None:
-    """See :func:`graphsent.models.phrase_convolution.convolve`; the sums alone."""
+    """See :func:`graphsent.models.encoders.phrase_convolution.convolve`; the sums alone."""
     if not kernels_for(x, weight) or not ranges.is_cpu:
         return None
     _check_numbers("rows", ranges, len(x) + 1)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsent.graphs.flat import FlatTree
-from graphsent.models.sentence import FlatUnits
+from graphsent.models.heads.sentence import FlatUnits
 from graphsent.pairs import TreePair
 from graphsent.shards.mapped import MappedFile
 from graphsent.shards.stored import KINDS, stored
@@ -32,7 +32,7 @@ class Schema(NamedTuple):
         kind: Of ``KINDS``.
         pairs: Whether an example is two of them.
         kept: Names of what is kept with each, of ``KEPT``.
-        forms: Names of the forms that each has already, see :mod:`graphsent.models.shape`.
+        forms: Names of the forms that each has already, see :mod:`graphsent.models.batches.shape`.
     """
 
     kind: str

@@ -9,8 +9,8 @@ import torch
 from torchmetrics import MetricCollection
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
-from graphsent.models.batch import is_labelled
-from graphsent.models.scores import scores_of
+from graphsent.models.batches.trees import is_labelled
+from graphsent.models.heads.scores import scores_of
 
 __all__ = ["ScoreMetrics"]
 
@@ -38,7 +38,7 @@ class ScoreMetrics(MetricCollection):
         """Adds the sentences or pairs of a batch.
 
         Args:
-            outputs: Of every unit, see :func:`~graphsent.models.scores.scores_of`.
+            outputs: Of every unit, see :func:`~graphsent.models.heads.scores.scores_of`.
             batch: Has ``labels``, the gold scores, (num_units,), nan where not known, and
                 ``roots``, the units of the sentences or pairs, (batch_size,) int64.
         """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphsent.models import Model
-from graphsent.models.inference import evaluating
+from graphsent.models.base.inference import evaluating
 from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.optim import SGD, Adagrad, Adam, Optimizer, SparseAdam
 
-from graphsent.models.contextual import ContextualFeatures
+from graphsent.models.embeddings.contextual import ContextualFeatures
 from graphsent.training.adadelta import RowAdadelta
 from graphsent.training.adagrad import RowAdagrad
 from graphsent.training.options import TrainingOptions

@@ -12,7 +12,12 @@ from torch import Tensor, nn
 
 from graphsent import cells, dgl
 from graphsent.layers import GRU, LSTM, SequenceEncoder, WideConv1d
-from graphsent.models.phrase_convolution import convolve, keep_largest, sum_windows, word_products
+from graphsent.models.encoders.phrase_convolution import (
+    convolve,
+    keep_largest,
+    sum_windows,
+    word_products,
+)
 from graphsent.propagation import prop_nodes_topo
 
 SIZE = 4

@@ -196,7 +196,8 @@ def test_a_broken_model_is_not_saved_over_a_sound_one(tmp_path, value):
 
 KILLED = """
 import os, sys
-from graphsent.models import NBoW, storage
+from graphsent.models import NBoW
+from graphsent.models.base import storage
 from graphsent.vocabulary import Vocabulary
 rename, calls = os.replace, []
 def kill_at_second(source, target):

@@ -18,7 +18,7 @@ from strategies import random_tree
 
 from graphsent.errors import ModelError
 from graphsent.models import NBoW, Prediction, RecNN, TreeLSTMClassifier
-from graphsent.models.inference import evaluating, map_batches
+from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 

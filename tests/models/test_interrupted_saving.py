@@ -10,13 +10,15 @@ import pytest
 import torch
 
 from graphsent.errors import ModelError
-from graphsent.models import Model, NBoW, load_pretrained, storage
+from graphsent.models import Model, NBoW, load_pretrained
+from graphsent.models.base import storage
 from graphsent.vocabulary import Vocabulary
 
 VOCAB = Vocabulary(["a", "b"])
 KILLED = """
 import os, sys
-from graphsent.models import NBoW, storage
+from graphsent.models import NBoW
+from graphsent.models.base import storage
 from graphsent.vocabulary import Vocabulary
 storage.save_file = lambda *args, **kwargs: os._exit(9)
 NBoW(Vocabulary(["a", "b"]), 2, 6).save_pretrained(sys.argv[1])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from graphsent.layers import KMaxPooling, WideConv1d
-from graphsent.models.padding import groups_by_length, padded
-from graphsent.models.phrase_convolution import (
+from graphsent.models.encoders.padding import groups_by_length, padded
+from graphsent.models.encoders.phrase_convolution import (
     convolve,
     keep_largest,
     stacked,

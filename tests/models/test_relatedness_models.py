@@ -18,7 +18,7 @@ from graphsent.models import (
     TreePair,
     load_pretrained,
 )
-from graphsent.models.pair_batch import as_pairs
+from graphsent.models.batches.pairs import as_pairs
 from graphsent.parsing import TreeSource
 from graphsent.vocabulary import Vocabulary
 

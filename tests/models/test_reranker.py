@@ -11,7 +11,7 @@ import torch
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
 from graphsent.models import Inputs, ParseReranker, load_pretrained, ranking_loss
-from graphsent.models.batch import tree_graph
+from graphsent.models.batches.trees import tree_graph
 from graphsent.trees import Candidate, ParseList, Tree, binarize, collapse_unary
 from graphsent.vocabulary import Vocabulary
 

@@ -11,7 +11,8 @@ import torch
 from strategies import random_tree
 
 from graphsent.errors import ModelError
-from graphsent.models import NBoW, Sentence, TreeLSTMClassifier, load_pretrained, storage
+from graphsent.models import NBoW, Sentence, TreeLSTMClassifier, load_pretrained
+from graphsent.models.base import storage
 from graphsent.vocabulary import Vocabulary
 
 VOCAB = Vocabulary(["a", "b", "c"])

@@ -9,7 +9,7 @@ from strategies import binary_trees, trees
 
 from graphsent.errors import ModelError
 from graphsent.models import TreeLSTMClassifier
-from graphsent.models.shape import is_binary, nodes_of_same_span, to_binary, without_chains
+from graphsent.models.batches.shape import is_binary, nodes_of_same_span, to_binary, without_chains
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphsent.errors import ModelError
 from graphsent.models import NBoW
-from graphsent.models.embedding import WordEmbedding
+from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.vocabulary import Vocabulary
 
 TOKEN = torch.tensor([2, -1, 0, 2])

@@ -11,8 +11,8 @@ from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
 
 from graphsent.errors import ModelError
 from graphsent.models import MODELS, Inputs, KimCNN, load_pretrained, model_class
-from graphsent.models.embedding import WordEmbedding
-from graphsent.models.word_inputs import WordInputs
+from graphsent.models.embeddings.inputs import WordInputs
+from graphsent.models.embeddings.table import WordEmbedding
 
 READ, OWN = 6, 9  # lengths of what a model reads and of a word's own vector
 SMALL = {

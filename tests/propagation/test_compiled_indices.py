@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphsent.cells.feats import ordered_index
-from graphsent.models.embedding import WordEmbedding
+from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.propagation import kernels_in_use
 from graphsent.propagation.compiled import SWITCH
 from graphsent.propagation.compiled_indices import (

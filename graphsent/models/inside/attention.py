@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsent.errors import ModelError
 from graphsent.models.apdcnn import APDCNN
-from graphsent.models.inputs import as_trees
+from graphsent.models.batches.forms import as_trees
 from graphsent.models.inside.table import Table
 
 __all__ = ["SentenceAttention", "attention_table", "sentence_attention"]
@@ -42,7 +42,7 @@ def sentence_attention(model: Any, trees: Iterable[Any]) -> list[SentenceAttenti
 
     Args:
         model: An ``APDCNN`` with both branches.
-        trees: See :func:`~graphsent.models.inputs.as_trees`.
+        trees: See :func:`~graphsent.models.batches.forms.as_trees`.
 
     Returns:
         The weights over each sentence, in the order given.

@@ -11,9 +11,9 @@ import torch
 from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.graphs.symbols import token_indices
+from graphsent.models.base.inference import evaluating
+from graphsent.models.batches.forms import as_sentences
 from graphsent.models.dcnn import DCNN
-from graphsent.models.inference import evaluating
-from graphsent.models.inputs import as_sentences
 from graphsent.models.inside.induction import induce
 from graphsent.models.inside.table import Table
 
@@ -202,8 +202,8 @@ def feature_graph(model: Any, sentence: Any) -> FeatureGraph:
 
     Args:
         model: A ``DCNN``.
-        sentence: In any form of :func:`~graphsent.models.inputs.as_sentences`. The graph over no
-            words is a root alone.
+        sentence: In any form of :func:`~graphsent.models.batches.forms.as_sentences`. The graph
+            over no words is a root alone.
 
     Raises:
         ModelError: The model is no ``DCNN``, or this is no sentence.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphsent.models.dcnn import DCNN
-from graphsent.models.row_maps import PooledLayer
+from graphsent.models.encoders.row_maps import PooledLayer
 
 __all__ = ["Edges", "Nodes", "induce"]
 

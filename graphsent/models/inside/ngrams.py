@@ -11,9 +11,9 @@ from torch import Tensor
 
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
-from graphsent.models.filters import Filter
-from graphsent.models.inference import evaluating
-from graphsent.models.inputs import as_sentences
+from graphsent.models.base.inference import evaluating
+from graphsent.models.batches.forms import as_sentences
+from graphsent.models.encoders.filters import Filter
 from graphsent.models.inside.table import Table
 
 __all__ = ["FilterNgrams", "Ngram", "filter_ngrams", "ngram_table"]
@@ -65,7 +65,7 @@ def filter_ngrams(
 
     Args:
         model: A model with filters over words: ``DCNN``, ``MaxTDNN``, ``KimCNN`` or ``APDCNN``.
-        sentences: The corpus, see :func:`~graphsent.models.inputs.as_sentences`.
+        sentences: The corpus, see :func:`~graphsent.models.batches.forms.as_sentences`.
         top: How many n-grams of each filter.
         filters: Which filters, counted from 1 in the order of ``model.first_filters()``; by default
             all.

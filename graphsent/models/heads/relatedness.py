@@ -15,15 +15,15 @@ from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
 from graphsent.layers import Dropout, RelatednessHead, relatedness_loss
 from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
-from graphsent.models.base import Model
-from graphsent.models.batch import is_labelled, tree_graph
-from graphsent.models.embedding import WordEmbedding
-from graphsent.models.inference import evaluating, map_batches
-from graphsent.models.inputs import as_trees
-from graphsent.models.losses import classification_loss, regression_loss
-from graphsent.models.pair_batch import PairBatch, as_pairs, pair_batch
-from graphsent.models.prediction import PairPrediction
-from graphsent.models.scores import ScoreOutput, scores_of
+from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.base.losses import classification_loss, regression_loss
+from graphsent.models.base.model import Model
+from graphsent.models.base.prediction import PairPrediction
+from graphsent.models.batches.forms import as_trees
+from graphsent.models.batches.pairs import PairBatch, as_pairs, pair_batch
+from graphsent.models.batches.trees import is_labelled, tree_graph
+from graphsent.models.embeddings.table import WordEmbedding
+from graphsent.models.heads.scores import ScoreOutput, scores_of
 from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
 
@@ -38,7 +38,7 @@ class RelatednessModel(Model):
     :math:`\hat p`, either over the scores from 1 to K, of which the mean
     :math:`\sum_i i\, \hat p_i` is the score of a pair; or over classes. With one class scores may
     be any numbers, and the head gives one
-    (:class:`~graphsent.models.scores.ScoreOutput`).
+    (:class:`~graphsent.models.heads.scores.ScoreOutput`).
 
     Args:
         vocab: The words the model knows; others share the vector of ``<unk>``.
@@ -134,7 +134,7 @@ class RelatednessModel(Model):
         """The batch of some pairs; fit for a ``DataLoader``.
 
         Args:
-            pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
+            pairs: See :func:`~graphsent.models.batches.pairs.as_pairs`.
 
         Returns:
             A :class:`~graphsent.models.PairBatch` or :class:`~graphsent.models.WordPairBatch`.
@@ -164,8 +164,8 @@ class RelatednessModel(Model):
         """What training minimizes.
 
         It is :func:`~graphsent.layers.relatedness_loss` of pairs with a score from 1 to K,
-        :func:`~graphsent.models.losses.regression_loss` for scores of any range, and
-        :func:`~graphsent.models.losses.classification_loss` for classes.
+        :func:`~graphsent.models.base.losses.regression_loss` for scores of any range, and
+        :func:`~graphsent.models.base.losses.classification_loss` for classes.
 
         Args:
             outputs: (batch_size, num_classes).
@@ -191,7 +191,7 @@ class RelatednessModel(Model):
         """Scores or classifies pairs of sentences; scores and labels that they have are ignored.
 
         Args:
-            pairs: See :func:`~graphsent.models.pair_batch.as_pairs`.
+            pairs: See :func:`~graphsent.models.batches.pairs.as_pairs`.
             batch_size: How many pairs are computed at once.
 
         Returns:
@@ -216,8 +216,9 @@ class RelatednessModel(Model):
         """The vector of each of some sentences (not pairs), (num_trees, num_features) float32.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`, or
-                :func:`~graphsent.models.inputs.as_sentences` for a model that needs no trees.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`, or
+                :func:`~graphsent.models.batches.forms.as_sentences` for a model that needs no
+                trees.
             batch_size: How many trees are computed at once.
 
         Raises:

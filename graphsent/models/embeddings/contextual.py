@@ -24,7 +24,7 @@ from graphsent.contextual import (
 from graphsent.errors import FailedError, ModelError
 from graphsent.layers import Dropout
 from graphsent.models.arguments import check_sizes, check_types
-from graphsent.models.storage import ENCODER_DIRECTORY
+from graphsent.models.base.storage import ENCODER_DIRECTORY
 
 __all__ = ["Context", "Contextual", "ContextualFeatures", "find_encoder"]
 

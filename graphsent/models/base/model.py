@@ -17,12 +17,12 @@ from graphsent.cells import TreeCell
 from graphsent.contextual import Encoder, WordSpan
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_types
-from graphsent.models.contextual import Context, ContextualFeatures, find_encoder
-from graphsent.models.embedding import WordEmbedding
-from graphsent.models.losses import classification_loss
-from graphsent.models.raw_text import RawText, tree_source
-from graphsent.models.storage import SavedModel, read_model, write_model
-from graphsent.models.word_inputs import Inputs, WordInputs
+from graphsent.models.base.losses import classification_loss
+from graphsent.models.base.raw_text import RawText, tree_source
+from graphsent.models.base.storage import SavedModel, read_model, write_model
+from graphsent.models.embeddings.contextual import Context, ContextualFeatures, find_encoder
+from graphsent.models.embeddings.inputs import Inputs, WordInputs
+from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.pairs import TreePair
 from graphsent.propagation import resolve_engine
 from graphsent.sentences import Phrase

@@ -13,15 +13,15 @@ from graphsent.errors import ModelError
 from graphsent.graphs import LABEL, root_nodes
 from graphsent.layers import Dropout
 from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
-from graphsent.models.base import Model
-from graphsent.models.batch import TreeBatch, is_labelled, tree_graph
-from graphsent.models.embedding import WordEmbedding
-from graphsent.models.inference import evaluating, map_batches
-from graphsent.models.inputs import as_trees
-from graphsent.models.losses import regression_loss
-from graphsent.models.prediction import Prediction
-from graphsent.models.scores import ScoreOutput, output_layer, score_labels
-from graphsent.models.shape import nodes_of_same_span
+from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.base.losses import regression_loss
+from graphsent.models.base.model import Model
+from graphsent.models.base.prediction import Prediction
+from graphsent.models.batches.forms import as_trees
+from graphsent.models.batches.shape import nodes_of_same_span
+from graphsent.models.batches.trees import TreeBatch, is_labelled, tree_graph
+from graphsent.models.embeddings.table import WordEmbedding
+from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -37,8 +37,8 @@ class TreeClassifier(Model):
     where :math:`h_t`, under dropout, is the row of node :math:`t` in :meth:`node_states`.
 
     With one class it is a model of regression: labels are numbers, the output is a number
-    (:class:`~graphsent.models.scores.ScoreOutput`), and training minimizes
-    :func:`~graphsent.models.losses.regression_loss`.
+    (:class:`~graphsent.models.heads.scores.ScoreOutput`), and training minimizes
+    :func:`~graphsent.models.base.losses.regression_loss`.
 
     Args:
         vocab: The words the model knows; others share the vector of ``<unk>``.
@@ -122,7 +122,7 @@ class TreeClassifier(Model):
         all others count as unlabelled.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
 
         Raises:
             ModelError: Something is no tree, or no tree for this model; or a label is no class.
@@ -155,7 +155,7 @@ class TreeClassifier(Model):
         """Classifies every node of some trees, or scores the trees; labels are ignored.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
             batch_size: How many trees are computed at once.
 
         Returns:
@@ -191,7 +191,7 @@ class TreeClassifier(Model):
         """What the model weighs the edges of some trees by, for pictures.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
             batch_size: How many trees are computed at once.
 
         Returns:

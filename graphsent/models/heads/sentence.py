@@ -10,11 +10,11 @@ import torch
 
 from graphsent.graphs.flat import joined, word_numbers
 from graphsent.graphs.symbols import label_indices
-from graphsent.models.batch import chosen_units
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.contextual import Context
-from graphsent.models.inputs import as_sentences
-from graphsent.models.words_of_text import WordsOfText
+from graphsent.models.base.words_of_text import WordsOfText
+from graphsent.models.batches.forms import as_sentences
+from graphsent.models.batches.trees import chosen_units
+from graphsent.models.embeddings.contextual import Context
+from graphsent.models.heads.classification import TreeClassifier
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
@@ -75,7 +75,7 @@ class SentenceClassifier(WordsOfText, TreeClassifier):
         """The batch of some sentences, and of their labelled phrases unless ``phrases`` is False.
 
         Args:
-            trees: See :func:`~graphsent.models.inputs.as_sentences`.
+            trees: See :func:`~graphsent.models.batches.forms.as_sentences`.
 
         Raises:
             ModelError: Something is no sentence and no tree; or a label is no class.

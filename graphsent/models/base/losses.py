@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from graphsent.errors import ModelError
-from graphsent.models.batch import is_labelled
+from graphsent.models.batches.trees import is_labelled
 
 __all__ = ["classification_loss", "regression_loss"]
 
@@ -51,7 +51,7 @@ def regression_loss(
         scores: (num_units, 1).
         batch: Has ``labels`` (num_units,), nan where not known, and ``roots`` (batch_size,).
         nodes: ``"all"`` units, or only the ``"root"`` ones, which are the sentences.
-        deviation: :math:`\sigma`, of :class:`~graphsent.models.scores.ScoreOutput`.
+        deviation: :math:`\sigma`, of :class:`~graphsent.models.heads.scores.ScoreOutput`.
 
     Raises:
         ModelError: ``nodes`` is neither.

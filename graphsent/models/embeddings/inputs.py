@@ -17,9 +17,9 @@ from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, word_ranges
 from graphsent.models.arguments import check_sizes, check_types
-from graphsent.models.batch import context_of
-from graphsent.models.contextual import Context, Contextual, ContextualFeatures
-from graphsent.models.embedding import WordEmbedding
+from graphsent.models.batches.trees import context_of
+from graphsent.models.embeddings.contextual import Context, Contextual, ContextualFeatures
+from graphsent.models.embeddings.table import WordEmbedding
 
 __all__ = ["Inputs", "WordInputs"]
 
@@ -82,7 +82,7 @@ class WordInputs(nn.Module):
 
     where :math:`x_w` is the word's vector in the table and :math:`f_w` its contextual features,
     both under dropout. The table, the features, or the learned map P may be left out. It has the
-    methods of :class:`~graphsent.models.embedding.WordEmbedding` and takes its place.
+    methods of :class:`~graphsent.models.embeddings.table.WordEmbedding` and takes its place.
 
     Args:
         inputs: What there is.

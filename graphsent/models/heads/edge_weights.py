@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from graphsent._dgl import dgl
-from graphsent.models.classifier import TreeClassifier
-from graphsent.models.inference import map_batches
-from graphsent.models.inputs import as_trees
+from graphsent.models.base.inference import map_batches
+from graphsent.models.batches.forms import as_trees
+from graphsent.models.heads.classification import TreeClassifier
 
 __all__ = ["weights_of_edges"]
 
@@ -26,7 +26,7 @@ def weights_of_edges(
 
     Args:
         model: Makes the batches; in evaluation mode.
-        trees: See :func:`~graphsent.models.inputs.as_trees`.
+        trees: See :func:`~graphsent.models.batches.forms.as_trees`.
         batch_size: How many trees are computed at once.
         compute: Gives the numbers of a batched graph, (num_edges,).
 

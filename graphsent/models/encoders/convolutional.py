@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from graphsent.models.contextual import Context
-from graphsent.models.filters import Filter
-from graphsent.models.sentence import SentenceClassifier, SequenceBatch
+from graphsent.models.embeddings.contextual import Context
+from graphsent.models.encoders.filters import Filter
+from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
 from graphsent.sentences import Phrase
 
 __all__ = ["ConvolutionClassifier"]
@@ -20,7 +20,7 @@ class ConvolutionClassifier(SentenceClassifier):
     """Base of models that run filters over the words of sentences.
 
     Results do not depend on padding or on the other sentences of a batch. Arguments are those of
-    :class:`~graphsent.models.sentence.SentenceClassifier`.
+    :class:`~graphsent.models.heads.sentence.SentenceClassifier`.
     """
 
     # Kalchbrenner et al. 2014 and Kim 2014 learn from the phrases of neutral sentences, too.

@@ -14,9 +14,15 @@ from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes
 from graphsent.graphs.flat import word_numbers
 from graphsent.graphs.symbols import label_indices
-from graphsent.models.batch import tree_graph
-from graphsent.models.contextual import Context
-from graphsent.models.inputs import Parse, Tokenize, as_sentences, as_trees, with_texts_parsed
+from graphsent.models.batches.forms import (
+    Parse,
+    Tokenize,
+    as_sentences,
+    as_trees,
+    with_texts_parsed,
+)
+from graphsent.models.batches.trees import tree_graph
+from graphsent.models.embeddings.contextual import Context
 from graphsent.pairs import TreePair
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
@@ -75,10 +81,11 @@ def as_pairs(
 
     Args:
         inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and perhaps a
-            score and a class; trees as in :func:`~graphsent.models.inputs.as_trees`.
+            score and a class; trees as in :func:`~graphsent.models.batches.forms.as_trees`.
         parse: Parses raw text; None if no parser is there.
         tokenize: Divides raw text into words for a model that needs no trees: the sentences of a
-            pair are as in :func:`~graphsent.models.inputs.as_sentences`. None if trees are needed.
+            pair are as in :func:`~graphsent.models.batches.forms.as_sentences`. None if trees are
+            needed.
 
     Raises:
         ModelError: One of them is something else, or the kinds of trees are mixed. The number of

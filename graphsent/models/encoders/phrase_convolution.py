@@ -18,7 +18,7 @@ from graphsent.graphs.spans import sum_of_rows
 from graphsent.layers import WideConv1d, time_mask
 from graphsent.layers.correlation import correlate
 from graphsent.layers.selection import select_largest
-from graphsent.models.padding import groups_by_length, padded
+from graphsent.models.encoders.padding import groups_by_length, padded
 from graphsent.propagation import compiled_sentences
 from graphsent.propagation.autocast import autocast_enabled
 

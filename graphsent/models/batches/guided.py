@@ -9,8 +9,8 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.graphs import LABEL, TOKEN, root_nodes, word_ranges
-from graphsent.models.batch import tree_graph
-from graphsent.models.contextual import Context
+from graphsent.models.batches.trees import tree_graph
+from graphsent.models.embeddings.contextual import Context
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 

@@ -17,14 +17,14 @@ from graphsent.layers import (
     WideConv1d,
 )
 from graphsent.models.arguments import check_sizes
-from graphsent.models.filters import Filter, row_filters
-from graphsent.models.phrase_convolution import (
+from graphsent.models.encoders.filters import Filter, row_filters
+from graphsent.models.encoders.phrase_convolution import (
     keep_largest,
     stacked,
     sum_windows,
     word_products,
 )
-from graphsent.models.row_maps import RowMaps, check_layers
+from graphsent.models.encoders.row_maps import RowMaps, check_layers
 
 __all__ = ["FullMaps", "GuidedStack"]
 
@@ -103,8 +103,8 @@ class GuidedStack(nn.Module):
         hidden: Number of channels of the last layer, and length of the guide.
         widths: Width of the filters of each layer.
         convolution: ``"full"``, see :class:`FullMaps`; or ``"rowwise"``, see
-            :class:`~graphsent.models.row_maps.RowMaps`, whose last layer is projected to ``hidden``
-            channels.
+            :class:`~graphsent.models.encoders.row_maps.RowMaps`, whose last layer is projected to
+            ``hidden`` channels.
         row_maps: Number of maps of each layer with ``"rowwise"``.
         pool: ``"kmax"`` or ``"none"`` between layers; with ``"none"`` position t of the last layer
             covers the words from t minus the sum of ``width - 1`` to t.

@@ -1,0 +1,1 @@
+"""What every model has: its vocabulary and arguments, saving and loading, raw text."""

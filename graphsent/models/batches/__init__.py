@@ -1,0 +1,1 @@
+"""Trees, sentences and pairs as models read them, and the batches made of these."""

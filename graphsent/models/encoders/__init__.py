@@ -1,0 +1,1 @@
+"""Parts of encoders that several papers share: from a batch to a vector for each unit."""

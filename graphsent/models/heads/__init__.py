@@ -1,0 +1,1 @@
+"""What is learnt from the vectors of encoders: classes, scores, relatedness."""
