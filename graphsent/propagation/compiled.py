@@ -22,7 +22,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled_library import build, options_of
+from graphsent.propagation.compiled_library import SHARED, build, options_of
+from graphsent.propagation.structures import check_layout
 
 SWITCH = "GRAPHSENT_KERNELS"
 """Environment variable; ``0`` means that nothing is compiled or loaded."""
@@ -52,21 +53,9 @@ _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
 
-class Arguments(ctypes.Structure):
-    """What a function of the kernels works on: numbers first, then pointers."""
-
-    def point(self, **tensors: Tensor | None) -> None:
-        """Sets pointers by name; the caller keeps the tensors, which are contiguous."""
-        for name, tensor in tensors.items():
-            setattr(self, name, None if tensor is None else tensor.data_ptr())
-
-
-def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
-    """The fields of a structure, from names separated by blanks."""
-    return [
-        *((name, ctypes.c_int64) for name in numbers.split()),
-        *((name, ctypes.c_void_p) for name in pointers.split()),
-    ]
+def switched_off() -> bool:
+    """Whether the environment says that nothing is to be compiled or loaded."""
+    return os.environ.get(SWITCH) == "0"
 
 
 def threads_for(num_rows: int) -> int:
@@ -100,7 +89,7 @@ def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
 
 def library_for(real: str) -> ctypes.CDLL | None:
     """The kernels for a type of C, ``"float"`` or ``"double"``; both have those for indices."""
-    if os.environ.get(SWITCH) == "0":
+    if switched_off():
         return None
     with _lock:
         return _load(real)
@@ -160,11 +149,12 @@ def _open(path: Path) -> ctypes.CDLL:
         function.argtypes, function.restype = [kinds[kind] for kind in arguments], ctypes.c_int64
     for name in _OTHERS:
         getattr(library, name)
-    _check_layout(library)
+    check_layout(library, SHARED)
+    _check_walks(library)
     return library
 
 
-def _check_layout(library: ctypes.CDLL) -> None:
+def _check_walks(library: ctypes.CDLL) -> None:
     """Raises an OSError unless C has the structures that Python has: numbers, then pointers."""
     from graphsent.propagation.compiled_leaves import Leaves
     from graphsent.propagation.compiled_walk import Walk

@@ -10,9 +10,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.compiled import (
-    Arguments,
     contiguous,
-    fields,
     kernels_for,
     kernels_of,
     needs_gradients,
@@ -21,9 +19,10 @@ from graphsent.propagation.compiled import (
 from graphsent.propagation.gradients import by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.pointwise import lstm_state
+from graphsent.propagation.structures import Structure, fields
 
 
-class Leaves(Arguments):
+class Leaves(Structure):
     """``struct leaves`` of ``kernels/leaves.h``."""
 
     _fields_ = fields(

@@ -23,6 +23,7 @@ import torch
 
 from graphsent._cache import cache_directory
 from graphsent.propagation.compiled_builds import only_builder, run
+from graphsent.propagation.structures import Convolution, Largest, Windows, layout_in_c
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
 """Seconds after which a compiler is given up, and waiting for another process that builds."""
+
+SHARED = (Windows, Largest, Convolution)
+"""Structures of ``kernels.c`` that Python has, too."""
 
 PATIENCE = 2.0
 """Seconds after which the user is told what takes so long."""
@@ -52,6 +56,7 @@ _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {
 }
 _TRIAL = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 _log = logging.getLogger(__name__)
+_KERNELS = f'#include "kernels.c"\n{layout_in_c(SHARED)}'
 Loaded = TypeVar("Loaded")
 
 
@@ -141,10 +146,8 @@ def _load_built(
     """The first library that is of use, of all compilers, with OpenMP and without."""
     problems = []
     with resources.as_file(_source()) as source:
-        file = source / "kernels.c"
-        if text is not None:
-            file = room / "generated.c"
-            file.write_text(text, encoding="utf-8")
+        file = room / "library.c"
+        file.write_text(_KERNELS if text is None else text, encoding="utf-8")
         for compiler in _compilers():
             for openmp in (("-fopenmp",), ()):
                 made = room / "kernels.so"
@@ -182,7 +185,7 @@ def _key(options: tuple[str, ...], text: str | None) -> str:
     """It changes with all that a library depends on."""
     files = sorted(_source().iterdir(), key=lambda file: file.name)
     texts = [file.read_text(encoding="utf-8") for file in files if file.name.endswith((".c", ".h"))]
-    parts = (*_COMMAND, *options, platform.platform(), *texts, *(() if text is None else (text,)))
+    parts = (*_COMMAND, *options, platform.platform(), *texts, _KERNELS if text is None else text)
     return _digest("\0".join(parts).encode())
 
 

@@ -14,35 +14,13 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import Arguments, fields, kernels_for, kernels_of, threads_for
+from graphsent.propagation.compiled import kernels_for, kernels_of, threads_for
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
+from graphsent.propagation.structures import Convolution, Largest, Windows
 from graphsent.propagation.untraced import untraced
 
 _VECTOR_BYTES = 64  # of the widest vectors
-
-
-class _Windows(Arguments):
-    """``struct windows`` of ``kernels/windows.h``."""
-
-    _fields_ = fields("width size num_units num_threads", "ranges words products sums")
-
-
-class _Largest(Arguments):
-    """``struct largest`` of ``kernels/largest.h``."""
-
-    _fields_ = fields(
-        "size num_units longest num_threads", "ranges counts rows kept steps workspace"
-    )
-
-
-class _Convolution(Arguments):
-    """``struct convolution`` of ``kernels/rows.h``."""
-
-    _fields_ = fields(
-        "num_groups inputs outputs width num_units longest num_threads",
-        "ranges x y weight dx dy dweight workspace",
-    )
 
 
 @untraced
@@ -127,7 +105,7 @@ class _SumWindows(Function):
         products = products.contiguous()
         size = products.shape[1] // width
         sums = empty(_num_steps(ranges, width), size, like=products)
-        windows = _Windows(width, size, len(ranges), _threads(products))
+        windows = Windows(width, size, len(ranges), _threads(products))
         windows.point(ranges=ranges, words=words, products=products, sums=sums)
         kernels_of(products).windows_forward(ctypes.byref(windows))
         ctx.save_for_backward(ranges, words)
@@ -141,7 +119,7 @@ class _SumWindows(Function):
         gradient = gradient.contiguous()
         size = gradient.shape[1]
         products = _zeros(ctx.num_rows, ctx.width * size, like=gradient)
-        windows = _Windows(ctx.width, size, len(ranges), _threads(products))
+        windows = Windows(ctx.width, size, len(ranges), _threads(products))
         windows.point(ranges=ranges, words=words, products=products, sums=gradient)
         kernels_of(gradient).windows_backward(ctypes.byref(windows))
         return products, None, None, None
@@ -156,7 +134,7 @@ class _KeepLargest(Function):
         size, num_kept, longest = x.shape[1], int(counts.sum()), _longest(ranges)
         kept = empty(num_kept, size, like=x)
         steps = torch.empty(num_kept, size, dtype=torch.int32)
-        largest = _Largest(size, len(ranges), longest, _threads(x))
+        largest = Largest(size, len(ranges), longest, _threads(x))
         workspace = _vectors(largest.num_threads * (2 * longest + 1), x)
         largest.point(ranges=ranges, counts=counts, rows=x, kept=kept, steps=steps)
         largest.point(workspace=workspace)
@@ -172,7 +150,7 @@ class _KeepLargest(Function):
         ranges, counts, steps = ctx.saved_tensors
         gradient = gradient.contiguous()
         rows = _zeros(ctx.num_rows, gradient.shape[1], like=gradient)
-        largest = _Largest(gradient.shape[1], len(ranges), 0, _threads(rows))
+        largest = Largest(gradient.shape[1], len(ranges), 0, _threads(rows))
         largest.point(ranges=ranges, counts=counts, rows=rows, kept=gradient, steps=steps)
         kernels_of(gradient).largest_backward(ctypes.byref(largest))
         return rows, None, None
@@ -205,7 +183,7 @@ def _run_convolution(
 ) -> None:
     library, (num_outputs, inputs, width) = kernels_of(x), weight.shape
     sizes = groups, inputs, num_outputs // groups, width, len(ranges), _longest(ranges)
-    arguments = _Convolution(*sizes, _threads(x))
+    arguments = Convolution(*sizes, _threads(x))
     count = library.convolution_vectors(ctypes.byref(arguments))
     workspace = _vectors(arguments.num_threads * count, x)
     arguments.point(ranges=ranges, x=x, weight=weight, workspace=workspace, **others)

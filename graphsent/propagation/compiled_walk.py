@@ -11,8 +11,6 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.compiled import (
-    Arguments,
-    fields,
     kernels_for,
     kernels_of,
     threads_for,
@@ -23,9 +21,10 @@ from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
+from graphsent.propagation.structures import Structure, fields
 
 
-class Walk(Arguments):
+class Walk(Structure):
     """``struct walk`` of ``kernels/walk.h``, which finds its own arrays in block and workspace."""
 
     _fields_ = fields(

@@ -21,12 +21,11 @@ from graphsent._cache import cache_directory
 from graphsent.propagation import (
     compiled,
     compiled_builds,
-    compiled_leaves,
     compiled_library,
-    compiled_walk,
 )
 from graphsent.propagation.compiled import kernels_in_use
-from graphsent.propagation.compiled_library import build, options_of
+from graphsent.propagation.compiled_library import SHARED, build, options_of
+from graphsent.propagation.structures import Structure, check_layout, fields, layout_in_c
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -111,21 +110,41 @@ def test_libraries_of_no_use_in_the_cache(kind, useless, empty_cache, quick_comp
     assert [file.name for file in empty_cache.iterdir()] == [library.name]
 
 
-@pytest.mark.parametrize(
-    ("structure", "added"), [("Walk", "int64"), ("Walk", "void_p"), ("Leaves", "void_p")]
-)
-def test_structures_that_are_others_in_c(
-    structure, added, empty_cache, quick_compiler, monkeypatch, caplog
-):
+@pytest.mark.parametrize("number", range(len(SHARED)))
+def test_libraries_with_other_structures(number, empty_cache, quick_compiler, monkeypatch, caplog):
     """Then C would read and write anywhere."""
-    module = {"Walk": compiled_walk, "Leaves": compiled_leaves}[structure]
-    fields = list(getattr(module, structure)._fields_)
-    fields.insert(0, ("more", getattr(ctypes, f"c_{added}")))
-    changed = type(structure, (compiled.Arguments,), {"_fields_": fields})
-    monkeypatch.setattr(module, structure, changed)
+    kind = SHARED[number]
+    more = [*kind._fields_, ("more", ctypes.c_int64)]
+    changed = type("Changed", (Structure,), {"_fields_": more, "tag": kind.tag})
+    monkeypatch.setattr(compiled, "SHARED", [*SHARED[:number], changed, *SHARED[number + 1 :]])
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
-    assert "expected structures of sizes and offsets (" in caplog.text
+    assert f"expected struct {kind.tag} of size and offsets [" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "in_c",
+    [
+        "int64_t a, b; void *p;",
+        "int64_t b, a; void *p;",
+        "int64_t a; void *p; int64_t b;",
+        "int64_t a, b, c; void *p;",
+        "int32_t a, b; void *p;",
+        "int64_t a, b; void *p, *q;",
+    ],
+)
+def test_every_field_is_compared(in_c, tmp_path):
+    kind = type("Pair", (Structure,), {"_fields_": fields("a b", "p"), "tag": "pair"})
+    source, library = tmp_path / "pair.c", tmp_path / "pair.so"
+    head = f"#include <stddef.h>\n#include <stdint.h>\nstruct pair {{ {in_c} }};\n"
+    source.write_text(head + layout_in_c([kind]))
+    compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    if in_c == "int64_t a, b; void *p;":
+        check_layout(ctypes.CDLL(str(library)), [kind])
+    else:
+        with pytest.raises(OSError, match="expected struct pair of size and offsets"):
+            check_layout(ctypes.CDLL(str(library)), [kind])
 
 
 def test_each_compiler_is_tried_once_whatever_it_is_called(

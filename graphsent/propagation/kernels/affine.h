@@ -1,14 +1,4 @@
-// The first outputs of a linear map: sums = inputs @ weight.T + bias, some rows at a time.
-
-struct affine {
-  int64_t in_feats, num_rows, columns, num_outputs;  // columns of the sums, rows of the weight
-  int64_t block;                                     // rows that are handled at once
-  const real *inputs, *weight, *bias;
-  real *dinputs, *dweight, *dbias;  // NULL: not wanted
-  real *packed;   // the weight, or NULL where the forward pass takes it panel by panel
-  real *scratch;  // of the team, `stride` numbers a thread
-  int64_t stride;
-};
+// How struct affine of library.h is made.
 
 // Finds its own arrays.
 static void begin_affine(struct affine *a, struct room *room, int backward, int64_t threads) {

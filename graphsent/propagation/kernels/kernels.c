@@ -14,6 +14,7 @@
 #include "team.h"
 #include "vectors.h"
 #include "functions.h"
+#include "matrices.h"
 #include "products.h"
 #include "indices.h"
 #include "adagrad.h"
@@ -25,6 +26,7 @@
 #include "squash.h"
 #include "composition.h"
 #include "room.h"
+#include "library.h"
 #include "affine.h"
 #include "leaves.h"
 #include "windows.h"
@@ -35,6 +37,11 @@
 #include "slots.h"
 #include "slots_backward.h"
 #include "edges.h"
+
+const struct library library_of_walks = {
+    pack,         pack_transposed, multiply_into, multiply_transposed,
+    begin_affine, pack_affine,     affine_rows,   affine_gradients,
+};
 
 // What Python has to agree on: the sizes of the structures that it has, too, and where their
 // pointers begin.

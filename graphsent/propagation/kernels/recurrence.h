@@ -1,5 +1,5 @@
 // What walks over the levels of a schedule have that are generated from a recurrence; the same
-// structure is in backends/c/walk.py.
+// structure is in structures.py.
 //
 // Rows of states: first those of the start, then those of inner nodes by position, then zeros.
 
@@ -38,13 +38,6 @@ struct walk {
 };
 
 #include "places.h"
-
-// What Python has to agree on.
-void tell_layout(int64_t *layout) {
-  layout[0] = sizeof(struct walk);
-  layout[1] = offsetof(struct walk, level_ends);
-  layout[2] = offsetof(struct walk, seen);
-}
 
 // The first row of a level above the first one, among inner nodes.
 static inline int64_t first_row(const struct walk *w, int64_t level) {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
-import os
 import threading
 from pathlib import Path
 
@@ -14,10 +13,10 @@ import torch
 from graphsent.propagation.backends.c.arrays import Unsupported
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.source import source_of
-from graphsent.propagation.backends.c.walk import Walk
-from graphsent.propagation.compiled import SWITCH
+from graphsent.propagation.compiled import SWITCH, library_for, switched_off
 from graphsent.propagation.compiled_library import build, options_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.structures import Walk, check_layout
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
 _lock = threading.Lock()
@@ -26,15 +25,18 @@ _log = logging.getLogger(__name__)
 
 def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL | str:
     """The library of a recurrence for a type of numbers, or why there is none."""
-    if os.environ.get(SWITCH) == "0":
-        return f"{SWITCH}=0 turns compiled code off"
     if dtype not in _TYPES:
         return f"there is no compiled code for {dtype}"
+    kernels = library_for(_TYPES[dtype])
+    if kernels is None:
+        if switched_off():
+            return f"{SWITCH}=0 turns compiled code off"
+        return "there are no compiled kernels"
     text = _text(recurrence)
     if isinstance(text, Unsupported):
         return str(text)
     with _lock:
-        return _load(text, _TYPES[dtype])
+        return _load(text, _TYPES[dtype], kernels)
 
 
 def _text(recurrence: Recurrence) -> str | Unsupported:
@@ -51,21 +53,19 @@ def _text(recurrence: Recurrence) -> str | Unsupported:
 
 
 @functools.cache
-def _load(text: str, real: str) -> ctypes.CDLL | str:
+def _load(text: str, real: str, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
     try:
-        return build(options_of(real), _open, text)
+        return build(options_of(real), functools.partial(_open, kernels), text)
     except (OSError, RuntimeError) as error:
         _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
         return f"there is no compiled code: {error}"
 
 
-def _open(path: Path) -> ctypes.CDLL:
+def _open(kernels: ctypes.CDLL, path: Path) -> ctypes.CDLL:
     library = ctypes.CDLL(str(path))
     for name in ("recurrence_forward", "recurrence_backward", "recurrence_sizes"):
         getattr(library, name)
-    here = (ctypes.sizeof(Walk), Walk.level_ends.offset, Walk.seen.offset)
-    there = (ctypes.c_int64 * len(here))()
-    library.tell_layout(there)
-    if tuple(there) != here:
-        raise OSError(f"expected structures of sizes and offsets {here}, got {tuple(there)}")
+    check_layout(library, (Walk,))
+    library.use_library(ctypes.byref(ctypes.c_char.in_dll(kernels, "library_of_walks")))
+    library.kernels = kernels  # as long as they are called
     return library

@@ -7,12 +7,14 @@ from graphsent.propagation.backends.c.forward import Forward
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.memory import Memory
 from graphsent.propagation.backends.c.steps import Steps
+from graphsent.propagation.structures import Walk, layout_in_c
 
 HEADERS = (
-    *("team.h", "vectors.h", "functions.h", "products.h", "room.h", "affine.h"),
+    *("team.h", "vectors.h", "functions.h", "matrices.h", "room.h", "library.h"),
     "recurrence.h",
 )
-_INCLUDES = """#include <math.h>
+_INCLUDES = """#define GENERATED
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -65,6 +67,7 @@ def source_of(layout: Layout) -> str:
             slots,
             *functions,
             '#include "recurrence_walk.h"\n',
+            layout_in_c((Walk,)),
         )
     )
 

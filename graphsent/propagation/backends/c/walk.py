@@ -11,31 +11,13 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import (
-    Arguments,
-    contiguous,
-    fields,
-    needs_gradients,
-    threads_for,
-)
+from graphsent.propagation.compiled import contiguous, needs_gradients, threads_for
 from graphsent.propagation.gradients import Plain, by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule import Schedule
 from graphsent.propagation.slots import Slots
-
-
-class Walk(Arguments):
-    """``struct walk`` of ``kernels/recurrence.h``."""
-
-    _fields_ = fields(
-        "num_levels num_sources num_starts num_nodes num_edges num_threads count keep "
-        "num_projected start_feats start_outputs block_size places_size workspace_size",
-        "level_ends source first_edge leaves nodes input_strides start_strides input_rows "
-        "inputs start_inputs start_x start_weight start_bias start constants results dresults "
-        "dinput_rows dinputs dstart_inputs dstart dconstants dstart_x dstart_weight dstart_bias "
-        "block workspace places seen",
-    )
+from graphsent.propagation.structures import Walk
 
 
 class Given(NamedTuple):

@@ -1,0 +1,44 @@
+// What generated walks call of the kernels, which are compiled once, not for each of them.
+
+// The first outputs of a linear map: sums = inputs @ weight.T + bias, some rows at a time.
+struct affine {
+  int64_t in_feats, num_rows, columns, num_outputs;  // columns of the sums, rows of the weight
+  int64_t block;                                     // rows that are handled at once
+  const real *inputs, *weight, *bias;
+  real *dinputs, *dweight, *dbias;  // NULL: not wanted
+  real *packed;   // the weight, or NULL where the forward pass takes it panel by panel
+  real *scratch;  // of the team, `stride` numbers a thread
+  int64_t stride;
+};
+
+struct library {
+  void (*pack)(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
+               int64_t part, int64_t parts);
+  void (*pack_transposed)(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
+                          real *packed, int64_t part, int64_t parts);
+  void (*multiply_into)(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
+                        int64_t depth, int64_t columns, struct sums to);
+  void (*multiply_transposed)(struct rows rows, int64_t num_sums, struct rows others,
+                              int64_t columns, int64_t num_rows, struct sums to, real *scratch,
+                              int64_t part, int64_t parts);
+  void (*begin_affine)(struct affine *a, struct room *room, int backward, int64_t threads);
+  void (*pack_affine)(const struct affine *a, int64_t thread, int64_t threads);
+  const real *(*affine_rows)(const struct affine *a, int64_t first, int64_t count, int64_t thread);
+  void (*affine_gradients)(const struct affine *a, const real *dsums, int64_t thread,
+                           int64_t threads);
+};
+
+#ifdef GENERATED
+static const struct library *library;
+
+void use_library(const struct library *given) { library = given; }
+
+#define pack library->pack
+#define pack_transposed library->pack_transposed
+#define multiply_into library->multiply_into
+#define multiply_transposed library->multiply_transposed
+#define begin_affine library->begin_affine
+#define pack_affine library->pack_affine
+#define affine_rows library->affine_rows
+#define affine_gradients library->affine_gradients
+#endif

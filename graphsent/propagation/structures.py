@@ -1,0 +1,95 @@
+"""Structures that Python and C share; C tells where their fields are when a library is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from torch import Tensor
+
+
+class Structure(ctypes.Structure):
+    """What a function in C works on: numbers first, then pointers.
+
+    Attributes:
+        tag: of the structure in C.
+    """
+
+    tag: str
+
+    def point(self, **tensors: Tensor | None) -> None:
+        """Sets pointers by name; the caller keeps the tensors, which are contiguous."""
+        for name, tensor in tensors.items():
+            setattr(self, name, None if tensor is None else tensor.data_ptr())
+
+
+def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
+    """The fields of a structure, from names separated by blanks."""
+    return [
+        *((name, ctypes.c_int64) for name in numbers.split()),
+        *((name, ctypes.c_void_p) for name in pointers.split()),
+    ]
+
+
+def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
+    """Text in C that tells size and offsets of structures to :func:`check_layout`."""
+    text = ""
+    for kind in kinds:
+        offsets = "".join(f", offsetof(struct {kind.tag}, {name})" for name, _ in kind._fields_)
+        text += f"const int64_t layout_of_{kind.tag}[] = {{sizeof(struct {kind.tag}){offsets}}};\n"
+    return text
+
+
+def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None:
+    """Raises an OSError unless the structures are in C what they are in Python.
+
+    An AttributeError, if the library does not tell.
+    """
+    for kind in kinds:
+        here = [ctypes.sizeof(kind), *(getattr(kind, name).offset for name, _ in kind._fields_)]
+        try:
+            there = list((ctypes.c_int64 * len(here)).in_dll(library, f"layout_of_{kind.tag}"))
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+        if there != here:
+            raise OSError(f"expected struct {kind.tag} of size and offsets {here}, got {there}")
+
+
+class Windows(Structure):
+    """``struct windows`` of ``kernels/windows.h``."""
+
+    tag = "windows"
+    _fields_ = fields("width size num_units num_threads", "ranges words products sums")
+
+
+class Largest(Structure):
+    """``struct largest`` of ``kernels/largest.h``."""
+
+    tag = "largest"
+    _fields_ = fields(
+        "size num_units longest num_threads", "ranges counts rows kept steps workspace"
+    )
+
+
+class Convolution(Structure):
+    """``struct convolution`` of ``kernels/rows.h``."""
+
+    tag = "convolution"
+    _fields_ = fields(
+        "num_groups inputs outputs width num_units longest num_threads",
+        "ranges x y weight dx dy dweight workspace",
+    )
+
+
+class Walk(Structure):
+    """``struct walk`` of ``kernels/recurrence.h``."""
+
+    tag = "walk"
+    _fields_ = fields(
+        "num_levels num_sources num_starts num_nodes num_edges num_threads count keep "
+        "num_projected start_feats start_outputs block_size places_size workspace_size",
+        "level_ends source first_edge leaves nodes input_strides start_strides input_rows "
+        "inputs start_inputs start_x start_weight start_bias start constants results dresults "
+        "dinput_rows dinputs dstart_inputs dstart dconstants dstart_x dstart_weight dstart_bias "
+        "block workspace places seen",
+    )
