@@ -9,7 +9,8 @@ brackets do not match, and raw text otherwise; where that is wrong, --input says
 result a tree or sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
-  trees   the tree, whose labels are the indices of the predicted classes
+  trees   the tree, whose labels are the names of the predicted classes; in brackets, names have
+          underscores for blanks and escapes for brackets
 
 A model of regression gives the score and the sentence, as text or jsonl.
 
@@ -60,7 +61,16 @@ from graphsent.models import (
 )
 from graphsent.propagation import ENGINES
 from graphsent.training import load_model
-from graphsent.trees import DependencyTree, TreeError, iter_nbest, parse_nbest, to_conllu
+from graphsent.trees import (
+    DependencyTree,
+    Tree,
+    TreeError,
+    escape,
+    iter_nbest,
+    parse_nbest,
+    relabel,
+    to_conllu,
+)
 from graphsent.trees.errors import TextOutsideTree
 
 __all__ = ["add_arguments", "run"]
@@ -346,11 +356,17 @@ def _class_line(prediction: Any, line_format: str) -> str:
     if line_format == "jsonl":
         return json.dumps(prediction.to_dict(), ensure_ascii=False)
     if line_format == "trees":
-        tree = prediction.to_tree()
-        return to_conllu(tree) if isinstance(tree, DependencyTree) else str(tree)
+        tree = prediction.to_tree(names=True)
+        return to_conllu(tree) if isinstance(tree, DependencyTree) else str(_writable(tree))
     probability = float(prediction.probabilities[prediction.root, prediction.root_label])
     sentence = " ".join(prediction.tree.words)
     return f"{prediction.root_name}\t{probability:.3f}\t{sentence}"
+
+
+def _writable(tree: Tree) -> Tree:
+    """A tree whose labels can be written in brackets."""
+    escapes = {ord(bracket): escape(bracket) for bracket in "()"}
+    return relabel(tree, lambda label: "_".join(label.translate(escapes).split()))
 
 
 def _pair_line(prediction: PairPrediction, line_format: str) -> str:

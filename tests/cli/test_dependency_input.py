@@ -67,7 +67,7 @@ def test_classes_of_dependency_trees(classifier, files, capsys, monkeypatch):
     for tree, original, content in zip(predicted, parse_conllu(CONLLU), objects, strict=True):
         assert tree.words == original.words
         assert tree.heads.tolist() == original.heads.tolist()
-        assert [int(label) for label in tree.labels] == [node["label"] for node in content["nodes"]]
+        assert list(tree.labels) == [node["name"] for node in content["nodes"]]
 
 
 def test_scores_of_pairs(relatedness, files, capsys):

@@ -10,7 +10,9 @@ import sys
 import pytest
 
 from graphsent.cli import main
+from graphsent.models import TreeLSTMClassifier
 from graphsent.trees import Tree, parse_trees
+from graphsent.vocabulary import Vocabulary
 
 # With labels and without, in one line or more, unary chains, three children, an outer bracket.
 TREES = """\
@@ -64,7 +66,18 @@ def test_json_lines_and_trees_agree(trained, file, capsys):
     for tree, original, content in zip(predicted, given, objects, strict=True):
         assert tree.tokens == original.tokens
         assert tree.parents.tolist() == original.parents.tolist()
-        assert [int(label) for label in tree.labels] == [node["label"] for node in content["nodes"]]
+        names = [node["name"].replace(" ", "_") for node in content["nodes"]]
+        assert list(tree.labels) == names
+        assert names[0] in {"very_negative", "negative", "neutral", "positive", "very_positive"}
+
+
+def test_names_of_classes_that_brackets_cannot_have(tmp_path, file, capsys):
+    names = ("so so (1/2)", "good")
+    model = TreeLSTMClassifier(Vocabulary(("film",)), 2, 3, 4, label_names=names)
+    model.save_pretrained(tmp_path / "model")
+    assert main(["predict", str(tmp_path / "model"), file, "--format=trees"]) == 0
+    labels = {label for tree in parse_trees(capsys.readouterr().out) for label in tree.labels}
+    assert labels <= {"so_so_-LRB-1/2-RRB-", "good"}
 
 
 def test_standard_input_in_parts_of_any_size(trained, file, capsys, monkeypatch):

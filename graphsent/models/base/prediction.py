@@ -55,9 +55,13 @@ class Prediction:
         """The name of the most probable class of the sentence."""
         return self.label_names[self.root_label]
 
-    def to_tree(self) -> Tree | DependencyTree | Sentence:
-        """The tree with predicted classes, as decimal numbers, in place of its labels."""
-        labels = map(str, self.labels.tolist())
+    def to_tree(self, *, names: bool = False) -> Tree | DependencyTree | Sentence:
+        """The tree with predicted classes in place of its labels.
+
+        Args:
+            names: Whether by name, and not as decimal numbers.
+        """
+        labels = self.names if names else list(map(str, self.labels.tolist()))
         tree = self.tree
         if isinstance(tree, Sentence):
             return Sentence(tree.words, *labels)
