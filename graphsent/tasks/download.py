@@ -38,7 +38,8 @@ def download(
         data_dir: The data directory, made if need be.
         from_dir: A directory to copy from instead, without a network: the files or archives as they
             are published, or a data directory. A file of which only the archive's sum is known is
-            copied as it is, and said so.
+            copied as it is, and said so. In place of one that is missing, a sample of it is copied
+            that the task knows.
         progress: Show progress bars.
         echo: Is given a line for each file.
 
@@ -59,15 +60,16 @@ def download(
     found = []
     for source in SOURCES[task]:
         wanted = [name for name in source.files if not _is_there(directory / name, source, name)]
-        found += [directory / name for name in source.files]
+        paths = {name: directory / name for name in source.files}
         if not wanted:
-            for name in source.files:
-                echo(f"{directory / name}: there already")
+            for path in paths.values():
+                echo(f"{path}: there already")
         elif from_dir is not None:
-            _copy(source, wanted, Path(from_dir).expanduser(), directory, echo)
+            paths |= _copy(source, wanted, Path(from_dir).expanduser(), directory, echo)
         else:
             echo(f"{source.url} ({source.terms})")
             _download(source, wanted, directory, progress=progress, echo=echo)
+        found += paths.values()
     return found
 
 
@@ -102,22 +104,38 @@ def _download(
 
 def _copy(
     source: Source, wanted: list[str], origin: Path, directory: Path, echo: Callable[[str], None]
-) -> None:
-    """Copies files from a directory that has them, or their archive."""
+) -> dict[str, Path]:
+    """Copies files from a directory that has them, their archive, or samples of them.
+
+    Returns:
+        The samples by the names of what they are samples of.
+    """
+    samples: dict[str, Path] = {}
     for name in wanted:
-        member = (source.members or {}).get(name, name)
-        places = [origin / name, origin / member, origin / Path(name).name]
-        file = next((place for place in places if place.is_file()), None)
-        if file is not None:
-            with file.open("rb") as opened:
-                _write(opened, file, directory / name, source.files[name])
-            unchecked = "" if source.files[name] else f", unchecked: known is {source.name} alone"
+        expected = source.files[name]
+        sample, its_sha256 = source.samples.get(name, ("", ""))
+        if file := _found(origin, name, (source.members or {}).get(name, name)):
+            _write_file(file, directory / name, expected)
+            unchecked = "" if expected else f", unchecked: known is {source.name} alone"
             echo(f"{directory / name}: copied from {file}{unchecked}")
         elif (origin / source.name).is_file():
             _put(origin / source.name, source, [name], directory, echo)
+        elif sample and (file := _found(origin, sample)):
+            samples[name] = directory / sample
+            _write_file(file, samples[name], its_sha256)
+            echo(f"{samples[name]}: copied from {file}, a sample of {Path(name).name}")
         else:
-            names = ", ".join(dict.fromkeys([name, Path(name).name, source.name]))
+            names = ", ".join(
+                dict.fromkeys([name, Path(name).name, source.name, *[sample] * bool(sample)])
+            )
             raise DataError(f"{origin} has none of: {names}")
+    return samples
+
+
+def _found(origin: Path, *names: str) -> Path | None:
+    """The file of a directory that has one of some names, or the last part of the first."""
+    places = [origin / name for name in (*names, Path(names[0]).name)]
+    return next((place for place in places if place.is_file()), None)
 
 
 def _put(
@@ -130,8 +148,7 @@ def _put(
     """
     if source.members is None:
         (name,) = wanted
-        with file.open("rb") as opened:
-            _write(opened, file, directory / name, source.files[name])
+        _write_file(file, directory / name, source.files[name])
         echo(f"{directory / name}: written")
         return
     if source.sha256 and sha256(file) != source.sha256:
@@ -150,6 +167,11 @@ def _put(
         except UNREADABLE as error:
             raise DataError(f"cannot read {file}: {error}") from error
         echo(f"{directory / name}: written")
+
+
+def _write_file(file: Path, target: Path, expected: str | None) -> None:
+    with file.open("rb") as opened:
+        _write(opened, file, target, expected)
 
 
 def _write(opened: IO[bytes], origin: Path, target: Path, expected: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 __all__ = ["SOURCES", "Source"]
@@ -26,6 +26,8 @@ class Source:
         terms: Its licence, and what to cite.
         sha256: Of an archive, where it is known; otherwise its files are checked alone.
         members: Path in the data directory -> name in the archive; none for a single file.
+        samples: Path in the data directory -> path and SHA-256 of a sample of that file, which the
+            task reads in its place. It is published nowhere; a directory may have it.
     """
 
     url: str
@@ -33,6 +35,7 @@ class Source:
     terms: str
     sha256: str | None = None
     members: Mapping[str, str] | None = None
+    samples: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -136,6 +139,12 @@ SOURCES: Mapping[str, tuple[Source, ...]] = {
                     "training.1600000.processed.noemoticon.csv"
                 ),
                 "twitter/testdata.manual.2009.06.14.csv": "testdata.manual.2009.06.14.csv",
+            },
+            samples={
+                "twitter/training.1600000.processed.noemoticon.csv": (
+                    "twitter/training.20000.processed.noemoticon.csv",
+                    "a41c31bc15988dbefe7fcb29e36e36be50eb3b9dc555e5a4cd6f4df4877bf9a7",
+                ),
             },
         ),
     ),

@@ -271,6 +271,25 @@ def test_a_copy_that_cannot_be_checked_is_said_to_be(archive, use, tmp_path):
     assert lines[0].endswith("custrev.neg, unchecked: known is cr.zip alone")
 
 
+def test_a_sample_stands_in_for_a_file_that_a_directory_lacks(archive, use, tmp_path):
+    sums = {"cr/custrev.few": hashlib.sha256(b"a few").hexdigest()}
+    use(replace(archive, samples={"cr/custrev.neg": next(iter(sums.items()))}))
+    (tmp_path / "custrev.pos").write_bytes(POSITIVE)
+    (tmp_path / "custrev.few").write_bytes(b"a few")
+    lines = []
+    copied = download("cr", tmp_path / "data", from_dir=tmp_path, echo=lines.append)
+    assert [path.name for path in copied] == ["custrev.few", "custrev.pos"]
+    assert copied[0].read_bytes() == b"a few"
+    assert lines[0].endswith("custrev.few, a sample of custrev.neg")
+    (tmp_path / "custrev.neg").write_bytes(NEGATIVE)
+    download("cr", tmp_path / "data", from_dir=tmp_path, echo=silent)
+    assert (tmp_path / "data" / "cr" / "custrev.neg").read_bytes() == NEGATIVE
+    (tmp_path / "custrev.few").write_bytes(b"others")
+    (tmp_path / "custrev.neg").unlink()
+    with pytest.raises(DataError, match=r"custrev\.few is not the published file"):
+        download("cr", tmp_path / "other", from_dir=tmp_path, echo=silent)
+
+
 def test_what_a_directory_does_not_have(archive, tmp_path):
     origin = tmp_path / "origin"
     with pytest.raises(DataError, match="to copy from is not a directory"):
@@ -321,8 +340,10 @@ def test_sources_are_those_of_tasks():
 
 @pytest.mark.data
 def test_the_real_files_are_the_published_ones(data_dir, tmp_path):
-    for task in ("cr", "mr", "sick", "sst5", "subj", "trec"):
+    for task in ("cr", "mr", "sick", "sst5", "subj", "trec", "twitter"):
         download(task, tmp_path, from_dir=data_dir, echo=silent)
+    tweets = get_task("twitter").load(tmp_path, ("test",), tree_kind="words")
+    assert len(tweets.splits["test"]) == 359
     sums = dict(reversed(line.split()) for line in read_lines(data_dir / "SHA256SUMS"))
     for sources in SOURCES.values():
         for source in sources:
