@@ -42,6 +42,7 @@ from graphsent.models import (
     ngram_table,
     sentence_attention,
 )
+from graphsent.tasks import get_task
 from graphsent.training import RunDirectory, load_model
 
 __all__ = ["add_arguments", "run"]
@@ -165,7 +166,10 @@ def _corpus(arguments: Any, model: Any) -> list[Any]:
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
         raise UsageError(f"{arguments.run} is no run with a corpus of its own: give a file")
-    _, data = directory.open().load_data(splits=("dev", "test"), held_out=directory.read_splits())
+    config = directory.open()
+    available = get_task(config.task, **config.task_options).available
+    splits = [split for split in available if split != "train"]
+    _, data = config.load_data(splits=splits, held_out=directory.read_splits())
     return [each for split in data.splits.values() for each in split]
 
 

@@ -20,7 +20,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "label_column": {"metavar": "NAME"},
     "regression": {"type": bool, "nargs": "?", "const": True},
     "split": {"type": float, "metavar": "SHARE"},
-    "split_seed": {"type": int},
+    **{name: {"type": int} for name in ("split_seed", "fold", "num_folds")},
     "input": {"choices": INPUTS},
     "labels": {"nargs": "+", "metavar": "LABEL"},
     **{split: {"metavar": "FILE"} for split in SPLITS},

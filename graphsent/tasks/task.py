@@ -102,6 +102,7 @@ class Task(ABC):
             them.
         split_seed: Chooses the dev split of a corpus that has none, see
             :func:`~graphsent.tasks.held_out.held_out`.
+        available: The splits that there are; a task may lack a test split.
         num_folds: How many folds its corpora are divided into, of which the option ``fold`` chooses
             the test split; 0 if they have splits.
         held_out: What :attr:`TaskData.held_out` was when a run began, so that it is held out again;
@@ -117,6 +118,7 @@ class Task(ABC):
     examples: str = "trees"
     tokenizer: str = "treebank"
     split_seed: int = 0
+    available: tuple[str, ...] = SPLITS
     num_folds: int = 0
     held_out: Mapping[str, Any] | None = None
 

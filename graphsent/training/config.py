@@ -83,7 +83,7 @@ class RunConfig:
     def load_data(
         self,
         data_dir: str | os.PathLike[str] | None = None,
-        splits: Sequence[str] = SPLITS,
+        splits: Sequence[str] | None = None,
         label_names: Sequence[str] = (),
         *,
         held_out: Mapping[str, Any] | None = None,
@@ -93,7 +93,8 @@ class RunConfig:
 
         Args:
             data_dir: Another data directory than the one of the configuration.
-            splits: Which of ``train``, ``dev`` and ``test``.
+            splits: Which of ``train``, ``dev`` and ``test``; by default all of them, ``test`` if
+                there is one.
             label_names: The classes of a trained model, for a task that finds them in its data.
             held_out: What the run held out of the training data, see
                 :attr:`~graphsent.tasks.TaskData.held_out`.
@@ -110,6 +111,8 @@ class RunConfig:
         if task.finds_labels:
             task.label_names = tuple(label_names)
         task.held_out = held_out
+        if splits is None:
+            splits = [split for split in SPLITS if split != "test" or split in task.available]
         if self.tokenizer is not None and self.tokenizer not in TOKENIZERS:
             raise TrainingError(f"tokenizer: {unknown('tokenizer', self.tokenizer, TOKENIZERS)}")
         task.tokenizer = self.tokenizer or task.tokenizer

@@ -48,7 +48,7 @@ def train(
         config: What to train, on what, and how.
         out: The run directory to make; see :class:`~graphsent.training.directory.RunDirectory`.
         overwrite: Replace a run that is there.
-        test: Judge the best model on test at the end.
+        test: Judge the best model on test at the end, if there is a test split.
         progress: Show a progress bar.
         echo: Is given lines for people.
 
@@ -175,7 +175,7 @@ def _run(
             echo=echo,
             on_epoch=keep,
         )
-        if test:
+        if test and "test" in setting.data.splits:
             start = time.perf_counter()
             model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
             model.to(options.device)

@@ -159,7 +159,9 @@ def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
         }
         kept = ("best_epoch", "dev", "test", "training_seconds")
         entries.append(entry | {key: results[key] for key in kept if key in results})
-    splits = ("dev", "test") if runs.test else ("dev",)
+    splits = ["dev"]
+    if runs.test and all("test" in each for each in entries):
+        splits.append("test")
     return {
         "finished": len(found) == len(configs),
         "num_runs": len(found),

@@ -23,7 +23,6 @@ from graphsent.errors import DataError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.parsing import TreeSource, load_parser
 from graphsent.tasks import (
-    SPLITS,
     Task,
     TaskData,
     Vocabulary,
@@ -101,9 +100,11 @@ def prepare(
     else:
         task, data = config.load_data(held_out=held_out, echo=echo)
     echo(f"data: {data.source.summary()}")
+    if "test" not in data.splits:
+        echo("there is no test split: the model is judged on dev alone")
     vocab, vectors = build_vocabulary(
         data.splits["train"],
-        chain(data.splits["dev"], data.splits["test"]),
+        chain(data.splits["dev"], data.splits.get("test", ())),
         config.vectors,
         seed=config.training.seed,
         lower_fallback=config.lower_fallback,
@@ -255,9 +256,13 @@ def _stream(
         parses_dir=config.parses_dir,
         trees=config.trees,
     )
-    missing = [f"--{split} FILE" for split in SPLITS if not stream.source.files[split]]
-    if missing:  # to hold examples out of train, all of it is read
-        raise TrainingError(f"--stream holds nothing out of train: add {' and '.join(missing)}")
+    # To hold examples out of train, all of it would have to be read.
+    given = {split: each for split, each in stream.splits.items() if stream.source.files[split]}
+    if "dev" not in given:
+        raise TrainingError("--stream holds nothing out of train: add --dev FILE")
+    if task.options.get("fold") is not None and "test" not in given:
+        raise TrainingError("--stream holds nothing out of train, so it has no folds")
+    stream = replace(stream, splits=given)
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
         plain = replace(config, inputs=InputOptions())  # trees are the same without
         reader = _build(plain, task, Vocabulary(()), None, None)

@@ -69,6 +69,45 @@ def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):
     assert "the corpus changed since this run began" in capsys.readouterr().err
 
 
+def test_dev_alone(tsv, tmp_path, capsys):
+    out = tmp_path / "run"
+    flags = [f"--train={tsv}", f"--dev={tsv}", "--split=0", *NBOW]
+    assert main(["train", *flags, f"--out={out}"]) == 0
+    printed = capsys.readouterr().out
+    assert "there is no test split: the model is judged on dev alone" in printed
+    assert "test:" not in printed
+    assert "test" not in json.loads((out / "results.json").read_text())
+    assert main(["evaluate", str(out), "--split=dev"]) == 0
+    assert main(["train", f"--resume={out}", "--epochs=2"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(out)]) == 2
+    assert "there is no test split: " in capsys.readouterr().err
+    seeds = tmp_path / "seeds"
+    assert main(["train", *flags, "--seeds=0-1", f"--out={seeds}"]) == 0
+    assert "test" not in json.loads((seeds / "results.json").read_text())["summary"]
+    assert main(["train", f"--train={tsv}", "--split=0", *NBOW, f"--out={tmp_path}/no"]) == 2
+    assert "there is no dev split: train with --dev FILE" in capsys.readouterr().err
+
+
+def test_folds(tsv, tmp_path, capsys):
+    out = tmp_path / "folds"
+    flags = [f"--train={tsv}", *NBOW, f"--out={out}"]
+    assert main(["train", *flags, "--num-folds=3", "--folds=all"]) == 0
+    results = json.loads((out / "results.json").read_text())
+    assert [run["fold"] for run in results["runs"]] == [0, 1, 2]
+    held_out = [
+        json.loads((out / f"fold-{fold}" / "splits.json").read_text())["held_out_of_train"][0]
+        for fold in range(3)
+    ]
+    lines = [line for each in held_out for line in each["test"]]
+    assert sorted(lines) == list(range(1, len(EXAMPLES) + 1))
+    assert main(["evaluate", str(out)]) == 0
+    capsys.readouterr()
+    test = [f"--test={tsv}", f"--out={tmp_path}/no"]
+    assert main(["train", *flags[:-1], *test, "--folds=all"]) == 2
+    assert "the corpora of the task 'own' have splits, no folds" in capsys.readouterr().err
+
+
 def test_one_file_for_each_label(tmp_path, capsys):
     flags = []
     for label in ("pos", "neg", "very bad/no.txt"):

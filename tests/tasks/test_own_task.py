@@ -109,6 +109,34 @@ def test_splits_of_their_own(tsv, tmp_path):
     assert data.places["train"][61] == (tmp_path / "b.txt", 2)
 
 
+def test_folds_of_train(tsv, tmp_path):
+    texts = []
+    for fold in range(5):
+        task = get_task("own", train=str(tsv), fold=fold, num_folds=5)
+        data = task.load(tree_kind="words")
+        assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [44, 4, 12]
+        labels = [each.label for each in data.splits["test"]]
+        assert labels.count("0") == labels.count("1")
+        texts += words_of(data, "test")
+        assert data.source.describe()["splits"]["test"]["held_out_of_train"] == 0.2
+        again = get_task("own", **task.options)
+        again.held_out = json.loads(json.dumps(data.held_out))
+        assert again.load(tree_kind="words").splits == data.splits
+    assert sorted(texts) == sorted(text for _, text in own_examples())
+    dev = write_tsv(tmp_path / "dev.tsv", own_examples()[:4])
+    data = get_task("own", train=str(tsv), dev=str(dev), fold=0).load(tree_kind="words")
+    assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [54, 4, 6]
+
+
+def test_data_without_a_test_split(tsv, tmp_path):
+    dev = write_tsv(tmp_path / "dev.tsv", own_examples()[:4])
+    task = get_task("own", train=str(tsv), dev=str(dev), split=0)
+    assert task.available == ("train", "dev")
+    assert len(task.load(splits=("train",), tree_kind="words").splits["train"]) == 60
+    with pytest.raises(DataError, match=r"there is no test split: .*; there are train and dev"):
+        task.load(tree_kind="words")
+
+
 def test_a_label_that_train_does_not_have(tsv, tmp_path):
     dev = write_tsv(tmp_path / "dev.tsv", [("pos", "good"), ("negg", "bad")])
     with pytest.raises(DataError, match=r"dev\.tsv:2: the label 'negg' is not in train: .* 'neg'"):
@@ -190,6 +218,9 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
         ({"train": "a", "split": 0.5}, "split: expected a share below 0.5"),
         ({"train": "a", "split": float("nan")}, "split: expected a share"),
         ({"train": "a", "split_seed": -1}, "split_seed: expected an integer from 0"),
+        ({"train": "a", "fold": 10}, "fold: expected 0 to 9, got 10"),
+        ({"train": "a", "num_folds": 1}, "num_folds: expected an integer from 2, got 1"),
+        ({"train": "a", "test": "b", "fold": 0}, "a fold of train, but test has a file too"),
         ({"train": "a", "input": "texts"}, "unknown input 'texts'"),
         ({"train": "a", "text_column": ["a", "b", "c"]}, "text_column: expected one or two names"),
         ({"train": "a", "text_column": 3}, "text_column: expected a list of names"),

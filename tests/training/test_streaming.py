@@ -298,5 +298,11 @@ def test_files_of_ones_own(tmp_path, capsys):
     assert first["history"][0]["loss"] == second["history"][0]["loss"]
     assert first["test"] == second["test"]
     assert main(["train", f"--resume={tmp_path / 'b'}", "--epochs=2"]) == 0
-    assert main(["train", *files[:2], *options, "--stream", f"--out={tmp_path / 'c'}"]) == 2
-    assert "--stream holds nothing out of train: add --test FILE" in capsys.readouterr().err
+    stream = [*options, "--stream", f"--out={tmp_path / 'c'}"]
+    assert main(["train", files[0], *stream]) == 2
+    assert "--stream holds nothing out of train: add --dev FILE" in capsys.readouterr().err
+    assert main(["train", *files[:2], "--fold=0", *stream]) == 2
+    assert "so it has no folds" in capsys.readouterr().err
+    assert main(["train", *files[:2], *stream]) == 0
+    assert "there is no test split" in capsys.readouterr().out
+    assert "test" not in RunDirectory(tmp_path / "c").read_results()

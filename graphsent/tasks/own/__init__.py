@@ -27,6 +27,8 @@ def own(
     input: str = "auto",
     encoding: str = "utf-8",
     labels: Sequence[str] | None = None,
+    fold: int | None = None,
+    num_folds: int = 10,
 ) -> Task:
     """Classes or scores of the sentences, or pairs of sentences, in your own files.
 
@@ -52,6 +54,8 @@ def own(
         input: Whether texts are raw ``text`` or bracketed ``trees``; ``auto`` goes by the first.
         encoding: Of the files.
         labels: The labels; by default those of train.
+        fold: The fold of train that is the test split, from 0; by default there are no folds.
+        num_folds: How many folds train is divided into.
 
     Raises:
         DataError: A value is of the wrong type or out of range, or there is no file to train on.

@@ -44,6 +44,8 @@ class OwnOptions:
     input: str = INPUTS[0]
     encoding: str = "utf-8"
     labels: Sequence[str] | None = None
+    fold: int | None = None
+    num_folds: int = 10
 
     def __post_init__(self) -> None:
         """Checks all values, and makes paths full ones and sequences tuples."""
@@ -65,6 +67,13 @@ class OwnOptions:
         _require("split", self.split, is_share and 0 <= self.split < 0.5, "a share below 0.5")
         is_seed = type(self.split_seed) is int and self.split_seed >= 0
         _require("split_seed", self.split_seed, is_seed, "an integer from 0")
+        are_folds = type(self.num_folds) is int and self.num_folds >= 2
+        _require("num_folds", self.num_folds, are_folds, "an integer from 2")
+        if self.fold is not None:
+            is_fold = type(self.fold) is int and self.fold in range(self.num_folds)
+            _require("fold", self.fold, is_fold, f"0 to {self.num_folds - 1}")
+            if self.test:
+                raise DataError("fold: the test split is a fold of train, but test has a file too")
         _require("encoding", self.encoding, isinstance(self.encoding, str), "a name")
         if self.input not in INPUTS:
             raise DataError(unknown("input", str(self.input), INPUTS))
@@ -114,9 +123,12 @@ class OwnOptions:
         """The files with the trees of a split's sentences, if they are apart."""
         return list(map(Path, getattr(self, f"{split}_trees")))
 
-    def held_out(self) -> list[str]:
-        """The splits that are held out of train."""
-        return [split for split in SPLITS[1:] if not getattr(self, split) and self.split]
+    def held_out(self) -> dict[str, float]:
+        """The splits that are held out of train, with their shares of it."""
+        shares = dict.fromkeys(SPLITS[1:], self.split)
+        if self.fold is not None:
+            shares["test"] = 1 / self.num_folds
+        return {split: share for split, share in shares.items() if share and not self.files(split)}
 
 
 def _files(name: str, value: Any) -> str | dict[str, str] | None:

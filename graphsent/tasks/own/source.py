@@ -22,7 +22,7 @@ class OwnSource:
         files: Split -> its files; none if it is held out of train.
         trees: Split -> the files with the trees of its sentences, if they are apart.
         tree_kind: The kind of trees that were read, or ``"words"``.
-        share: Of train, in a split that is held out of it.
+        shares: Split -> its share of train, if it is held out of that.
         counts: Split -> number of examples, for the splits that were read.
         labels: Split -> label -> how often it comes, where they were counted.
         are_scores: Whether labels are numbers to be predicted.
@@ -31,7 +31,7 @@ class OwnSource:
     files: Mapping[str, Sequence[Path]]
     trees: Mapping[str, Sequence[Path]]
     tree_kind: str
-    share: float
+    shares: Mapping[str, float]
     counts: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     are_scores: bool = False
@@ -73,7 +73,7 @@ class OwnSource:
                 "parses": list(map(_describe, self.trees[split])),
             }
             if not self.files[split]:
-                entry["held_out_of_train"] = self.share
+                entry["held_out_of_train"] = self.shares[split]
             if split in self.labels and self.are_scores:
                 entry["scores"] = list(_range(self.labels[split]))
             elif split in self.labels:

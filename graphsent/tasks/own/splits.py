@@ -1,4 +1,4 @@
-"""Dev and test splits held out of training data that have none."""
+"""Dev and test splits held out of training data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["assign_splits", "digest"]
+import numpy as np
+
+from graphsent.tasks.folds import deal
+
+__all__ = ["assign_folds", "assign_splits", "digest"]
 
 
 def digest(texts: Sequence[str], seed: int) -> bytes:
@@ -59,3 +63,31 @@ def assign_splits(
                     split_of[each] = split
                     missing -= counts[each]
     return [split_of.get(each, "train") for each in ordered]
+
+
+def assign_folds(
+    texts: Sequence[Sequence[str]],
+    labels: Sequence[str],
+    num_folds: int,
+    fold: int,
+    shares: Mapping[str, float],
+    seed: int,
+) -> list[str]:
+    """The split of each example when a fold is the test split.
+
+    Folds are those of :func:`graphsent.tasks.folds.deal`; other splits are held out of the rest as
+    :func:`assign_splits` does.
+
+    Args:
+        texts: One or two for each example.
+        labels: As for :func:`assign_splits`.
+        num_folds: How many folds.
+        fold: The one that is the test split, from 0.
+        shares: Of the rest, for each split that is held out of it.
+        seed: Chooses among these splits.
+    """
+    splits = np.where(deal(list(map(" ".join, texts)), labels, num_folds) == fold, "test", "train")
+    (rest,) = np.nonzero(splits == "train")
+    digests = [digest(texts[i], seed) for i in rest]
+    splits[rest] = assign_splits(digests, [labels[i] for i in rest], shares)
+    return splits.tolist()

@@ -20,7 +20,7 @@ from graphsent.tasks.own.labels import check_labels, in_order, score_of, unknown
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
 from graphsent.tasks.own.source import OwnSource
-from graphsent.tasks.own.splits import assign_splits, digest
+from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
 if TYPE_CHECKING:
@@ -72,7 +72,12 @@ class OwnTask(Task):
         return "pairs" if first is not None and len(first.contents) == 2 else "trees"
 
     @property
-    def available(self) -> tuple[str, ...]:
+    def num_folds(self) -> int:  # type: ignore[override]
+        """How many folds of train may be the test split; 0 if that has a file."""
+        return 0 if self._own.test else self._own.num_folds
+
+    @property
+    def available(self) -> tuple[str, ...]:  # type: ignore[override]
         """The splits that there are."""
         held_out = self._own.held_out()
         return tuple(split for split in SPLITS if self._own.files(split) or split in held_out)
@@ -237,8 +242,9 @@ class OwnTask(Task):
             raise DataError(unknown("split", split, SPLITS))
         if split not in self.available:
             raise DataError(
-                f"there is no {split} split: add --{split} FILE, or hold a share out of train "
-                "(--split 0.1)"
+                f"there is no {split} split: train with --{split} FILE, or hold a share out of "
+                f"train (--split 0.1); there {'is' if len(self.available) == 1 else 'are'} "
+                f"{' and '.join(self.available)}"
             )
         held_out = self._own.held_out()
         if not held_out or (split != "train" and split not in held_out):
@@ -255,15 +261,19 @@ class OwnTask(Task):
                 places = [(path, row.line) for path, row in good_rows("train")]
                 self._assigned = saved_splits.assigned(self.held_out, files, places)
             else:
-                rows = [
-                    (digest(list(map(text_of, row.contents)), self._own.split_seed), row.label)
-                    for _, row in good_rows("train")
-                ]
-                if self._own.regression:  # there is nothing to balance
-                    rows = [(each, "") for each, _ in rows]
-                shares = dict.fromkeys(self._own.held_out(), self._own.split)
-                self._assigned = assign_splits(*zip(*rows, strict=True), shares) if rows else []
+                self._assigned = self._chosen([row for _, row in good_rows("train")])
         return self._assigned
+
+    def _chosen(self, rows: Sequence[OwnExample]) -> list[str]:
+        own = self._own
+        # Scores are not classes whose shares could be the same in each split.
+        labels = ["" if own.regression else row.label for row in rows]
+        texts = [list(map(text_of, row.contents)) for row in rows]
+        shares = own.held_out()
+        if own.fold is not None:
+            shares.pop("test")
+            return assign_folds(texts, labels, own.num_folds, own.fold, shares, own.split_seed)
+        return assign_splits([digest(each, own.split_seed) for each in texts], labels, shares)
 
     def _held_out(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> dict[str, Any] | None:
         if self._assigned is None:
@@ -280,8 +290,8 @@ class OwnTask(Task):
             for split, found in labels.items()
         }
         counts = {split: sum(found.values()) for split, found in labels.items()}
-        share, are_scores = self._own.split, self._own.regression
-        return OwnSource(files, trees, tree_kind, share, counts, ordered, are_scores)
+        shares, are_scores = self._own.held_out(), self._own.regression
+        return OwnSource(files, trees, tree_kind, shares, counts, ordered, are_scores)
 
     def _no_examples(self, split: str) -> str:
         if self._own.files(split):
@@ -289,6 +299,7 @@ class OwnTask(Task):
         files = _names(self._own, "train")
         return (
             f"{files}: too few different examples to hold out a {split} split: add --{split} FILE"
+            + (", or do without (--split 0)" if split == "test" and self._own.dev else "")
         )
 
 
