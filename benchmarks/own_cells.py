@@ -36,7 +36,7 @@ from graphsent._dgl import dgl
 from graphsent._files import atomic_path
 from graphsent.cells import AttentiveTreeLSTM, IndexedFeat, NaryTreeLSTM
 from graphsent.errors import GraphsentError
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 
 SIZES = (300, 150)
 BATCHES = (1, 25, 256)

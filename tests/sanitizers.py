@@ -5,7 +5,8 @@ Reading or writing beyond a tensor, and whatever C does not define, ends the pro
 
 from __future__ import annotations
 
-from graphsent.propagation import compiled_library, memory
+from graphsent.kernels import build as compiled_library
+from graphsent.kernels import memory
 
 OPTIONS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 

@@ -107,12 +107,12 @@ def test_type_information_ships_with_the_package():
 
 
 def test_sources_of_the_kernels_ship_with_the_package(config):
-    patterns = config["options.package_data"]["graphsent.propagation"].split()
-    directory = REPOSITORY / "graphsent" / "propagation"
+    patterns = config["options.package_data"]["graphsent.kernels"].split()
+    directory = REPOSITORY / "graphsent" / "kernels"
     shipped = {path for pattern in patterns for path in directory.glob(pattern)}
     sources = {path for path in directory.rglob("*") if path.suffix in {".c", ".h"}}
     assert shipped == sources
-    assert directory / "kernels" / "kernels.c" in sources
+    assert directory / "c" / "kernels.c" in sources
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation import prop_nodes_topo
-from graphsent.propagation.compiled import SWITCH
 
 from .data import Batch
 from .measuring import Contender

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
+from graphsent.kernels.library import SWITCH
 from graphsent.models import model_class
-from graphsent.propagation.compiled import SWITCH
 from graphsent.training import RunConfig, TrainingOptions
 from graphsent.training.data import TreeDataModule
 from graphsent.training.optimizers import build_optimizers, take_step

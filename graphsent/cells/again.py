@@ -13,8 +13,8 @@ from graphsent.cells.recursion import State
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.levels import run_levels
-from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import Slots
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots
 
 if TYPE_CHECKING:
     from graphsent.cells.base import TreeCell

@@ -29,7 +29,7 @@ from graphsent.cells.validation import (
 )
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
-from graphsent.propagation.reference import prop_nodes_topo_of_dgl
+from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
 
 __all__ = ["State", "TreeCell"]

@@ -11,7 +11,7 @@ from graphsent.cells.recursion import Recursion
 from graphsent.cells.tracing import generated_for, widths_of
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import first_parameter
-from graphsent.propagation.compiled import kernels_in_use
+from graphsent.kernels.library import kernels_in_use
 
 
 class Explanation(NamedTuple):

@@ -10,8 +10,8 @@ from graphsent.cells.fusion import Fused
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_size, check_state
 from graphsent.propagation.linear import FirstOutputs
-from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import Slots
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.starts import Start
 
 State = tuple[Tensor, ...]

@@ -15,8 +15,8 @@ from graphsent.cells.recursion import State
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import describe_node
 from graphsent.errors import GraphsentWarning
-from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import Slots, slots_of
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots, slots_of
 
 CHILD_INDEX = "child_index"
 _WARNED = "warned of the order of edges"

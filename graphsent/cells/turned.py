@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.propagation.schedule import Schedule, schedule_of
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 
 
 class TurnedGraph:

@@ -15,7 +15,7 @@ from graphsent.cells.turned import Graph
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.errors import described
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from graphsent.cells.recursion import Recursion, State

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from graphsent.kernels.library import kernels_for, needs_gradients
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_lengths
 from graphsent.layers.steps import Batch, fits, packed_batch
 from graphsent.propagation.chains import Chains, gru_states, lstm_states, make_chains
-from graphsent.propagation.compiled import kernels_for, needs_gradients
 from graphsent.propagation.untraced import untraced
 
 ENGINES = ("auto", "levels", "torch")

@@ -5,10 +5,10 @@ level by level. The graph may be any directed acyclic graph, so a batch of trees
 one tree.
 """
 
-from graphsent.propagation.compiled import kernels_in_use
+from graphsent.kernels.library import kernels_in_use
 from graphsent.propagation.engines import ENGINES, resolve_engine
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.topological import prop_nodes_topo
+from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo
 
 __all__ = [
     "ENGINES",

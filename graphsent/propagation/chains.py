@@ -13,8 +13,8 @@ from torch import Tensor
 from graphsent.propagation.fused_gru import SequenceGRU
 from graphsent.propagation.fused_lstm import SequenceLSTM
 from graphsent.propagation.fused_slots import run_slots
-from graphsent.propagation.schedule import Bounds, Schedule
-from graphsent.propagation.slots import Slots
+from graphsent.propagation.schedule.schedule import Bounds, Schedule
+from graphsent.propagation.schedule.slots import Slots
 
 
 class Chains(NamedTuple):

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import contiguous, needs_gradients
+from graphsent.kernels.library import contiguous, needs_gradients
 from graphsent.propagation.compiled_walk import (
     RESULTS,
     WEIGHTS,
@@ -24,7 +24,7 @@ from graphsent.propagation.compiled_walk import (
 )
 from graphsent.propagation.gradients import Recur, by_hand
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.starts import Start, tensors_of
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import (
+from graphsent.kernels.library import (
     contiguous,
     kernels_for,
     kernels_of,
     needs_gradients,
     threads_for,
 )
+from graphsent.kernels.structures import Structure, fields
 from graphsent.propagation.gradients import by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.pointwise import lstm_state
-from graphsent.propagation.structures import Structure, fields
 
 
 class Leaves(Structure):

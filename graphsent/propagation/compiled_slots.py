@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import contiguous, needs_gradients
+from graphsent.kernels.library import contiguous, needs_gradients
 from graphsent.propagation.compiled_walk import (
     RESULTS,
     WEIGHTS,
@@ -23,13 +23,13 @@ from graphsent.propagation.compiled_walk import (
 )
 from graphsent.propagation.gradients import Recur, by_hand
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.starts import Start, tensors_of
 
 if TYPE_CHECKING:
     from graphsent.propagation.fused import Block
     from graphsent.propagation.fused_slots import SlotRule
-    from graphsent.propagation.slots import Slots
+    from graphsent.propagation.schedule.slots import Slots
 
 KINDS = ("nary", "peephole", "mixture", "squash", "composition", "lstm", "gru")
 """What rules have as ``compiled``, in the order of ``kernels/walk.h``."""

@@ -10,18 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled import (
+from graphsent.kernels.library import (
     kernels_for,
     kernels_of,
     threads_for,
 )
+from graphsent.kernels.structures import Structure, fields
 from graphsent.propagation.fused import in_order
 from graphsent.propagation.gradients import Recur, recur_again
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
-from graphsent.propagation.structures import Structure, fields
 
 
 class Walk(Structure):

@@ -19,7 +19,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 
 
 class Block(NamedTuple):

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import contiguous
+from graphsent.kernels.library import contiguous
 from graphsent.propagation.compiled_edges import run_compiled_edges
 from graphsent.propagation.fused import (
     Block,
@@ -31,7 +31,7 @@ from graphsent.propagation.fused import (
 )
 from graphsent.propagation.gradients import Recur, by_hand, recur_again
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.segments import Segmentation, Segments, edge_sizes
 from graphsent.propagation.starts import Start, states_of
 

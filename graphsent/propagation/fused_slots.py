@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import contiguous
+from graphsent.kernels.library import contiguous
 from graphsent.propagation.compiled_slots import run_compiled_slots
 from graphsent.propagation.fused import (
     Block,
@@ -31,8 +31,8 @@ from graphsent.propagation.fused import (
 )
 from graphsent.propagation.gradients import Recur, by_hand, recur_again
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import Slots
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.starts import Start, states_of
 
 

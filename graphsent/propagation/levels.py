@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.linear import DeferredLinear
-from graphsent.propagation.schedule import Level, Schedule
-from graphsent.propagation.slots import Slots
+from graphsent.propagation.schedule.schedule import Level, Schedule
+from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.tape import Column, Tape
 
 Combine = Callable[..., Sequence[Tensor]]

@@ -15,8 +15,8 @@ from graphsent.propagation.fused import in_order
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.recurrence.recurrence import Recurrence, Traced
-from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import Slots
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots
 
 
 class Start(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from graphsent.propagation.schedule import Bucket, Level, Schedule
+from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
 
 SUMMED_AT_ONCE = 256
 """Longer sums are made in parts: each addition to a long one costs a bit of its digits."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim import Adadelta
 
-from graphsent.propagation.compiled import library_of
+from graphsent.kernels.library import library_of
 from graphsent.training.adagrad import distinct_rows, has_rows
 
 __all__ = ["RowAdadelta"]

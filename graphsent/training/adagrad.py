@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim import Adagrad
 
-from graphsent.propagation.compiled import library_of
+from graphsent.kernels.library import library_of
 
 __all__ = ["RowAdagrad", "distinct_rows", "has_rows"]
 

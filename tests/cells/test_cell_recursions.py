@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 
 TOLERANCE = 1e-10
 

@@ -12,7 +12,7 @@ from users_cells import CELLS, Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
 from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, SlottedCell
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 
 IN_FEATS, HIDDEN_FEATS = 5, 19  # more than a vector of numbers, and no multiple of it
 each_cell = pytest.mark.parametrize("name", CELLS)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from graphsent import cells
 from graphsent._dgl import dgl
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 
 NUM_CHILDREN = 100_000
 CELLS = (

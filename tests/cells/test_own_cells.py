@@ -13,7 +13,7 @@ from torch import nn
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells import CellError, recursion
-from graphsent.propagation import compiled
+from graphsent.kernels import library as compiled
 
 each_engine = pytest.mark.parametrize("engine", ["levels", "dgl"])
 GRAPH = dgl.graph(([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2]))

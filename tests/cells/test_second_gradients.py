@@ -13,8 +13,8 @@ from torch import Tensor
 
 from graphsent import cells
 from graphsent.cells import IndexedFeat
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation import PropagationError
-from graphsent.propagation.compiled import SWITCH
 
 STRUCTURE = join([bottom_up(shape) for shape in (chain_shape(3), perfect_shape(2))])
 

@@ -5,7 +5,7 @@ import torch
 from cell_contract import IN_FEATS, cells_where, each_cell
 from cell_structures import join
 
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 
 
 @cells_where(lambda row: row.leaves_only)

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from graphsent.kernels.library import SWITCH, kernels_in_use
 from graphsent.layers import GRU, LSTM, LayerError, recurrent
 from graphsent.propagation import PropagationError
-from graphsent.propagation.compiled import SWITCH, kernels_in_use
 
 KINDS = {LSTM: nn.LSTM, GRU: nn.GRU}
 IN_FEATS, HIDDEN_FEATS, BATCH, TIME = 4, 5, 4, 6

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from graphsent.errors import ModelError
+from graphsent.kernels.library import kernels_in_use
 from graphsent.layers import LayerError, SequenceEncoder, recurrent
-from graphsent.propagation.compiled import kernels_in_use
 
 KINDS = [("lstm", False), ("lstm", True), ("gru", False), ("gru", True)]
 with_kernels = pytest.mark.skipif(

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from graphsent.kernels.library import SWITCH
 from graphsent.layers import KMaxPooling, WideConv1d
 from graphsent.models.encoders.padding import groups_by_length, padded
 from graphsent.models.encoders.phrase_convolution import (
@@ -20,7 +21,6 @@ from graphsent.models.encoders.phrase_convolution import (
     word_products,
 )
 from graphsent.propagation import kernels_in_use
-from graphsent.propagation.compiled import SWITCH
 
 # The fixture sets the environment once for all examples, which is what is wanted.
 many = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -7,8 +7,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
 
+from graphsent.kernels.library import SWITCH
 from graphsent.models import MODELS, model_class
-from graphsent.propagation.compiled import SWITCH
 
 IN_FEATS = 13  # no other size is the same
 SIZES = {"embedding_dim": IN_FEATS, "hidden": 5}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.starts import LSTMStart
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from graphsent.propagation import compiled, compiled_library
-from graphsent.propagation.compiled import SWITCH
-from graphsent.propagation.compiled_library import build, options_of
+from graphsent.kernels import build as compiled_library
+from graphsent.kernels import library as compiled
+from graphsent.kernels.build import build, options_of
+from graphsent.kernels.library import SWITCH
 
 
 @pytest.fixture

@@ -18,14 +18,14 @@ from torch import Tensor
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation.fused import by_node, by_position
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
-from graphsent.propagation.schedule import Schedule, schedule_of
-from graphsent.propagation.slots import Slots, make_slots
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of
+from graphsent.propagation.schedule.slots import Slots, make_slots
 
 IN_FEATS, HIDDEN_FEATS = 4, 3
 CHILD_INDEX = "child_index"

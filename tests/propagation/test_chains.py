@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation.chains import gru_states, lstm_states, make_chains
-from graphsent.propagation.compiled import SWITCH
-from graphsent.propagation.schedule import schedule_of
-from graphsent.propagation.slots import make_slots
+from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.schedule.slots import make_slots
 
 SIZES = [[1], [3], [1, 1, 1], [4, 4, 2, 1, 1]]
 

@@ -17,9 +17,10 @@ from compiled_cases import TOLERANCES, check
 from fused_cases import dag
 
 from graphsent import propagation
-from graphsent.propagation import compiled, compiled_library
-from graphsent.propagation.compiled import SWITCH, kernels_for, kernels_in_use
-from graphsent.propagation.compiled_library import build, options_of
+from graphsent.kernels import build as compiled_library
+from graphsent.kernels import library as compiled
+from graphsent.kernels.build import build, options_of
+from graphsent.kernels.library import SWITCH, kernels_for, kernels_in_use
 
 needs_compiler = pytest.mark.skipif(
     not kernels_in_use(torch.float64), reason="there is no C compiler"

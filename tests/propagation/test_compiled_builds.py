@@ -18,14 +18,12 @@ import pytest
 import torch
 
 from graphsent._cache import cache_directory
-from graphsent.propagation import (
-    compiled,
-    compiled_builds,
-    compiled_library,
-)
-from graphsent.propagation.compiled import kernels_in_use
-from graphsent.propagation.compiled_library import SHARED, build, options_of
-from graphsent.propagation.structures import Structure, check_layout, fields, layout_in_c
+from graphsent.kernels import build as compiled_library
+from graphsent.kernels import library as compiled
+from graphsent.kernels import processes as compiled_builds
+from graphsent.kernels.build import SHARED, build, options_of
+from graphsent.kernels.library import kernels_in_use
+from graphsent.kernels.structures import Structure, check_layout, fields, layout_in_c
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -298,7 +296,7 @@ def test_one_builds_where_several_would(empty_cache, compilers, quick_script, tm
     compilers("sleep 0.3\n" + quick_script)
     script = (
         "import sys\n"
-        "from graphsent.propagation import compiled_library\n"
+        "from graphsent.kernels import build as compiled_library\n"
         "compiled_library.COMPILERS = sys.argv[1:]\n"
         "assert compiled_library.build(compiled_library.options_of('float'), str)\n"
     )

@@ -19,13 +19,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphsent._dgl import dgl
+from graphsent.kernels.library import kernels_in_use
 from graphsent.propagation import PropagationError
-from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_gru import ChildSumGRU
 from graphsent.propagation.fused_lstm import ChildSumLSTM
-from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 

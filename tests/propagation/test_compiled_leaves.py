@@ -6,7 +6,7 @@ import pytest
 import torch
 from compiled_cases import TOLERANCES, Compared, Draw, check, check_threads
 
-from graphsent.propagation.compiled import kernels_in_use
+from graphsent.kernels.library import kernels_in_use
 from graphsent.propagation.compiled_leaves import lstm_leaves
 from graphsent.propagation.starts import LSTMStart
 

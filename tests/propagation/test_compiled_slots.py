@@ -20,16 +20,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphsent._dgl import dgl
+from graphsent.kernels.library import kernels_in_use
 from graphsent.propagation import PropagationError
-from graphsent.propagation.compiled import kernels_in_use
 from graphsent.propagation.fused_gru import SequenceGRU
 from graphsent.propagation.fused_lstm import NaryLSTM, SequenceLSTM
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.fused_recursive import Mixture, Squash
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.fused_treenet import Composition
-from graphsent.propagation.schedule import schedule_of
-from graphsent.propagation.slots import make_slots
+from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.schedule.slots import make_slots
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 

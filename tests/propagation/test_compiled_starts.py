@@ -19,7 +19,7 @@ from compiled_cases import (
 )
 from fused_cases import dag, forest
 
-from graphsent.propagation.compiled import kernels_in_use
+from graphsent.kernels.library import kernels_in_use
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 

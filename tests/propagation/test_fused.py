@@ -21,7 +21,7 @@ from fused_cases import (
 from graphsent._dgl import dgl
 from graphsent.propagation import PropagationError
 from graphsent.propagation.fused import by_node, by_position
-from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 

@@ -14,7 +14,7 @@ from graphsent._dgl import dgl
 from graphsent.graphs import DIRECTIONS, batch, constituency_batch, dependency_batch, reverse
 from graphsent.graphs.notes import known_levels, notes_of
 from graphsent.propagation import PropagationError
-from graphsent.propagation.schedule import Schedule, schedule_of
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.trees import DependencyTree
 
 

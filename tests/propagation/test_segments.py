@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from graphsent._dgl import dgl
-from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.segments import SUMMED_AT_ONCE, Segmentation
 
 DEGREES = (1, 2, SUMMED_AT_ONCE - 1, SUMMED_AT_ONCE, SUMMED_AT_ONCE + 1, 5 * SUMMED_AT_ONCE)

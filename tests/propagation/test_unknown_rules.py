@@ -8,13 +8,13 @@ import pytest
 import torch
 from fused_cases import dag, forest
 
-from graphsent.propagation.compiled import SWITCH
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_gru import ChildSumGRU
 from graphsent.propagation.fused_recursive import Squash
 from graphsent.propagation.fused_slots import run_slots
-from graphsent.propagation.schedule import schedule_of
-from graphsent.propagation.slots import make_slots
+from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.schedule.slots import make_slots
 
 SIZE = 5
 

@@ -10,7 +10,7 @@ from function_zoo import BUILTIN_MESSAGES, USER_DEFINED, Functions, fn, random_g
 from waiting import no_waiting
 
 from graphsent.propagation import prop_nodes_topo
-from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of
 
 NAMES = {"ids": lambda names: "-".join(map(str, names))}
 

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.optim import Adadelta
 
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation import kernels_in_use
-from graphsent.propagation.compiled import SWITCH
 from graphsent.training.adadelta import RowAdadelta
 
 # Rows that have a gradient in each step: some twice in a step, some after a gap, one never.

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.optim import Adagrad
 
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation import kernels_in_use
-from graphsent.propagation.compiled import SWITCH
 from graphsent.training.adagrad import RowAdagrad
 
 

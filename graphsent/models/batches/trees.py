@@ -12,7 +12,7 @@ from graphsent.cells.feats import to_device
 from graphsent.graphs import BOTTOM_UP, constituency_batch, dependency_batch
 from graphsent.graphs.notes import notes_of
 from graphsent.models.embeddings.contextual import Context
-from graphsent.propagation.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 

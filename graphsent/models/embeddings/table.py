@@ -14,7 +14,7 @@ from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
 from graphsent.layers import Dropout
-from graphsent.propagation.compiled_indices import distinct_words
+from graphsent.propagation.schedule.indices import distinct_words
 
 __all__ = ["WordEmbedding"]
 

@@ -15,11 +15,10 @@ import torch
 from torch import Tensor
 
 from graphsent.graphs.spans import sum_of_rows
-from graphsent.layers import WideConv1d, time_mask
+from graphsent.layers import WideConv1d, compiled_sentences, time_mask
 from graphsent.layers.correlation import correlate
 from graphsent.layers.selection import select_largest
 from graphsent.models.encoders.padding import groups_by_length, padded
-from graphsent.propagation import compiled_sentences
 from graphsent.propagation.autocast import autocast_enabled
 
 __all__ = ["convolve", "keep_largest", "ranges_of", "stacked", "sum_windows", "word_products"]

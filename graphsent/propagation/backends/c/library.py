@@ -10,13 +10,13 @@ from pathlib import Path
 
 import torch
 
+from graphsent.kernels.build import build, options_of
+from graphsent.kernels.library import SWITCH, library_for, switched_off
+from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.arrays import Unsupported
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.source import source_of
-from graphsent.propagation.compiled import SWITCH, library_for, switched_off
-from graphsent.propagation.compiled_library import build, options_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
-from graphsent.propagation.structures import Walk, check_layout
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
 _lock = threading.Lock()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.backward import Backward
 from graphsent.propagation.backends.c.forward import Forward
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.memory import Memory
 from graphsent.propagation.backends.c.steps import Steps
-from graphsent.propagation.structures import Walk, layout_in_c
 
 HEADERS = (
     *("team.h", "vectors.h", "functions.h", "matrices.h", "room.h", "library.h"),

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import contiguous, needs_gradients, threads_for
+from graphsent.kernels.library import contiguous, needs_gradients, threads_for
+from graphsent.kernels.structures import Walk
 from graphsent.propagation.gradients import Plain, by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.recurrence import Recurrence
-from graphsent.propagation.schedule import Schedule
-from graphsent.propagation.slots import Slots
-from graphsent.propagation.structures import Walk
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots
 
 
 class Given(NamedTuple):

@@ -21,8 +21,8 @@ from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends, notes_of
-from graphsent.propagation.compiled_indices import fill_schedule, no_such_nodes
 from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.schedule.indices import fill_schedule, no_such_nodes
 
 
 class Bucket(NamedTuple):

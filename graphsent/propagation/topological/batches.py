@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.tape import Column, Rows
 
 

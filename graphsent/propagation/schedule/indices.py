@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled import library_for
+from graphsent.kernels.library import library_for
 from graphsent.propagation.untraced import untraced
 
 if TYPE_CHECKING:
-    from graphsent.propagation.schedule import Schedule
+    from graphsent.propagation.schedule.schedule import Schedule
 
 _Ranges = ctypes.c_int64 * 4
 
@@ -63,7 +63,7 @@ def no_such_nodes(num_nodes: int) -> ValueError:
 def fill_slots(
     schedule: Schedule, places: Tensor | None, count: int, source: Tensor, sent_to: Tensor
 ) -> bool | None:
-    """Fills the parts of :class:`graphsent.propagation.slots.Slots`.
+    """Fills the parts of :class:`graphsent.propagation.schedule.slots.Slots`.
 
     Args:
         schedule: on the CPU.

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.propagation.batches import Edges, RowData
-from graphsent.propagation.builtin_functions import is_builtin, messages_of, reduced_by
 from graphsent.propagation.errors import PropagationError, described
-from graphsent.propagation.schedule import Bucket, Level, Schedule
+from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
 from graphsent.propagation.tape import Column, Tape
+from graphsent.propagation.topological.batches import Edges, RowData
+from graphsent.propagation.topological.builtin_functions import is_builtin, messages_of, reduced_by
 
 Function = Callable[..., Any]
 

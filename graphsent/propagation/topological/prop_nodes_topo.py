@@ -10,10 +10,10 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.graphs.kinds import graph_problem
-from graphsent.propagation.builtin_functions import check_fields, is_builtin
 from graphsent.propagation.errors import PropagationError, described
-from graphsent.propagation.schedule import schedule_of
-from graphsent.propagation.traversal import Traversal
+from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.topological.builtin_functions import check_fields, is_builtin
+from graphsent.propagation.topological.traversal import Traversal
 from graphsent.propagation.untraced import untraced
 
 Function = Callable[..., Any]

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled_indices import fill_slots
-from graphsent.propagation.schedule import Schedule
+from graphsent.propagation.schedule.indices import fill_slots
+from graphsent.propagation.schedule.schedule import Schedule
 
 
 class Slots(NamedTuple):

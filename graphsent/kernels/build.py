@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 
 from graphsent._cache import cache_directory
-from graphsent.propagation.compiled_builds import only_builder, run
-from graphsent.propagation.structures import Convolution, Largest, Windows, layout_in_c
+from graphsent.kernels.processes import only_builder, run
+from graphsent.kernels.structures import Convolution, Largest, Windows, layout_in_c
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -178,7 +178,7 @@ def _compilers() -> list[str]:
 
 
 def _source() -> Traversable:
-    return resources.files("graphsent.propagation") / "kernels"
+    return resources.files("graphsent.kernels") / "c"
 
 
 def _key(options: tuple[str, ...], text: str | None) -> str:

@@ -14,10 +14,10 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 
-from graphsent.propagation.compiled import kernels_for, kernels_of, threads_for
+from graphsent.kernels.library import kernels_for, kernels_of, threads_for
+from graphsent.kernels.structures import Convolution, Largest, Windows
 from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
-from graphsent.propagation.structures import Convolution, Largest, Windows
 from graphsent.propagation.untraced import untraced
 
 _VECTOR_BYTES = 64  # of the widest vectors

@@ -1,5 +1,5 @@
 // The compiled walks over the levels of a schedule, and what comes before and after them;
-// compiled_library.py builds them, compiled.py loads them.
+// ../build.py builds them, ../library.py loads them.
 //
 // Plain C with the vector types of GCC and Clang. Built once for each type of numbers: SINGLE is 1
 // for float, 0 for double. VECTOR_BYTES and TILE_ROWS fit the processor.

@@ -1,6 +1,6 @@
 """The optional compiled kernels: built at their first use, if there is a compiler.
 
-``kernels/`` holds plain C, without headers of torch or Python. What a package brings along would
+``c/`` holds plain C, without headers of torch or Python. What a package brings along would
 have to run on every processor and would be missing in editable installations; some seconds of
 the compiler at the first use give code for this processor, whatever way graphsent was installed.
 Without compiler, or without a place to keep what it makes, everything runs in torch, with the same
@@ -22,8 +22,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphsent.propagation.compiled_library import SHARED, build, options_of
-from graphsent.propagation.structures import check_layout
+from graphsent.kernels.build import SHARED, build, options_of
+from graphsent.kernels.structures import check_layout
 
 SWITCH = "GRAPHSENT_KERNELS"
 """Environment variable; ``0`` means that nothing is compiled or loaded."""
@@ -115,7 +115,7 @@ def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:
     """Whether cells run compiled kernels; builds them, if that was not done yet.
 
-    Why there are none is logged by ``graphsent.propagation.compiled`` at level INFO.
+    Why there are none is logged by ``graphsent.kernels.library`` at level INFO.
 
     Args:
         dtype: of the features; there are kernels for float32 and float64.
