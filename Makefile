@@ -1,5 +1,5 @@
 # graphsent: `make` lists the targets. Variables:
-#   PYTHON=...       the interpreter to build the environment with (3.10, 3.11 or 3.12)
+#   PYTHON=...       the interpreter to build the environment with (3.10 to 3.14)
 #   TORCH_INDEX=...  a package index for torch alone, such as that of PyTorch's CPU builds
 #   BENCH=...        options of the benchmark, such as --quick
 
@@ -12,11 +12,13 @@ PYTHON ?=
 TORCH_INDEX ?=
 BENCH ?=
 
+# Those first that DGL has wheels for.
+CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 python
 # True in a supported interpreter; with ensurepip, in one that can build an environment.
-SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
+SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow test-contextual test-parsers test-sanitized lint bench clean FORCE
+.PHONY: help venv demo test test-slow test-contextual test-parsers test-sanitized lint bench dist clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -29,11 +31,11 @@ USABLE := $(shell head -n 2 $(VENV)/bin/pip 2>/dev/null | grep -qF '$(CURDIR)/$(
 venv: $(STAMP)  ## set up .venv with the pinned packages (once)
 
 # The stamp is written last, so that an interrupted installation is taken up again.
-$(STAMP): setup.cfg pyproject.toml constraints.txt $(if $(USABLE),,FORCE)
+$(STAMP): setup.cfg setup.py pyproject.toml constraints.txt $(if $(USABLE),,FORCE)
 	@rm -f $@
 ifeq ($(USABLE),)
 	@python=; incomplete=; \
-	for candidate in $(or $(PYTHON),python3 python3.12 python3.11 python3.10 python); do \
+	for candidate in $(or $(PYTHON),$(CANDIDATES)); do \
 		if "$$candidate" -c '$(COMPLETE)' >/dev/null 2>&1; then python=$$candidate; break; fi; \
 		if "$$candidate" -c '$(SUPPORTED)' >/dev/null 2>&1; then incomplete=$$candidate; fi; \
 	done; \
@@ -44,14 +46,13 @@ ifeq ($(USABLE),)
 		echo "error: $$incomplete cannot create virtual environments (no ensurepip);" \
 			"on Debian and Ubuntu install its package: apt install python3-venv" >&2; exit 1; \
 	else \
-		echo "error: no Python 3.10, 3.11 or 3.12 among:" \
-			"$(or $(PYTHON),python3 python3.12 python3.11 python3.10 python)." \
-			"DGL has no wheels for others. Install one, or name it: make venv PYTHON=/path/to/python3.12" \
-			>&2; exit 1; \
+		echo "error: no Python 3.10 to 3.14 among: $(or $(PYTHON),$(CANDIDATES))." \
+			"Install one, or name it: make venv PYTHON=/path/to/python3.12" >&2; exit 1; \
 	fi
 endif
 	$(VENV)/bin/python -m pip install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -c constraints.txt torch
 	$(VENV)/bin/python -m pip install -c constraints.txt -e '.[$(EXTRAS)]'
+	$(VENV)/bin/python -m graphsent.cli install-dgl
 	@touch $@
 
 demo: venv  ## train, evaluate and draw on the embedded treebank (runs/demo)
@@ -94,6 +95,23 @@ test-sanitized: venv  ## run the tests of the compiled kernels with GCC's saniti
 		tests/models/test_phrase_convolution.py \
 		tests/training/test_ada*.py
 
+# As a user would: in a new environment, away from the checkout.
+DIST := $(VENV)-dist/bin
+
+dist: venv  ## build wheel and sdist in dist/, install the wheel in .venv-dist and try it (minutes)
+	rm -rf dist
+	$(VENV)/bin/python -m build
+	$(VENV)/bin/python -m venv --clear $(VENV)-dist
+	$(DIST)/python -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -c constraints.txt torch
+	$(DIST)/python -m pip install -q -c constraints.txt "$$(ls dist/*.whl)[all]"
+	$(DIST)/graphsent install-dgl
+	$(DIST)/python -m pip check
+	directory=$$(mktemp -d) && cd "$$directory" \
+		&& $(CURDIR)/$(DIST)/graphsent demo --out demo \
+		&& echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' \
+			| $(CURDIR)/$(DIST)/graphsent predict demo/treelstm \
+		&& rm -r "$$directory"
+
 lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -106,5 +124,5 @@ bench: venv  ## measure training, sequences and cells, write the tables of docs 
 	$(VENV)/bin/python benchmarks/own_cells.py --markdown runs/benchmark/own_cells.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
-	rm -rf $(VENV) $(VENV)-contextual $(PARSERS) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-contextual $(VENV)-dist $(PARSERS) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
 """The one place that imports DGL: ``from graphsent._dgl import dgl``.
 
-The last wheels of DGL (2.1.0 on Linux, CPython 3.10 to 3.12) carry native GraphBolt libraries for
+The last wheels of DGL (2.1.0 on Linux) carry native GraphBolt libraries for
 torch 2.0.0 to 2.2.1 only, and GraphBolt, DGL's data loader for very large graphs, wants the
 ``torchdata.datapipes`` that torchdata has dropped since. ``import dgl`` therefore fails beside a
 current torch, although nothing that graphsent needs depends on GraphBolt.
@@ -28,10 +28,7 @@ from typing import Any
 __all__ = ["dgl"]
 
 _GRAPHBOLT = "dgl.graphbolt"
-_REQUIREMENTS = (
-    "graphsent needs DGL 2.1 or 2.2 with torch 2.1 or newer; DGL has wheels for CPython 3.10, 3.11 "
-    "and 3.12 only (2.1.0 on Linux, 2.2 on macOS and Windows)"
-)
+_REQUIREMENTS = "graphsent needs DGL 2.1 or 2.2 with torch 2.1 or newer"
 
 
 class _OptionalLoader(Loader):
@@ -112,8 +109,7 @@ def _import_dgl() -> ModuleType:
     if "dgl" in sys.modules:
         return sys.modules["dgl"]
     if importlib.util.find_spec("dgl") is None:
-        running = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-        raise ImportError(f"DGL is not installed for {running}. {_REQUIREMENTS}.", name="dgl")
+        raise ImportError("DGL is not installed: run graphsent install-dgl", name="dgl")
     # Without a choice DGL prints a notice and writes a configuration file to the home directory.
     os.environ.setdefault("DGLBACKEND", "pytorch")
     finder = _OptionalGraphBolt()

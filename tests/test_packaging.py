@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 import graphsent
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PYTHONS = ["3.10", "3.11", "3.12"]
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 # A module whose distribution has another name.
 DISTRIBUTIONS = {"pytorch_lightning": "pytorch-lightning", "yaml": "pyyaml"}
 
@@ -63,10 +63,22 @@ def test_every_declared_package_is_pinned_within_its_range(config, python):
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
 
 
-def test_supported_pythons_are_those_with_dgl_wheels(config):
+def test_all_places_name_the_same_pythons(config):
+    prefix = "Programming Language :: Python :: 3."
+    classifiers = config["metadata"]["classifiers"].split("\n")
+    assert [each.split()[-1] for each in classifiers if each.startswith(prefix)] == PYTHONS
     supported = SpecifierSet(config["options"]["python_requires"])
-    minors = [f"3.{minor}" for minor in range(8, 16)]
-    assert [python for python in minors if f"{python}.1" in supported] == PYTHONS
+    assert [f"{python}.1" in supported for python in ("3.9", *PYTHONS)] == [False, *[True] * 5]
+    for name in ("README.md", "CONTRIBUTING.md"):
+        assert "Python 3.10 to 3.14" in (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_pip_is_asked_for_dgl_only_where_it_has_wheels(config, python):
+    asked = [each for each in declared(config) if each.name == "dgl"]
+    assert [each.marker.evaluate({"python_version": python}) for each in asked] == [
+        python in ("3.10", "3.11", "3.12")
+    ]
 
 
 def test_installed_metadata_is_that_of_the_source():
@@ -120,7 +132,7 @@ def checkout(tmp_path) -> Path:
     """A directory with what `make venv` reads, and one for interpreters made of shell script."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
-    for name in ["Makefile", "setup.cfg", "pyproject.toml", "constraints.txt"]:
+    for name in ["Makefile", "setup.cfg", "setup.py", "pyproject.toml", "constraints.txt"]:
         shutil.copy(REPOSITORY / name, tmp_path)
     (tmp_path / "bin").mkdir()
     return tmp_path
@@ -135,6 +147,7 @@ case "$1 $2" in
     mkdir -p .venv/bin && cp "$0" .venv/bin/python
     echo "#!$PWD/.venv/bin/python" > .venv/bin/pip ;;
 "-m pip") echo "$@" >> pip.log; test ! -e pip-fails ;;
+"-m graphsent.cli") echo "$3" >> graphsent.log ;;
 esac
 """
 
@@ -161,6 +174,10 @@ def pip_calls(checkout: Path) -> int:
     return len((checkout / "pip.log").read_text().splitlines())
 
 
+def dgl_installations(checkout: Path) -> int:
+    return (checkout / "graphsent.log").read_text().splitlines().count("install-dgl")
+
+
 def test_make_venv_installs_once_and_takes_an_interrupted_installation_up(checkout):
     add_interpreter(checkout, "python3", unsupported=127, incomplete=127)  # a shim without Python
     add_interpreter(checkout, "python3.12")
@@ -172,6 +189,7 @@ def test_make_venv_installs_once_and_takes_an_interrupted_installation_up(checko
     (checkout / "pip-fails").unlink()
     assert make_venv(checkout).returncode == 0
     assert pip_calls(checkout) == 3  # torch, then the rest
+    assert dgl_installations(checkout) == 1
     assert make_venv(checkout).returncode == 0
     assert pip_calls(checkout) == 3
 
@@ -190,10 +208,10 @@ def test_make_venv_rebuilds_an_environment_copied_from_elsewhere(checkout):
 
 
 def test_make_venv_says_that_no_interpreter_is_supported(checkout):
-    python = add_interpreter(checkout, "python3.14", unsupported=1, incomplete=1)
+    python = add_interpreter(checkout, "python3.15", unsupported=1, incomplete=1)
     result = make_venv(checkout, f"PYTHON={python}")
     assert result.returncode != 0
-    assert f"error: no Python 3.10, 3.11 or 3.12 among: {python}." in result.stderr
+    assert f"error: no Python 3.10 to 3.14 among: {python}." in result.stderr
     assert not (checkout / ".venv").exists()
 
 

@@ -27,10 +27,8 @@ Each is said in one line on standard error; --debug, with any command, adds the 
 
 # Modules of the extras, by the extra that brings them.
 _EXTRAS = {
-    "jsonargparse": "train",
     "pytorch_lightning": "train",
     "torchmetrics": "train",
-    "yaml": "train",
     "matplotlib": "draw",
     "transformers": "contextual",
 }

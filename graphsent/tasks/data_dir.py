@@ -11,14 +11,14 @@ from graphsent.errors import DataError
 __all__ = ["embedded_data_dir", "resolve_data_dir"]
 
 _VARIABLE = "GRAPHSENT_DATA"
+_PART = "sentiment"  # of the embedded data
 
 
 def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
     """The directory that holds the corpora.
 
     The first of these that is given: ``data_dir``, the environment variable ``GRAPHSENT_DATA``, the
-    ``data`` directory of the repository that graphsent is installed from in editable form. What is
-    given must exist: a misspelt path never falls through to other data.
+    embedded data. What is given must exist: a misspelt path never falls through to other data.
 
     Raises:
         DataError: The directory does not exist; what was looked for is listed.
@@ -32,19 +32,19 @@ def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def embedded_data_dir() -> Path:
-    """The ``data`` directory of the repository that graphsent is installed from in editable form.
+    """The embedded data: inside an installed package, beside it in a checkout.
 
     Raises:
-        DataError: It is not there.
+        DataError: They are not there.
     """
-    embedded = Path(graphsent.__file__).resolve().parent.parent / "data"
-    if not embedded.is_dir():
-        raise DataError(
-            f"no data directory: none was given, {_VARIABLE} is not set, and the embedded data are "
-            f"not beside the package ({embedded}); give a directory, or clone the repository and "
-            "install it in editable form"
-        )
-    return embedded
+    package = Path(graphsent.__file__).resolve().parent
+    for directory in (package / "data", package.parent / "data"):
+        if (directory / _PART).is_dir():
+            return directory
+    raise DataError(
+        f"no data directory: none was given, {_VARIABLE} is not set, and the embedded data are "
+        f"neither in {package} nor beside it; give a directory, or install graphsent again"
+    )
 
 
 def _existing(path: str | os.PathLike[str], what: str) -> Path:

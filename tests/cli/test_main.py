@@ -105,7 +105,7 @@ def test_mistakes_are_one_line_and_status_2(capsys, monkeypatch, tmp_path, argum
 
 
 def test_a_missing_extra_is_named(capsys, monkeypatch):
-    error = ModuleNotFoundError("No module named 'jsonargparse'", name="jsonargparse")
+    error = ModuleNotFoundError("No module named 'torchmetrics'", name="torchmetrics")
 
     def fail(*_: object) -> None:
         raise error
@@ -113,7 +113,7 @@ def test_a_missing_extra_is_named(capsys, monkeypatch):
     monkeypatch.setattr("graphsent.cli._run", fail)
     code, _, err = outcome(capsys, "draw")
     assert code == 1
-    assert "No module named 'jsonargparse': pip install 'graphsent[train]'" in err
+    assert "No module named 'torchmetrics': pip install 'graphsent[train]'" in err
 
 
 def test_files_that_cannot_be_written_are_named(capsys, tmp_path):

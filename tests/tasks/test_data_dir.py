@@ -47,9 +47,20 @@ def test_what_is_given_must_be_there(tmp_path, monkeypatch, how):
 
 def test_no_data_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr(graphsent, "__file__", str(tmp_path / "graphsent" / "__init__.py"))
-    message = "none was given, GRAPHSENT_DATA is not set, and the embedded data are not beside"
+    message = "none was given, GRAPHSENT_DATA is not set, and the embedded data are neither in"
     with pytest.raises(DataError, match=message):
         resolve_data_dir()
+
+
+def test_data_inside_an_installed_package_come_before_those_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(graphsent, "__file__", str(tmp_path / "graphsent" / "__init__.py"))
+    beside, inside = tmp_path / "data", tmp_path / "graphsent" / "data"
+    (beside / "sentiment").mkdir(parents=True)
+    assert resolve_data_dir() == beside
+    inside.mkdir(parents=True)  # without data
+    assert resolve_data_dir() == beside
+    (inside / "sentiment").mkdir()
+    assert resolve_data_dir() == inside
 
 
 def test_parses_are_looked_for_in_and_beside_the_data(tmp_path, monkeypatch):
