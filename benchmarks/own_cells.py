@@ -30,13 +30,13 @@ from unittest.mock import patch
 import torch
 from harness import users_cells
 from harness.data import Corpus
+from harness.engines import SWITCH
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
 from graphsent._files import atomic_path
 from graphsent.cells import AttentiveTreeLSTM, IndexedFeat, NaryTreeLSTM
 from graphsent.errors import GraphsentError
-from graphsent.kernels.library import SWITCH
 
 SIZES = (300, 150)
 BATCHES = (1, 25, 256)

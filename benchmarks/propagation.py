@@ -1,24 +1,22 @@
-"""How fast graphsent trains, beside others; and how fast its cells are.
+"""How fast graphsent trains, compared with others, and how fast its cells are.
 
     python benchmarks/propagation.py --data-dir DATA [--vectors FILE] [--quick]
         [--only NAME[,NAME]] [--out DIRECTORY] [--docs docs/performance.md README.md]
 
 The section ``training`` comes first: whole steps of ``graphsent train`` after some training, see
-``benchmarks/harness/training.py``. All others call cells that have fresh weights, over the
-constituency trees of ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) at 300 / 150 in
-float32, words at the leaves: there a step is look-up, propagation, a linear output on every node,
-cross-entropy, gradients and AdaGrad, and graphs are made before. ``benchmarks/harness/engines.py``
-says what their contenders are.
+``benchmarks/harness/training.py``. All others call cells with fresh weights, over the constituency
+trees of ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) at 300 / 150 in float32, words
+at the leaves: there a step is look-up, propagation, a linear output on every node, cross-entropy,
+gradients and AdaGrad, and graphs are made before. ``benchmarks/harness/engines.py`` describes the
+contenders.
 
-In each comparison contenders have the same weights, their results are compared with those of the
-first, and they take turns, so that ratios hold on a machine that others use, too; for the same
-reason the clock is the processor's. There is one thread unless asked otherwise.
-``pip install 'graphsent[bench]'`` brings the packages of others; one that is missing is
-reported, and the rest measured.
+In each comparison the contenders have the same weights, their results are compared with those of
+the first, and they take turns, so that ratios hold on a shared machine; for the same reason the
+clock is the processor's. One thread by default. ``pip install 'graphsent[bench]'`` installs
+the other packages; one that is missing is reported, and the rest measured.
 
-Writes ``propagation.json`` after each comparison, and ``propagation.md`` at the end, to
-the output directory, also when it is interrupted. ``--docs`` has the tables written into the marked
-blocks of documents, too.
+Writes ``propagation.json`` to the output directory after each comparison, and ``propagation.md`` at
+the end, even when interrupted. ``--docs`` also writes the tables into marked blocks of documents.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from harness.data import Corpus
 from harness.machine import machine
 from harness.measuring import Results
 from harness.options import parse
-from harness.report import Report, check_documents
+from harness.report import check_documents, report
 from harness.sections import run_all
 
 from graphsent.errors import GraphsentError
@@ -63,10 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = INTERRUPTED
     finally:
         bench.save()
-        report = Report(results, files.out)
-        print(report.write())
-        for document in files.docs:
-            report.update(document)
+        print(report(results, files.out, files.docs))
         bench.say(f"results in {files.out}; {time.process_time():.0f} s of processor time")
     return status
 

@@ -1,4 +1,4 @@
-"""What the sections share: contenders by cell, comparisons that are checked and kept."""
+"""What the sections share: models, contenders, and comparisons that are checked and kept."""
 
 from __future__ import annotations
 
@@ -24,65 +24,57 @@ from .options import CLOCKS, Options
 
 TOLERANCE = 1e-4
 MORE_BUDGET = {"training": 5, "contenders": 4, "cells": 2}
-"""Times the budget, so that the median of slow contenders is one of more than two rounds."""
-TREE_CELLS = ("NaryTreeLSTM", "ChildSumTreeLSTM")
+"""Times the budget, so that slow contenders take more than two turns."""
+PACKAGE = ("pytorch-tree-lstm", "tree_lstm_package", "PytorchTreeLSTM")
 Make = Callable[..., Contender]
-Outcomes = dict[str, tuple[float | None, float | None]]
 
 
 @contextmanager
 def quiet_dgl() -> Iterator[None]:
-    """Without what DGL says about leaves."""
+    """Without DGL's warning about nodes without children."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
         yield
 
 
 class Bench:
-    """A run.
-
-    Args:
-        options: what to measure.
-        corpus: the trees.
-        results: where figures go.
-        path: file that has all results after each comparison.
-
-    Attributes:
-        section: that is being run.
-    """
+    """A run of the benchmark, which writes all results to ``path`` after each comparison."""
 
     def __init__(self, options: Options, corpus: Corpus, results: Results, path: Path) -> None:
         self.options = options
         self.corpus = corpus
         self.results = results
         self.path = path
-        self.section = ""
+        self.section = ""  # the one that is being run
         self.started = time.perf_counter()
 
     def say(self, text: str) -> None:
-        """Tells on stderr what happens now."""
+        """Reports progress on stderr."""
         seconds = time.perf_counter() - self.started
         print(f"[{seconds:6.1f} s] {text}", file=sys.stderr, flush=True)
 
-    def cell(self, name: str, **options: Any) -> torch.nn.Module:
-        """A cell of the sizes asked for, with the same weights each time."""
+    def model(self, cell: str, **options: Any) -> Model:
+        """A model with a cell of the sizes asked for; the same weights each time."""
+        sizes = (self.options.in_feats, self.options.hidden_feats)
         torch.manual_seed(0)
-        cls, sizes = getattr(cells, name), (self.options.in_feats, self.options.hidden_feats)
-        return cls(*sizes[: 1 if name == "HeadLexicalizer" else 2], **options)
-
-    def model(self, cell: torch.nn.Module) -> Model:
-        """A model with this cell, and the same weights each time."""
+        made = getattr(cells, cell)(*sizes[: 1 if cell == "HeadLexicalizer" else 2], **options)
         torch.manual_seed(1)
-        return Model(cell, len(self.corpus.vocab))
+        return Model(made, len(self.corpus.vocab))
 
     def makers(self, cell: str) -> list[Make]:
-        """All contenders for a cell, DGL first; what is not installed is noted."""
-        ours = (engines.DropIn, engines.Levels, engines.WordsInTorch, engines.Words)
-        return [engines.Functions, *ours, *self._packages(cell), engines.FlatWords]
+        """The classes of all contenders for a cell, DGL first; missing packages are noted."""
+        makers = [*engines.ALL]
+        if cell == "ChildSumTreeLSTM":
+            makers.append(self.installed(*PACKAGE))
+        return [make for make in makers if make]
 
-    def maker(self, cell: str, name: str) -> Make:
-        """The contender of this name."""
-        return next(make for make in self.makers(cell) if make.name == name)
+    def installed(self, distribution: str, module: str, name: str) -> Make | None:
+        """The harness's class for another package; a note if that is not installed."""
+        try:
+            return getattr(importlib.import_module(f"harness.{module}"), name)
+        except ImportError as error:
+            self.results.note(self.section, f"{distribution}: not installed ({error})")
+            return None
 
     def compare(
         self,
@@ -91,56 +83,26 @@ class Bench:
         batches: Sequence[Batch],
         kinds: Sequence[str] | None = None,
     ) -> None:
-        """Lets contenders race whose states are those of the first; keeps the results."""
+        """Times the contenders that agree with the first."""
         with quiet_dgl():
-            outcomes = self.check(case, contenders, batches[0])
-            same = [each for each in contenders if each.name in outcomes]
-            rows = self.measure(case, same, batches, kinds or self.options.kinds, outcomes)
+            same = self.agreeing(case, contenders, batches[0])
+            rows = self.measure(case, same, batches, kinds or self.options.kinds)
         for row in rows:
             row.trees = sum(len(batch.trees) for batch in batches)
             row.nodes = sum(batch.graph.num_nodes() for batch in batches)
         self.save()
 
-    def measure(
-        self,
-        case: dict[str, Any],
-        contenders: Sequence[Contender],
-        batches: Sequence[Any],
-        kinds: Sequence[str],
-        outcomes: Outcomes,
-    ) -> list[Row]:
-        """Lets contenders race; the rows that this adds to the results."""
-        options, rows = self.options, []
-        torch.set_num_threads(options.threads)
-        budget = options.budget * MORE_BUDGET.get(self.section, 1)
-        clock = CLOCKS["wall" if self.section == "threads" else options.clock]
-        for kind in kinds:
-            self.say(", ".join([self.section, *(f"{k} {v}" for k, v in case.items()), kind]))
-            seconds = race(contenders, batches, kind, options.rounds, budget, clock)
-            for contender, values in seconds.items():
-                row = Row(self.section, {**case, "what": kind}, contender, values)
-                row.difference, row.loss = outcomes[contender]
-                rows.append(row)
-        self.results.rows += rows
-        return rows
-
-    def save(self) -> None:
-        """Writes what is known."""
-        self.results.save(self.path)
-
-    def check(self, case: dict[str, Any], contenders: Sequence[Contender], batch: Any) -> Outcomes:
-        """How much the states differ from the first's, and the losses; of those that agree."""
-        base = contenders[0]
-        first, loss = base.outcome(base.prepare(batch))
-        outcomes: Outcomes = {base.name: (0.0, loss)}
-        for contender in contenders[1:]:
-            if not contender.comparable:
-                outcomes[contender.name] = (None, None)
-                continue
-            states, its_loss = contender.outcome(contender.prepare(batch))
-            difference = float(np.abs(states - first).max())
+    def agreeing(
+        self, case: dict[str, Any], contenders: Sequence[Contender], batch: Any
+    ) -> list[Contender]:
+        """The contenders whose states and loss are those of the first; a note on each other."""
+        base, found = contenders[0], []
+        states, loss = base.outcome(base.prepare(batch))
+        for contender in contenders:
+            its_states, its_loss = contender.outcome(contender.prepare(batch))
+            difference = float(np.abs(its_states - states).max())
             if difference < TOLERANCE and abs(its_loss - loss) < TOLERANCE * abs(loss):
-                outcomes[contender.name] = (difference, its_loss)
+                found.append(contender)
                 continue
             where = ", ".join(f"{name} {value}" for name, value in case.items())
             self.results.note(
@@ -148,18 +110,28 @@ class Bench:
                 f"{where}: {contender.name} is left out, its states differ by {difference:.2g} "
                 f"and its loss is {its_loss:.6g}, not {loss:.6g}",
             )
-        return outcomes
+        return found
 
-    def _packages(self, cell: str) -> list[Make]:
-        if cell != "ChildSumTreeLSTM":
-            return []
-        found = self.installed("pytorch-tree-lstm", "tree_lstm_package", "PytorchTreeLSTM")
-        return [found] if found else []
+    def measure(
+        self,
+        case: dict[str, Any],
+        contenders: Sequence[Contender],
+        batches: Sequence[Any],
+        kinds: Sequence[str],
+    ) -> list[Row]:
+        """Times contenders that take turns; the new rows."""
+        options, rows = self.options, []
+        torch.set_num_threads(options.threads)
+        budget = options.budget * MORE_BUDGET.get(self.section, 1)
+        clock = CLOCKS["wall" if self.section == "threads" else options.clock]
+        for kind in kinds:
+            self.say(", ".join([self.section, *(f"{k} {v}" for k, v in case.items()), kind]))
+            seconds = race(contenders, batches, kind, options.rounds, budget, clock)
+            now = {**case, "what": kind}
+            rows += [Row(self.section, now, name, values) for name, values in seconds.items()]
+        self.results.rows += rows
+        return rows
 
-    def installed(self, distribution: str, module: str, name: str) -> Make | None:
-        """A class of the harness for a package of others; it is noted if that is not there."""
-        try:
-            return getattr(importlib.import_module(f"harness.{module}"), name)
-        except ImportError as error:
-            self.results.note(self.section, f"{distribution}: not installed ({error})")
-            return None
+    def save(self) -> None:
+        """Writes the results so far."""
+        self.results.save(self.path)

@@ -20,13 +20,7 @@ NODES_A_ROUND = 10_000
 
 
 class Batch(NamedTuple):
-    """Trees, and their graph.
-
-    Attributes:
-        trees: the trees.
-        graph: their graph.
-        new_graph: makes the graph once more.
-    """
+    """Trees, their graph, and a function that makes the graph anew."""
 
     trees: tuple[Tree, ...]
     graph: dgl.DGLGraph
@@ -34,12 +28,7 @@ class Batch(NamedTuple):
 
 
 class Corpus:
-    """Trees in random order, the same in every run.
-
-    Args:
-        data_dir: directory with one of FILES.
-        trees_a_round: about how many trees :meth:`batches` gives.
-    """
+    """Trees in random order, the same in every run; :meth:`batches` gives ``trees_a_round``."""
 
     def __init__(self, data_dir: str | Path | None, trees_a_round: int) -> None:
         self.trees_a_round = trees_a_round
@@ -58,28 +47,21 @@ class Corpus:
         return Batch(tuple(trees), new_graph(), new_graph)
 
     def batches(self, size: int, direction: str = "bottom_up") -> list[Batch]:
-        """What is run in one round: several batches if they are small, fewer trees if tiny."""
+        """The batches of one round: several if they are small, fewer trees if they are tiny."""
         count = max(1, min(self.trees_a_round // size, self.trees_a_round // 5))
         return self._cut(size, count, direction)
 
     def of_nodes(self, num_nodes: int) -> list[Batch]:
-        """Batches of about so many nodes; several of them, for one round, if they are small.
-
-        The corpus comes several times if it has fewer nodes.
-        """
+        """Batches of about so many nodes, for one round; trees are repeated where they run out."""
         average = sum(tree.num_nodes for tree in self.trees) / len(self.trees)
         return self._cut(max(1, round(num_nodes / average)), max(1, NODES_A_ROUND // num_nodes))
 
     def _cut(self, size: int, count: int, direction: str = "bottom_up") -> list[Batch]:
-        trees = self._cycled(count * size)
+        trees = (self.trees * -(-count * size // len(self.trees)))[: count * size]
         return [
             self.batch(trees[first : first + size], direction)
             for first in range(0, len(trees), size)
         ]
-
-    def _cycled(self, count: int) -> list[Tree]:
-        copies = -(-count // len(self.trees))
-        return (self.trees * copies)[:count]
 
 
 def chain(depth: int, word: str) -> Tree:

@@ -1,20 +1,18 @@
 """DyNet with autobatching (``dynet38`` on PyPI): the same model, trained in the same way.
 
 The N-ary Tree-LSTM of ``graphsent train``, with its weights, dropout, learning rates and weight
-decay. A computation graph is written down node by node for all trees of a batch; DyNet finds what
-can run at once. Differences from ours:
+decay. A computation graph is built node by node for all trees of a batch; DyNet finds what can run
+at once. Differences from ours:
 
 * each gate has matrices of its own, as in DyNet's examples; one matrix for all gates, and slices of
-  what comes out, were 10 % slower in training;
+  its product, were 10 % slower in training;
 * inner nodes have no input instead of zeros, and so no product with it;
 * AdaGrad is its own, and weight decay is a common factor of all weights, as DyNet has it.
 
 The wheel is compiled for processors with AVX2 and FMA; products are Eigen's, not MKL's. It computes
-in the thread that calls it, so that what torch sets there about subnormal numbers holds for it. To
-import it sets the same (it is compiled with ``-ffast-math``), which is taken back here: otherwise
-no later contender would have subnormal numbers.
-
-Memory is taken in pools that grow and are not given back.
+in the thread that calls it, so torch's setting for subnormal numbers there holds for it. Importing
+it changes that setting (it is compiled with ``-ffast-math``), which is undone here: otherwise all
+later contenders would flush them.
 """
 
 from __future__ import annotations
@@ -29,11 +27,9 @@ from graphsent.graphs import constituency_graph
 from graphsent.models import TreeLSTMClassifier
 from graphsent.training import TrainingOptions
 from graphsent.trees import Tree
-from graphsent.vocabulary import Vocabulary
 
 from .measuring import Contender
-from .subnormals import flushed, flushes
-from .trainees import Portion
+from .trainees import Portion, flushed, flushes
 
 with flushed(False), contextlib.redirect_stdout(sys.stderr):
     import dynet_config
@@ -41,44 +37,25 @@ with flushed(False), contextlib.redirect_stdout(sys.stderr):
     dynet_config.set(mem=512, autobatch=True, random_seed=1)
     import dynet as dy
 
-    BY_ITSELF = flushes()
+    FLUSHES_ON_IMPORT = flushes()
 
 
 class PlainTree(NamedTuple):
-    """A tree as numbers.
+    """Words and classes of all nodes, -1 for none, and their children from left to right.
 
-    Attributes:
-        token: words of all nodes, -1 where there is none.
-        label: classes of all nodes, -1 where there is none.
-        children: of all nodes, from left to right; parents come before children.
+    Parents come before children.
     """
 
     token: list[int]
     label: list[int]
     children: list[list[int]]
 
-    @classmethod
-    def of(cls, tree: Tree, vocab: Vocabulary) -> PlainTree:
-        """The tree as the model reads it."""
-        children: list[list[int]] = [[] for _ in range(tree.num_nodes)]
-        for node, parent in enumerate(tree.parents.tolist()):
-            if parent >= 0:
-                children[parent].append(node)
-        data = constituency_graph(tree, vocab=vocab).ndata
-        return cls(data["token"].tolist(), data["label"].tolist(), children)
-
 
 class DyNet(Contender):
-    """A Tree-LSTM in DyNet with the weights of ours.
-
-    Args:
-        model: with an ``NaryTreeLSTM`` of default options.
-        training: how it is trained: with AdaGrad, and SGD for word vectors.
-        flush: whether subnormal numbers are flushed.
-    """
+    """A Tree-LSTM in DyNet with the weights of ours, of default options."""
 
     name = "DyNet, autobatch"
-    users_flush = BY_ITSELF
+    users_flush = FLUSHES_ON_IMPORT
 
     def __init__(self, model: TreeLSTMClassifier, training: TrainingOptions, flush: bool) -> None:
         cell = model.cell
@@ -86,7 +63,7 @@ class DyNet(Contender):
         self.vocab, self.shape_tree = model.vocab, model.shape_tree
         self.dropout = model.dropout.p
         self.num_children = cell.num_children
-        # What is made of a collection does not keep it alive.
+        # Parameters do not keep their collection alive.
         parameters = self.parameters = dy.ParameterCollection()
         table = self.table = dy.ParameterCollection()
 
@@ -101,21 +78,28 @@ class DyNet(Contender):
         (self.output,) = add(model.output.weight, 1)
         (self.output_bias,) = add(model.output.bias, 1)
         self.words = table.lookup_parameters_from_numpy(model.embedding.weight.detach().numpy())
-        # Its weight decay is not multiplied by the learning rate.
+        # DyNet does not multiply weight decay by the learning rate.
         parameters.set_weight_decay_lambda(training.weight_decay * training.lr)
         self.trainers = (
             dy.AdagradTrainer(parameters, training.lr),
             dy.SimpleSGDTrainer(table, training.embedding_lr),
         )
         for trainer in self.trainers:
-            trainer.set_clip_threshold(0)  # ours are not cut, either
+            trainer.set_clip_threshold(0)  # no clipping, as in ours
 
     def prepare(self, batch: Portion) -> list[PlainTree]:
         """The trees as numbers."""
-        return [PlainTree.of(self.shape_tree(tree), self.vocab) for tree in batch.examples]
+        return [self._plain(self.shape_tree(tree)) for tree in batch.examples]
+
+    def _plain(self, tree: Tree) -> PlainTree:
+        children: list[list[int]] = [[] for _ in range(tree.num_nodes)]
+        for node, parent in enumerate(tree.parents.tolist()):
+            if parent >= 0:
+                children[parent].append(node)
+        data = constituency_graph(tree, vocab=self.vocab).ndata
+        return PlainTree(data["token"].tolist(), data["label"].tolist(), children)
 
     def step(self, trees: list[PlainTree]) -> None:
-        """See :class:`Contender`."""
         with flushed(self.flush):
             loss, _ = self._loss(trees, self.dropout)
             loss.value()
@@ -124,14 +108,13 @@ class DyNet(Contender):
                 trainer.update()
 
     def take(self, other: DyNet) -> None:
-        """Goes on with the weights of another one; what AdaGrad has summed up begins anew."""
+        """Copies the weights of another one; the sums of AdaGrad begin anew."""
         lists = (each.parameters.parameters_list() for each in (self, other))
         for mine, theirs in zip(*lists, strict=True):
             mine.set_value(theirs.as_array())
         self.words.init_from_array(other.words.as_array())
 
     def outcome(self, trees: list[PlainTree]) -> tuple[np.ndarray, float]:
-        """See :class:`Contender`."""
         loss, logits = self._loss(trees, 0.0)
         value = loss.value()
         return np.atleast_2d(logits.npvalue().T), value
@@ -162,7 +145,7 @@ class DyNet(Contender):
         return [h for h, _ in states]
 
     def _sums(self, weights: list[Any], x: Any) -> list[Any]:
-        """What enters the gates, the last bias being that of all forget gates."""
+        """What enters the gates; all forget gates have the last bias."""
         biases = self.biases[:3] + self.biases[3:] * (len(weights) - 3)
         pairs = zip(biases, weights, strict=True)
         return [dy.affine_transform([bias, weight, x]) for bias, weight in pairs]

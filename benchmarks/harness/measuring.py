@@ -1,4 +1,9 @@
-"""Contenders that take turns, and what is kept of it."""
+"""Contenders that take turns, and the results.
+
+``torch.utils.benchmark`` and ``pyperf`` time one contender after the other, and repeat each run at
+will. Here contenders take turns, because on a machine with other work only ratios of neighbouring
+turns hold, and a training step cannot be repeated: hence a loop of our own.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +19,22 @@ import numpy as np
 
 from graphsent._files import atomic_path
 
-from .data import Batch
-
 FEWEST_ROUNDS = 2
+
+Seconds = dict[str, list[float | None]]
 
 
 class Contender(ABC):
-    """One way to propagate, with a model of its own.
+    """One way to compute, with a model of its own."""
 
-    Attributes:
-        name: in the results.
-        comparable: whether its states are those of the others.
-    """
+    name: str  # in the results
 
-    name: str
-    comparable = True
-
-    @abstractmethod
-    def prepare(self, batch: Batch) -> Any:
-        """The batch as it needs it; once, and not timed."""
+    def prepare(self, batch: Any) -> Any:
+        """The batch in the form that it needs; not timed."""
+        return batch
 
     def fresh(self, prepared: Any) -> Any:
-        """What it has not seen before, so that it cannot keep anything; not timed."""
+        """The input of one run, without anything kept from earlier runs; not timed."""
         return prepared
 
     def forward(self, prepared: Any) -> None:
@@ -44,36 +43,26 @@ class Contender(ABC):
 
     @abstractmethod
     def step(self, prepared: Any) -> None:
-        """The same with gradients, and a step of AdaGrad."""
+        """A training step."""
 
     @abstractmethod
     def outcome(self, prepared: Any) -> tuple[np.ndarray, float]:
-        """The states of all nodes by node, and the loss."""
-
-
-Seconds = dict[str, list[float | None]]
+        """What it computes at all nodes, in node order, and the loss."""
 
 
 def race(
     contenders: Sequence[Contender],
-    batches: Sequence[Batch],
+    batches: Sequence[Any],
     what: str,
     rounds: int,
     budget: float,
     clock: Callable[[], float],
 ) -> Seconds:
-    """Seconds of each contender in each round, None where it took no turn.
+    """Seconds of each contender in each round; None where it took no turn.
 
-    A round is one run over all batches by each contender in turn, in the opposite order every
-    second time. Before the first all of them run over the first batch.
-
-    Args:
-        contenders: who takes part.
-        batches: what a round consists of.
-        what: ``"forward"`` or ``"step"``.
-        rounds: number of rounds.
-        budget: seconds after which a contender takes no more turns, once it has had two.
-        clock: gives seconds.
+    In a round each contender runs over all batches, in reverse order every second time. Before the
+    first round, all of them run over the first batch. After ``budget`` seconds, and two turns, a
+    contender takes no more. ``what`` is ``"forward"`` or ``"step"``; the clock gives seconds.
     """
     runs = {contender: getattr(contender, what) for contender in contenders}
     inputs = {each: [each.prepare(batch) for batch in batches] for each in contenders}
@@ -86,8 +75,7 @@ def race(
             if len(taken) >= FEWEST_ROUNDS and sum(taken) + taken[-1] > budget:
                 seconds[contender.name].append(None)
                 continue
-            run, fresh = runs[contender], map(contender.fresh, inputs[contender])
-            parts = list(fresh)
+            run, parts = runs[contender], [contender.fresh(each) for each in inputs[contender]]
             start = clock()
             for part in parts:
                 run(part)
@@ -97,32 +85,16 @@ def race(
 
 @dataclass
 class Row:
-    """What was measured of one contender in one case.
-
-    Attributes:
-        section: of the benchmark.
-        case: what was measured, such as cell and batch size.
-        contender: its name.
-        values: of each round, None where it took no turn.
-        unit: of the values, ``"s"`` or ``"bytes"``.
-        trees: that a round handles.
-        nodes: that a round handles.
-        difference: of its states from those of the first contender, at most; None if that was not
-            compared.
-        loss: of the first batch, before any step; None for what is not compared.
-        facts: what else is known, by name.
-    """
+    """The figures of one contender in one case."""
 
     section: str
-    case: dict[str, Any]
+    case: dict[str, Any]  # what was measured, such as cell and batch size
     contender: str
-    values: list[float | None]
-    unit: str = "s"
-    trees: int = 0
-    nodes: int = 0
-    difference: float | None = None
-    loss: float | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    values: list[float | None]  # of each round, None where it took no turn
+    unit: str = "s"  # or "bytes"
+    trees: int = 0  # in a round
+    nodes: int = 0  # in a round
+    users: bool = True  # whether users run it like this by default
 
     @property
     def taken(self) -> list[float]:
@@ -136,40 +108,25 @@ class Row:
 
 
 def ratios(base: Row, row: Row) -> list[float]:
-    """How many times less than the base it took, in each round in which both took turns."""
+    """How many times as fast as the base it was, in each round in which both took turns."""
     pairs = zip(base.values, row.values, strict=True)
     return [theirs / ours for theirs, ours in pairs if theirs is not None and ours is not None]
 
 
 @dataclass
 class Results:
-    """All that is known so far.
-
-    Attributes:
-        machine: what it ran on, by name.
-        options: what was asked for.
-        rows: figures.
-        notes: what could not be measured, and why, by section.
-    """
+    """All that is known so far."""
 
     machine: dict[str, Any]
     options: dict[str, Any]
     rows: list[Row] = field(default_factory=list)
-    notes: dict[str, list[str]] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)  # what is missing, by section
 
     def note(self, section: str, text: str) -> None:
-        """Adds a note about a section, once."""
+        """Adds a note to a section, once."""
         notes = self.notes.setdefault(section, [])
         if text not in notes:
             notes.append(text)
-
-    def of(self, section: str, **case: Any) -> list[Row]:
-        """The rows of a section in which these parts of the case are so."""
-        return [
-            row
-            for row in self.rows
-            if row.section == section and all(row.case.get(k) == v for k, v in case.items())
-        ]
 
     def save(self, path: Path) -> None:
         """Writes a JSON file."""

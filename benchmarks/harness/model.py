@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
 from copy import deepcopy
 
 import torch
@@ -18,12 +16,7 @@ LEARNING_RATE = 0.01
 
 
 class Model(nn.Module):
-    """Classifies every node.
-
-    Args:
-        cell: the cell.
-        num_words: rows of the word table.
-    """
+    """Classifies every node."""
 
     def __init__(self, cell: nn.Module, num_words: int) -> None:
         super().__init__()
@@ -34,18 +27,11 @@ class Model(nn.Module):
         self.optimizer: torch.optim.Optimizer | None = None
 
     def copy(self) -> Model:
-        """A model with the same weights and an optimizer of its own; the word table is frozen."""
+        """A model with the same weights and its own optimizer; its word table is frozen."""
         model = deepcopy(self)
         model.table.requires_grad_(False)
         parameters = [*model.cell.parameters(), *model.output.parameters()]
-        model.optimizer = _adagrad(parameters)
-        return model
-
-    def with_cell(self, cell: nn.Module) -> Model:
-        """A model with the same table and output, and another cell."""
-        model = Model(cell, self.table.num_embeddings)
-        model.table.load_state_dict(self.table.state_dict())
-        model.output.load_state_dict(self.output.state_dict())
+        model.optimizer = torch.optim.Adagrad(parameters, LEARNING_RATE, foreach=True)
         return model
 
     def loss(self, h: Tensor, labels: Tensor) -> Tensor:
@@ -54,14 +40,7 @@ class Model(nn.Module):
         return functional.cross_entropy(scores, labels, reduction="sum", ignore_index=-1)
 
     def update(self, loss: Tensor) -> None:
-        """Gradients, and a step of AdaGrad."""
+        """Computes gradients and takes a step of AdaGrad."""
         self.zero_grad()
         loss.backward()
         self.optimizer.step()
-
-
-def _adagrad(parameters: Iterable[nn.Parameter]) -> torch.optim.Adagrad:
-    """AdaGrad in one operation where torch has it (2.5 and later)."""
-    fused = "fused" in inspect.signature(torch.optim.Adagrad).parameters
-    options = {"fused": True} if fused else {"foreach": True}
-    return torch.optim.Adagrad(parameters, lr=LEARNING_RATE, **options)

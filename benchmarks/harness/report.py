@@ -13,19 +13,15 @@ from pathlib import Path
 
 from graphsent._files import atomic_path
 
-from . import tables, training_tables
+from . import tables
 from .measuring import Results, Row
 from .options import SECTIONS
 
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
-    "training": training_tables.training,
-    **{name: getattr(tables, name) for name in SECTIONS if name != "training"},
-}
 BLOCK = r"(<!-- benchmark: {} -->\n).*?(<!-- end of benchmark -->)"
 
 
 def check_documents(paths: Sequence[Path], sections: Sequence[str]) -> None:
-    """Ends the command unless the documents are there and one has a block for each section."""
+    """Exits unless the documents exist and have a block for each section."""
     for path in paths:
         if not path.is_file():
             raise SystemExit(f"error: no file {path}")
@@ -39,42 +35,27 @@ def check_documents(paths: Sequence[Path], sections: Sequence[str]) -> None:
         )
 
 
-class Report:
-    """Tables of all sections that there is something to say about.
-
-    Args:
-        results: what was measured.
-        directory: where the report goes.
-    """
-
-    def __init__(self, results: Results, directory: Path) -> None:
-        self.directory = directory
-        tables = {name: _with_notes(results, name, TABLES[name]) for name in SECTIONS}
-        self.tables = {name: text for name, text in tables.items() if text}
-        self.speed = _with_notes(results, "training", training_tables.speed)
-
-    def write(self) -> str:
-        """Writes ``propagation.md``; gives the text."""
-        parts = [f"## {name}\n\n{SECTIONS[name]}\n\n{text}" for name, text in self.tables.items()]
-        text = "\n\n".join(["# Speed", *parts]) + "\n"
-        _write(self.directory / "propagation.md", text)
-        return text
-
-    def update(self, document: Path) -> None:
-        """Replaces the blocks of what was measured."""
-        text = document.read_text(encoding="utf-8")
-        for name, block in {**self.tables, "speed": self.speed}.items():
+def report(results: Results, directory: Path, documents: Sequence[Path]) -> str:
+    """Writes ``propagation.md`` and replaces blocks of documents; returns the report."""
+    blocks = {name: _block(results, name, getattr(tables, name)) for name in SECTIONS}
+    parts = [f"## {name}\n\n{SECTIONS[name]}\n\n{text}" for name, text in blocks.items() if text]
+    text = "\n\n".join(["# Speed", *parts]) + "\n"
+    _write(directory / "propagation.md", text)
+    blocks["speed"] = _block(results, "training", tables.speed)
+    for document in documents:
+        page = document.read_text(encoding="utf-8")
+        for name, block in blocks.items():
             if block:
-                text = _pattern(name).sub(lambda m, new=block: f"{m[1]}{new}\n{m[2]}", text)
-        _write(document, text)
+                page = _pattern(name).sub(lambda m, new=block: f"{m[1]}{new}\n{m[2]}", page)
+        _write(document, page)
+    return text
 
 
-def _with_notes(results: Results, name: str, table: Callable[[Sequence[Row]], str]) -> str:
-    """A table with notes and the machine; empty if nothing is known of a section."""
-    rows, notes = results.of(name), results.notes.get(name, [])
-    parts = [table(rows)] if rows else []
-    parts += [f"*{note}*" for note in notes]
-    parts = [part for part in parts if part]
+def _block(results: Results, name: str, table: Callable[[Sequence[Row]], str]) -> str:
+    """A table with notes and the machine; empty if a section was not run."""
+    rows = [row for row in results.rows if row.section == name]
+    notes = [f"*{note}*" for note in results.notes.get(name, [])]
+    parts = [part for part in (table(rows) if rows else "", *notes) if part]
     return "\n\n".join([*parts, _caption(results, name)]) if parts else ""
 
 

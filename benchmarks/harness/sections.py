@@ -2,62 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import torch
 
 from . import engines
-from .bench import TREE_CELLS, Bench
+from .bench import Bench
 from .data import Batch, chain, star
-from .machine import available_memory
+from .machine import cpu_count, free_gib
 from .measuring import Contender
 from .memory import measure_memory
-from .options import cpu_count
+from .options import SECTIONS, TREE_CELLS
 from .training import run_training
 
-# Name in the results, class, options, and the direction of its graphs.
-CELLS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
-    ("RecursiveCell", "RecursiveCell", {}, "bottom_up"),
-    ("NaryTreeLSTM", "NaryTreeLSTM", {}, "bottom_up"),
-    ("NaryTreeLSTM, affine leaves", "NaryTreeLSTM", {"leaf": "affine"}, "bottom_up"),
-    ("ChildSumTreeLSTM", "ChildSumTreeLSTM", {}, "bottom_up"),
-    ("ChildSumTreeGRU", "ChildSumTreeGRU", {}, "bottom_up"),
-    ("AttentiveTreeLSTM", "AttentiveTreeLSTM", {}, "bottom_up"),
-    ("AttentiveTreeGRU", "AttentiveTreeGRU", {}, "bottom_up"),
-    ("HeadLexicalizer", "HeadLexicalizer", {}, "bottom_up"),
-    ("LexicalizedTreeLSTM", "LexicalizedTreeLSTM", {}, "bottom_up"),
-    ("TopDownTreeLSTM", "TopDownTreeLSTM", {}, "top_down"),
-    ("BiTreeLSTM", "BiTreeLSTM", {}, "bottom_up"),
-    ("TreeNet", "TreeNet", {}, "sibling"),
-)
+# Name in the results: class, options, and the direction of its graphs.
+CELLS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "RecursiveCell": ("RecursiveCell", {}, "bottom_up"),
+    "NaryTreeLSTM": ("NaryTreeLSTM", {}, "bottom_up"),
+    "NaryTreeLSTM, affine leaves": ("NaryTreeLSTM", {"leaf": "affine"}, "bottom_up"),
+    "ChildSumTreeLSTM": ("ChildSumTreeLSTM", {}, "bottom_up"),
+    "ChildSumTreeGRU": ("ChildSumTreeGRU", {}, "bottom_up"),
+    "AttentiveTreeLSTM": ("AttentiveTreeLSTM", {}, "bottom_up"),
+    "AttentiveTreeGRU": ("AttentiveTreeGRU", {}, "bottom_up"),
+    "HeadLexicalizer": ("HeadLexicalizer", {}, "bottom_up"),
+    "LexicalizedTreeLSTM": ("LexicalizedTreeLSTM", {}, "bottom_up"),
+    "TopDownTreeLSTM": ("TopDownTreeLSTM", {}, "top_down"),
+    "BiTreeLSTM": ("BiTreeLSTM", {}, "bottom_up"),
+    "TreeNet": ("TreeNet", {}, "sibling"),
+}
 CHAINS_A_BATCH = (1, 25)
 MOST_DGL_NODES = 20_000
 MOST_DGL_ROWS = 4_000_000
-"""Nodes times levels: it copies the states of all nodes at each level."""
+"""Nodes times levels: DGL copies the states of all nodes at each level."""
 BYTES_A_FEATURE = 100
-"""Of memory that a node takes in a step, for each of the hidden features; measured."""
+"""Memory that a node takes in a step, for each of the hidden features; measured."""
 
 
 def run_contenders(bench: Bench) -> None:
-    """Every way to propagate that there is, with the word table frozen."""
+    """Every way to propagate."""
     for name in TREE_CELLS:
-        model = bench.model(bench.cell(name))
+        model = bench.model(name)
         for size in bench.options.batch_sizes:
-            case = {"cell": name, "batch": size}
             contenders = [make(model) for make in bench.makers(name)]
+            case = {"cell": name, "batch": size}
             bench.compare(case, contenders, bench.corpus.batches(size))
 
 
 def run_cells(bench: Bench) -> None:
     """Every cell, on DGL and on our engine."""
-    for shown, name, options, direction in CELLS:
-        model = bench.model(bench.cell(name, **options))
+    for shown, (name, options, direction) in CELLS.items():
+        model = bench.model(name, **options)
         for size in bench.options.batch_sizes:
-            makers = (engines.DglEngine, engines.Words)
-            batches = bench.corpus.batches(size, direction)
+            contenders = [engines.Dgl(model), engines.Words(model)]
             case = {"cell": shown, "batch": size}
-            bench.compare(case, [make(model) for make in makers], batches)
+            bench.compare(case, contenders, bench.corpus.batches(size, direction))
 
 
 def run_chains(bench: Bench) -> None:
@@ -80,15 +80,12 @@ def run_stars(bench: Bench) -> None:
 
 
 def run_sizes(bench: Bench) -> None:
-    """Batches of more and more nodes; those that would not fit into memory are left out."""
+    """Batches of more and more nodes, as far as the memory reaches."""
     for count in bench.options.node_counts:
-        needed, there = count * bench.options.hidden_feats * BYTES_A_FEATURE, available_memory()
-        if there is not None and needed > there:
-            bench.results.note(
-                "sizes",
-                f"{count:,} nodes are left out, they need about {needed / 2**30:.0f} GiB "
-                f"and {there / 2**30:.0f} are free",
-            )
+        needed, free = count * bench.options.hidden_feats * BYTES_A_FEATURE / 2**30, free_gib()
+        if free is not None and needed > free:
+            note = f"{count:,} nodes are left out: they need {needed:.0f} GiB, {free:.0f} are free"
+            bench.results.note("sizes", note)
             continue
         batches = bench.corpus.of_nodes(count)
         case = {"cell": "NaryTreeLSTM", "nodes": count, "batches": len(batches)}
@@ -96,25 +93,25 @@ def run_sizes(bench: Bench) -> None:
 
 
 def _dgl_and_ours(
-    bench: Bench, case: dict[str, Any], batches: Sequence[Batch], most: int | None = None
+    bench: Bench, case: dict[str, Any], batches: Sequence[Batch], most_dgl_nodes: float = inf
 ) -> None:
-    model = bench.model(bench.cell(case["cell"]))
-    makers: Sequence[Callable[..., Contender]] = (engines.Functions, engines.DropIn, engines.Words)
-    if most is not None and batches[0].graph.num_nodes() > most:
-        makers = (engines.Words,)
+    model = bench.model(case["cell"])
+    makers = [engines.Dgl, engines.DropIn, engines.Words]
+    if batches[0].graph.num_nodes() > most_dgl_nodes:
+        makers = [engines.Words]
     bench.compare(case, [make(model) for make in makers], batches)
 
 
 def run_threads(bench: Bench) -> None:
-    """Steps with one thread and with two, by the clock on the wall."""
+    """Steps with one thread and with two, by wall-clock time."""
     if cpu_count() < 2:
-        bench.results.note("threads", "there is one core only")
+        bench.results.note("threads", "there is only one core")
         return
-    model = bench.model(bench.cell("NaryTreeLSTM"))
+    model = bench.model("NaryTreeLSTM")
     for size in bench.options.batch_sizes:
         contenders = [
-            Threaded(make(model), threads)
-            for make in (engines.Functions, engines.Words)
+            with_threads(make(model), threads)
+            for make in (engines.Dgl, engines.Words)
             for threads in (1, 2)
         ]
         case = {"cell": "NaryTreeLSTM", "batch": size}
@@ -122,58 +119,31 @@ def run_threads(bench: Bench) -> None:
     torch.set_num_threads(bench.options.threads)
 
 
-class Threaded(Contender):
-    """A contender with a number of threads."""
+def with_threads(contender: Contender, threads: int) -> Contender:
+    """The contender, which sets the number of threads before each of its turns."""
+    fresh = contender.fresh
 
-    def __init__(self, contender: Contender, threads: int) -> None:
-        self.contender = contender
-        self.threads = threads
-        self.name = f"{contender.name}, {threads} thread{'s' if threads > 1 else ''}"
+    def fresh_with_threads(prepared: Any) -> Any:
+        torch.set_num_threads(threads)
+        return fresh(prepared)
 
-    def prepare(self, batch: Batch) -> Any:
-        """See :class:`Contender`."""
-        return self.contender.prepare(batch)
-
-    def forward(self, prepared: Any) -> None:
-        """See :class:`Contender`."""
-        self.contender.forward(prepared)
-
-    def step(self, prepared: Any) -> None:
-        """See :class:`Contender`."""
-        self.contender.step(prepared)
-
-    def outcome(self, prepared: Any) -> Any:
-        """See :class:`Contender`."""
-        return self.contender.outcome(prepared)
-
-    def fresh(self, prepared: Any) -> Any:
-        """See :class:`Contender`; also sets the number of threads of what comes next."""
-        torch.set_num_threads(self.threads)
-        return self.contender.fresh(prepared)
+    contender.fresh = fresh_with_threads
+    contender.name += f", {threads} thread{'s' if threads > 1 else ''}"
+    return contender
 
 
 def run_memory(bench: Bench) -> None:
     """The largest memory of a step, each contender in a process of its own."""
-    size, chosen = max(bench.options.batch_sizes), bench.options.memory_of
+    size = max(bench.options.batch_sizes)
     for name in bench.options.memory_cells:
         for make in bench.makers(name):
-            if make is engines.FlatWords or (chosen and make.name not in chosen):
-                continue
             bench.say(f"memory, {name}, batch {size}, {make.name}")
             measure_memory(bench, name, make.name, size)
             bench.save()
 
 
-RUN: dict[str, Callable[[Bench], None]] = {
-    "training": run_training,
-    "contenders": run_contenders,
-    "cells": run_cells,
-    "chains": run_chains,
-    "stars": run_stars,
-    "sizes": run_sizes,
-    "threads": run_threads,
-    "memory": run_memory,
-}
+RUNS = (run_training, run_contenders, run_cells, run_chains, run_stars, run_sizes)
+RUN = dict(zip(SECTIONS, (*RUNS, run_threads, run_memory), strict=True))
 
 
 def run_all(bench: Bench) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .measuring import Row, ratios
+from .options import DGL, PROGRAM
 
-BASE, LIMIT = "dgl", "limit"
-OURS = "levels, words"
+BASE, OURS = "dgl", "levels, words"
 
 
 def grid(
@@ -26,10 +26,8 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
     """The median, and the range."""
     if not values:
         return "-"
-    low, middle, high = min(values), statistics.median(values), max(values)
-    if len(values) == 1:
-        return f"{middle:,.{digits}f}"
-    return f"{middle:,.{digits}f} ({low:,.{digits}f}-{high:,.{digits}f})"
+    low, middle, high = (f"{f(values):,.{digits}f}" for f in (min, statistics.median, max))
+    return middle if len(values) == 1 else f"{middle} ({low}-{high})"
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
@@ -37,9 +35,9 @@ def unique(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-def _one(rows: Iterable[Row], contender: str, **case: Any) -> Row | None:
+def _one(rows: Iterable[Row], contender: str, case: dict[str, Any]) -> Row | None:
     for row in rows:
-        if row.contender == contender and all(row.case[key] == case[key] for key in case):
+        if row.contender == contender and case.items() <= row.case.items():
             return row
     return None
 
@@ -53,39 +51,105 @@ def _columns(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     }
 
 
+def _times_as_fast(base: Row | None, row: Row | None, digits: int) -> str:
+    return spread(ratios(base, row), digits) if base and row else "-"
+
+
+def training(rows: Sequence[Row]) -> str:
+    """How many times as fast as others; how fast everything is; what a step takes."""
+    return "\n\n".join(filter(None, (speed(rows), _settings(rows), _speeds(rows), _steps(rows))))
+
+
+def speed(rows: Sequence[Row]) -> str:
+    """How many times as fast as others ``graphsent train`` is; empty if there are no others."""
+
+    def text(other: str, **case: Any) -> str:
+        return _times_as_fast(*(_trained(rows, name, **case) for name in (other, PROGRAM)), 1)
+
+    others = [row for row in rows if row.contender != PROGRAM]
+    return _training_table(f"`{PROGRAM}`, times as fast as", others, "as users run it", text)
+
+
+def _settings(rows: Sequence[Row]) -> str:
+    """Who flushes subnormal numbers as users run it."""
+    flushed, others = (
+        ", ".join(unique(_shown(row) for row in rows if row.users and row.case["flushed"] == each))
+        for each in (True, False)
+    )
+    return f"As users run it, flushed: {flushed or 'none'}; not flushed: {others or 'none'}."
+
+
 def _speeds(rows: Sequence[Row]) -> str:
-    columns = _columns(rows)
+    """Trees a second, of models with contenders."""
+    compared = {row.case["model"] for row in rows if row.contender != PROGRAM}
 
-    def text(contender: str, column: str) -> str:
-        row = _one(rows, contender, **columns[column])
-        return "-" if row is None else spread([row.trees / value for value in row.taken])
+    def text(name: str, flushed: bool | None, **case: Any) -> str:
+        row = _trained(rows, name, flushed=bool(flushed), **case)
+        return spread([row.trees / value for value in row.taken]) if row else "-"
 
-    return grid("trees a second", unique(row.contender for row in rows), list(columns), text)
+    chosen = [row for row in rows if row.case["model"] in compared]
+    return _training_table("trees a second", chosen, "not flushed", text)
 
 
-def _against(rows: Sequence[Row], base: str, names: Sequence[str], corner: str) -> str:
-    """How many times as fast as ``base``."""
-    columns = _columns(rows)
+def _training_table(corner: str, rows: Sequence[Row], first: str, text: Callable[..., str]) -> str:
+    """A line for each contender of each model; two columns for each batch size."""
+    lines = {f"`{row.case['model']}`, {_shown(row)}": row for row in rows}
+    columns = {
+        f"batch {size}, {'flushed' if flushed else first}": {"batch": size, "flushed": flushed}
+        for size in unique(row.case["batch"] for row in rows)
+        for flushed in (None, True)
+    }
 
-    def text(contender: str, column: str) -> str:
-        theirs = _one(rows, base, **columns[column])
-        ours = _one(rows, contender, **columns[column])
-        return "-" if theirs is None or ours is None else spread(ratios(theirs, ours), 2)
+    def cell(line: str, column: str) -> str:
+        row = lines[line]
+        return text(row.contender, model=row.case["model"], **columns[column])
 
-    return grid(corner, names, list(columns), text)
+    return grid(corner, lines, list(columns), cell) if lines else ""
+
+
+def _trained(rows: Sequence[Row], name: str, flushed: bool | None, **case: Any) -> Row | None:
+    """The row of a contender, that of users unless it is said whether numbers are flushed."""
+    if flushed is None:
+        return _one([row for row in rows if row.users], name, case)
+    return _one(rows, name, {**case, "flushed": flushed})
+
+
+def _steps(rows: Sequence[Row]) -> str:
+    """What a step of the program takes."""
+    own = [row for row in rows if row.users and row.contender == PROGRAM]
+    lines = {f"`{row.case['model']}`, batch {row.case['batch']}": row for row in own}
+
+    def text(line: str, column: str) -> str:
+        row = lines[line]
+        if column == "examples a second":
+            return f"{row.trees / row.median:,.0f}"
+        batches = row.trees // row.case["batch"] or 1
+        return spread([1e3 * value / batches for value in row.taken], 1)
+
+    return grid(f"`{PROGRAM}`", lines, ["ms a step", "examples a second"], text)
+
+
+def _shown(row: Row) -> str:
+    return f"`{row.contender}`" if row.contender in (PROGRAM, DGL) else row.contender
 
 
 def contenders(rows: Sequence[Row]) -> str:
-    """Speeds, ratios to DGL and shares of the limit, for each cell."""
+    """Speeds and ratios to DGL, for each cell."""
     parts = []
     for cell in unique(row.case["cell"] for row in rows):
         own = [row for row in rows if row.case["cell"] == cell]
-        names = unique(row.contender for row in own)
-        parts += [f"**{cell}**", _speeds(own)]
+        names, columns = unique(row.contender for row in own), _columns(own)
+
+        def speed(name: str, column: str, own: list[Row] = own, columns: dict = columns) -> str:
+            row = _one(own, name, columns[column])
+            return spread([row.trees / value for value in row.taken]) if row else "-"
+
+        def ratio(name: str, column: str, own: list[Row] = own, columns: dict = columns) -> str:
+            return _times_as_fast(*(_one(own, each, columns[column]) for each in (BASE, name)), 2)
+
         others = [name for name in names if name != BASE]
-        parts.append(_against(own, BASE, others, f"times as fast as `{BASE}`"))
-        ours = [name for name in ("levels", OURS) if name in names]
-        parts.append(_against(own, LIMIT, ours, f"share of `{LIMIT}`"))
+        parts += [f"**{cell}**", grid("trees a second", names, list(columns), speed)]
+        parts.append(grid(f"times as fast as `{BASE}`", others, list(columns), ratio))
     return "\n\n".join(parts)
 
 
@@ -94,42 +158,37 @@ def cells(rows: Sequence[Row]) -> str:
     names, columns = unique(row.case["cell"] for row in rows), _columns(rows)
 
     def pair(cell: str, column: str) -> list[Row | None]:
-        return [_one(rows, name, cell=cell, **columns[column]) for name in ("dgl", OURS)]
+        return [_one(rows, name, {"cell": cell, **columns[column]}) for name in (BASE, OURS)]
 
     def ratio(cell: str, column: str) -> str:
-        theirs, ours = pair(cell, column)
-        return "-" if theirs is None or ours is None else spread(ratios(theirs, ours), 1)
+        return _times_as_fast(*pair(cell, column), 1)
 
     def speeds(cell: str, column: str) -> str:
         return " / ".join(
             f"{row.trees / row.median:,.0f}" if row else "-" for row in pair(cell, column)
         )
 
-    return "\n\n".join(
-        (
-            grid(f"`{OURS}`, times as fast as `dgl`", names, list(columns), ratio),
-            grid(f"trees a second, `dgl` / `{OURS}`", names, list(columns), speeds),
-        )
+    ratio_table = grid(f"`{OURS}`, times as fast as `{BASE}`", names, list(columns), ratio)
+    return f"{ratio_table}\n\n" + grid(
+        f"trees a second, `{BASE}` / `{OURS}`", names, list(columns), speeds
     )
 
 
 def _growth(rows: Sequence[Row], key: str, corner: str, per: Callable[[Row], float]) -> str:
     """Milliseconds, and microseconds a unit, for sizes of something."""
-    contenders, kinds = (
-        unique(row.contender for row in rows),
-        unique(row.case["what"] for row in rows),
-    )
-    columns = {f"{name}, {kind}": (name, kind) for kind in kinds for name in contenders}
+    names = unique(row.contender for row in rows)
+    kinds = unique(row.case["what"] for row in rows)
+    columns = {f"{name}, {kind}": (name, kind) for kind in kinds for name in names}
+    sizes = {f"{size:,}": size for size in unique(row.case[key] for row in rows)}
 
     def text(size: str, column: str) -> str:
         name, kind = columns[column]
-        row = _one(rows, name, **{"what": kind, key: int(size.replace(",", ""))})
+        row = _one(rows, name, {"what": kind, key: sizes[size]})
         if row is None:
             return "-"
         batch = row.median / row.case.get("batches", 1)
         return f"{1e3 * batch:,.1f} ms, {1e6 * row.median / per(row):,.1f} µs"
 
-    sizes = [f"{size:,}" for size in unique(row.case[key] for row in rows)]
     return grid(corner, sizes, list(columns), text)
 
 
@@ -156,14 +215,11 @@ def sizes(rows: Sequence[Row]) -> str:
 
 def threads(rows: Sequence[Row]) -> str:
     """How many times as fast two threads are as one."""
-    names = unique(row.contender.rpartition(", ")[0] for row in rows)
-    columns = _columns(rows)
+    names, columns = unique(row.contender.rpartition(", ")[0] for row in rows), _columns(rows)
 
     def text(name: str, column: str) -> str:
-        one, two = (
-            _one(rows, f"{name}, {count}", **columns[column]) for count in ("1 thread", "2 threads")
-        )
-        return "-" if one is None or two is None else spread(ratios(one, two), 2)
+        pair = (f"{name}, 1 thread", f"{name}, 2 threads")
+        return _times_as_fast(*(_one(rows, each, columns[column]) for each in pair), 2)
 
     return grid("two threads, times as fast as one", names, list(columns), text)
 
@@ -173,11 +229,11 @@ def memory(rows: Sequence[Row]) -> str:
     columns = {f"{row.case['cell']}, batch {row.case['batch']}": row.case["cell"] for row in rows}
 
     def text(name: str, column: str) -> str:
-        row, base = (_one(rows, each, cell=columns[column]) for each in (name, "dgl"))
+        row, base = (_one(rows, each, {"cell": columns[column]}) for each in (name, BASE))
         if row is None:
             return "-"
         ratio = "" if base is None else f", {row.median / base.median:.2f}"
         return f"{row.median / 2**20:,.0f} MiB{ratio}"
 
     names = unique(row.contender for row in rows)
-    return grid("beyond what was there before, ratio to `dgl`", names, list(columns), text)
+    return grid(f"beyond what was there before, ratio to `{BASE}`", names, list(columns), text)

@@ -1,6 +1,5 @@
 """Cells as users write them, by the documentation alone: plain torch."""
 
-# ruff: noqa: D102 (what the methods are is in the documentation)
 from __future__ import annotations
 
 import torch

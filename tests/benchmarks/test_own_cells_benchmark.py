@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+import importlib
 
 from toy_treebank import write_treebank
 
-BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "own_cells.py"
 
-
-def test_table(tmp_path):
+def test_table(tmp_path, capsys):
     write_treebank(tmp_path)
     file = tmp_path / "table.md"
-    command = [sys.executable, BENCHMARK, "--quick", "--data-dir", tmp_path, "--markdown", file]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert file.read_text() == done.stdout
-    ratios = [float(line.split("|")[-2]) for line in done.stdout.splitlines()[2:]]
+    main = importlib.import_module("own_cells").main
+    assert main(["--quick", f"--data-dir={tmp_path}", f"--markdown={file}"]) == 0
+    text = capsys.readouterr().out
+    assert file.read_text() == text
+    ratios = [float(line.split("|")[-2]) for line in text.splitlines()[2:]]
     assert len(ratios) == 8
     assert all(ratio > 0 for ratio in ratios)

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
+import pytest
 from toy_treebank import write_treebank
 
-BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "sequences.py"
+
+@pytest.fixture
+def main():
+    return importlib.import_module("sequences").main
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The benchmark with these arguments."""
-    return subprocess.run(
-        [sys.executable, BENCHMARK, *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_tables(tmp_path):
+def test_tables(main, tmp_path, capsys):
     write_treebank(tmp_path)
     files = [f"--json={tmp_path / 'rows.json'}", f"--markdown={tmp_path / 'tables.md'}"]
-    done = run("--quick", f"--data-dir={tmp_path}", *files)
-    assert done.returncode == 0, done.stderr
+    main(["--quick", f"--data-dir={tmp_path}", *files])
     figures = json.loads((tmp_path / "rows.json").read_text())
     rows = {row["setting"]: row["seconds"] for row in figures["rows"]}
     assert set(rows["lstm, phrases, after 4 steps"]) == {"graphsent", "torch"}
@@ -37,12 +26,10 @@ def test_tables(tmp_path):
     assert all(set(row["seconds"]) == {"graphsent", "packed", "padded"} for row in layers)
     assert all(min(taken) > 0 for row in rows.values() for taken in row.values())
     tables = (tmp_path / "tables.md").read_text()
-    assert tables in done.stdout
+    assert tables in capsys.readouterr().out
     assert all(f"| {setting} |" in tables for setting in rows)
 
 
-def test_no_data(tmp_path):
-    done = run("--quick", f"--data-dir={tmp_path / 'nothing'}")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "error: " in done.stderr
+def test_no_data(main, tmp_path):
+    with pytest.raises(SystemExit, match=r"^error: .*nothing"):
+        main(["--quick", f"--data-dir={tmp_path / 'nothing'}"])

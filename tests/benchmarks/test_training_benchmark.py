@@ -6,7 +6,6 @@ import importlib.util
 import threading
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from toy_treebank import silent, tiny_config, write_treebank
@@ -37,7 +36,7 @@ def start(config):
 
     yield start
     for trainee in reversed(started):
-        trainee.stop()
+        trainee.close()
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def test_every_batch_is_full_and_more_than_an_epoch_is_there(config, batches):
 
 
 def test_each_contender_has_a_setting_of_its_own(batches, start, monkeypatch):
-    from harness.subnormals import flushes
+    from harness.trainees import flushes
 
     seen = []
     contenders = [start(flush=True), start(flush=False)]
@@ -104,7 +103,7 @@ PEERS = [("dgl_example", "DglExample"), ("dynet38", "DyNet")]
 @pytest.mark.parametrize(("module", "name"), PEERS)
 def test_others_learn_and_hand_on_what_they_have_learnt(config, batches, module, name):
     from harness.bench import quiet_dgl
-    from harness.subnormals import flushes
+    from harness.trainees import flushes
 
     # Not by importing it: that would have subnormal numbers flushed in all tests to come.
     if module == "dynet38" and not importlib.util.find_spec("dynet"):
@@ -127,34 +126,10 @@ def test_others_learn_and_hand_on_what_they_have_learnt(config, batches, module,
         assert first.outcome(prepared[0])[1] == pytest.approx(after)
 
 
-def test_an_early_model_is_put_back_before_its_turn(batches, start):
-    early = start(restored=True)
-    early.step(batches[0])
-    early.keep()
-    before = weights(early.model).clone()
-    early.step(early.fresh(batches[1]))
-    assert not torch.equal(weights(early.model), before)
-    early.fresh(batches[2])
-    assert torch.equal(weights(early.model), before)
-
-
 def test_what_ends_a_run_is_raised_where_the_step_was_asked_for(batches, start, monkeypatch):
     trainee = start()
     monkeypatch.setattr(trainee.model, "after_step", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         trainee.step(batches[0])
-    trainee.stop()
+    trainee.close()
     assert threading.active_count() == 1
-
-
-def test_subnormal_numbers_are_counted():
-    from harness.subnormals import count_subnormals, flushed, flushes
-
-    numbers = torch.from_numpy(np.array([0, -0.0, 1e-40, -1e-45, 1.2e-38, 1, np.inf], np.float32))
-    rows = torch.sparse_coo_tensor([[0, 0]], torch.tensor([[1e-40, 1.0], [0.0, 1.0]]), (3, 2))
-    for flush in (False, True):
-        with flushed(flush):
-            assert flushes() == flush
-            assert count_subnormals(numbers) == 2
-            assert count_subnormals(rows) == (0 if flush else 1)
-    assert not flushes()
