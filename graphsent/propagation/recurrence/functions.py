@@ -132,6 +132,21 @@ def _row(tracer: Tracer, weight: Tensor) -> Symbol:
     return Symbol(tracer, lifted.codes.reshape(-1), (None,))
 
 
+@_register("gru_cell")
+def _gru_cell(
+    tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
+) -> Symbol:
+    """What ``torch.nn.GRUCell`` computes."""
+    gates = (_linear(tracer, x, w_x, b_x), _linear(tracer, h, w_h, b_h))
+    (x_r, x_z, x_n), (h_r, h_z, h_n) = (_chunk(tracer, each, 3, -1) for each in gates)
+    reset, update = (
+        tracer.pointwise("sigmoid", tracer.pointwise("add", *pair))
+        for pair in ((x_r, h_r), (x_z, h_z))
+    )
+    new = tracer.pointwise("add", x_n, tracer.pointwise("mul", reset, h_n))
+    return _lerp(tracer, tracer.pointwise("tanh", new), h, update)
+
+
 @_register("matmul", "mm", "mv")
 def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if isinstance(b, Tensor) and b.dim() == 2:
