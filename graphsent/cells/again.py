@@ -62,12 +62,7 @@ class Again(NamedTuple):
     ) -> dict[nn.Module, dict[str, Tensor]]:
         """The weights and biases of the cell's maps, by module and name."""
         fused = self.fused
-        if fused.edge_maps:
-            sizes = [len(module.weight) for module in fused.edge_maps]
-            modules = (*fused.edge_maps, *fused.maps, *fused.vectors)
-            weights = (*maps[0].split(sizes), *maps[1:])
-        else:
-            modules, weights = fused.maps, maps[1:]
+        modules, weights = fused.maps, maps[1:]
         values = {
             module: {"weight": weight.view_as(module.weight)}
             for module, weight in zip(modules, weights, strict=True)

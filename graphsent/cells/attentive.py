@@ -12,16 +12,12 @@ from graphsent.cells.attention import ChildAttention
 from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_own, rule_of
 from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
-from graphsent.propagation.fused_attention import AttentiveGRU, AttentiveLSTM
-from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
-from graphsent.propagation.starts import Start
 from graphsent.propagation.untraced import untraced
 
 _QUERY = "query"
@@ -29,8 +25,6 @@ _QUERY = "query"
 
 class AttentiveCell(TreeCell):
     """Base of the attentive cells: they take an attention vector and give attention weights."""
-
-    shares_leaves = True
 
     attention: ChildAttention
 
@@ -111,28 +105,9 @@ class AttentiveCell(TreeCell):
             results = (*results, weights)
         return results if len(results) > 1 else results[0]
 
-    def fused_inputs(self, x: Tensor, query: Tensor | None = None) -> Tensor:
-        """The inputs of the cell and the query side by side."""
-        query = self.attention.query() if query is None else query
-        if x.dim() < query.dim():
-            x = x.expand(len(query), -1)
-        return torch.cat((x, query.expand(*x.shape[:-1], -1)), -1)
-
-    def split_inputs_of_rule(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs of the cell, and the query."""
-        return inputs.tensor_split((-self.hidden_feats,), -1)
-
-    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
-        """As without attention, see :meth:`start`."""
-        return super().project_leaves(feat)
-
     def start(self, x: Tensor, query: Tensor | None = None) -> State:
         """State of a leaf: there is nothing to attend to."""
         return super().start(x)
-
-    def start_by_levels(self, x: Tensor | FirstOutputs, query: Tensor | None = None) -> Start:
-        """The same."""
-        return super().start_by_levels(x)
 
     def _node_queries(self, graph: Graph, query: Tensor | None, device: torch.device) -> Tensor:
         sizes = graph.batch_num_nodes().to(device)
@@ -231,14 +206,6 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
             forgotten = (gates * c).sum(1)
         return lstm_state(update + self.U(pooled), forgotten, self.gate_output)
 
-    def fused_rule(self) -> Fused | None:
-        """The same as ``combine``, where each child's memory has a gate of its own."""
-        if self.memory != "per_child" or not is_own(self.attention, ChildAttention):
-            return None
-        rule = rule_of(AttentiveLSTM, self.hidden_feats, gate_output=self.gate_output)
-        edge_maps = (self.attention.W_c, self.U_f)
-        return Fused(rule, (self.U,), edge_maps=edge_maps, vectors=(self.attention.w,))
-
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
         options = "" if self.memory == "per_child" else f", memory={self.memory!r}"
@@ -308,11 +275,3 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
         (h,) = children
         weights = self.attention(h, query).unsqueeze(-1)  # (nodes, children, 1)
         return self.update(h, (weights * h).sum(1), x)
-
-    def fused_rule(self) -> Fused | None:
-        """The same as ``combine``, with a reset gate for each child."""
-        if self.reset != "per_child" or not is_own(self.attention, ChildAttention):
-            return None
-        maps, edge_maps = (self.U_z, self.U), (self.attention.W_c, self.U_r)
-        rule = rule_of(AttentiveGRU, self.hidden_feats)
-        return Fused(rule, maps, edge_maps=edge_maps, vectors=(self.attention.w,))

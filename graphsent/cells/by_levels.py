@@ -29,7 +29,6 @@ from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import check_extra, check_projected, check_state
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.fused import by_position, in_order
-from graphsent.propagation.fused_edges import run_edges
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.linear import FirstOutputs, made
@@ -280,13 +279,8 @@ class LevelRun:
             inputs, bias, nothing = bias, None, inner
         again = Again(self.cell, fused, self.schedule, self.slots, nothing)
         with without_autocast(inner.device.type):
-            if not fused.edge_maps:
-                problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)
-                return run_slots(*problem, bias, shared, rows, num_results, again)
-            edge_weight = _joined([module.weight.to(dtype) for module in fused.edge_maps])
-            vectors = [module.weight.to(dtype).flatten() for module in fused.vectors]
-            problem = (fused.rule, self.schedule, start, inputs, edge_weight, weights, vectors)
-            return run_edges(*problem, shared, rows, num_results, again)
+            problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)
+            return run_slots(*problem, bias, shared, rows, num_results, again)
 
     def _run_generated(
         self,
@@ -332,7 +326,3 @@ class LevelRun:
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Rows of the nodes without predecessors, and of the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
-
-
-def _joined(weights: Sequence[Tensor]) -> Tensor:
-    return weights[0] if len(weights) == 1 else torch.cat(weights)

@@ -10,7 +10,6 @@ from torch.nn import functional
 from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.fused_edges import EdgeRule
 from graphsent.propagation.fused_slots import SlotRule
 from graphsent.propagation.linear import FirstOutputs
 
@@ -24,20 +23,16 @@ class Fused(NamedTuple):
     Attributes:
         rule: how sums become states.
         maps: the linear maps of the rule's products, in their order.
-        edge_maps: of an ``EdgeRule``, the maps of each source's h, one after the other.
-        vectors: of an ``EdgeRule``, maps to a single number whose weights the rule reads itself.
         bias: the map whose bias is added to all sums; those of other maps are not read.
     """
 
-    rule: SlotRule | EdgeRule
+    rule: SlotRule
     maps: tuple[nn.Module, ...]
-    edge_maps: tuple[nn.Module, ...] = ()
-    vectors: tuple[nn.Module, ...] = ()
     bias: nn.Module | None = None
 
 
 @functools.cache
-def rule_of(kind: type[SlotRule] | type[EdgeRule], *sizes: int, **options: Any) -> Any:
+def rule_of(kind: type[SlotRule], *sizes: int, **options: Any) -> Any:
     """The rule of a kind; one is for all cells with these sizes and options."""
     return kind(*sizes, **options)
 
@@ -49,7 +44,7 @@ def fused_rule_of(cell: nn.Module) -> Fused | None:
     fused = cell.fused_rule()
     if fused is None:
         return None
-    maps = (*fused.maps, *fused.edge_maps, *fused.vectors, fused.bias)
+    maps = (*fused.maps, fused.bias)
     return fused if all(is_plain(module) for module in maps if module is not None) else None
 
 

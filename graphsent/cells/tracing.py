@@ -113,7 +113,7 @@ def _add_parameters(module: nn.Module, prefix: str, found: dict[str, Tensor]) ->
 def _facts(cell: nn.Module) -> list[Any]:
     """What the functions of a cell may depend on, apart from the numbers in its parameters."""
     kind = type(cell)
-    facts = [_has_any_global_hook(), kind.project, kind.start, kind.combine]
+    facts = [bool(_has_any_global_hook()), kind.project, kind.start, kind.combine]
     _add_facts(cell, facts)
     return facts
 

@@ -6,11 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
-from graphsent.propagation.fused_gru import ChildSumGRU
 
 
 class PooledTreeGRU(TreeCell):
@@ -21,7 +19,6 @@ class PooledTreeGRU(TreeCell):
     """
 
     state_names = ("h",)
-    shares_leaves = True
 
     def __init__(self, in_feats: int, hidden_feats: int, *, reset: str) -> None:
         super().__init__(in_feats, hidden_feats)
@@ -42,10 +39,6 @@ class PooledTreeGRU(TreeCell):
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to r, z and the candidate, side by side in (num_nodes, 3 * hidden_feats)."""
         return self.W(feat)
-
-    def project_nothing(self, like: Tensor) -> Tensor:
-        """The bias."""
-        return map_nothing(self.W, like)
 
     def start(self, x: Tensor) -> State:
         """State of a leaf: there is nothing to keep or to reset."""
@@ -115,10 +108,3 @@ class ChildSumTreeGRU(PooledTreeGRU):
         """State from the children's h, (nodes, children, hidden_feats)."""
         (h,) = children
         return self.update(h, h.sum(1), x)
-
-    def fused_rule(self) -> Fused | None:
-        """The same as ``combine``, with a reset gate for each child."""
-        if self.reset != "per_child":
-            return None
-        rule = rule_of(ChildSumGRU, self.hidden_feats)
-        return Fused(rule, (self.U_z, self.U), edge_maps=(self.U_r,))

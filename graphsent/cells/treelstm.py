@@ -11,7 +11,7 @@ from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
-from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
+from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.starts import LSTMStart, Start
@@ -23,8 +23,6 @@ class PooledTreeLSTM(TreeCell):
     A subclass says in ``combine`` what this vector is, and calls :meth:`reset_parameters` at the
     end of its constructor. See :class:`ChildSumTreeLSTM` for parameters and options.
     """
-
-    shares_leaves = True
 
     def __init__(
         self,
@@ -54,24 +52,11 @@ class PooledTreeLSTM(TreeCell):
         """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
-    def project_nothing(self, like: Tensor) -> Tensor:
-        """The bias."""
-        return map_nothing(self.W, like)
-
-    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
-        """Inputs to i, o, u: a leaf has nothing to forget."""
-        return map_first(self.W, feat, self.num_updates * self.hidden_feats)
-
     def start(self, x: Tensor) -> State:
         """State of a leaf: the sums over children are zero."""
         return lstm_state(
             x[:, : self.num_updates * self.hidden_feats], gate_output=self.gate_output
         )
-
-    def start_by_levels(self, x: Tensor | FirstOutputs) -> LSTMStart:
-        """The same."""
-        sums = first_columns(x, self.num_updates * self.hidden_feats)
-        return LSTMStart(sums, self.gate_output)
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
@@ -144,11 +129,6 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
         forget_gates = torch.sigmoid(forget.unsqueeze(1) + self.U_f(h))
         forgotten = (forget_gates * c).sum(1)
         return lstm_state(update + self.U(h.sum(1)), forgotten, self.gate_output)
-
-    def fused_rule(self) -> Fused:
-        """The same as ``combine``."""
-        rule = rule_of(ChildSumLSTM, self.hidden_feats, gate_output=self.gate_output)
-        return Fused(rule, (self.U,), edge_maps=(self.U_f,))
 
 
 class NaryTreeLSTM(SlottedCell):

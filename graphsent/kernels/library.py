@@ -44,7 +44,7 @@ _FUNCTIONS = {
 }
 # The others take structures, or tell what is in them.
 _OTHERS = (
-    *(f"{kind}_{what}" for kind in ("slots", "edges") for what in ("sizes", "forward", "backward")),
+    *(f"slots_{what}" for what in ("sizes", "forward", "backward")),
     "leaves_forward",
     "leaves_backward",
     "tell_layout",

@@ -8,10 +8,8 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.fused import Block, Product
-from graphsent.propagation.fused_edges import EdgeLevel, NodeLevel
 from graphsent.propagation.fused_slots import SlotLevel
 from graphsent.propagation.pointwise import add_through_output, logistic_derivative, tanh_of
-from graphsent.propagation.segments import Segments
 
 
 class LSTMGates:
@@ -141,67 +139,3 @@ class SequenceLSTM(NaryLSTM):
         super().__init__(size, 1)
         self.order = (Block(1, 1), Block(0, 0), Block(2, 2, 2.0), Block(3, 3))
         self.products = (Product(0, self.order),)
-
-
-class ChildSumLSTM:
-    r"""Rule of the child-sum Tree-LSTM, for :func:`run_edges`.
-
-    .. math::
-        c = \sigma(i) * \tanh(u) + \textstyle\sum_k \sigma(f_k) * c_k, \qquad
-        h = \sigma(o) * \tanh(c)
-
-    The sums i, o, u are in this order in the rows of the weight, which is applied to the sum of
-    the predecessors' h, and in the columns of the inputs, where f is the last.
-
-    Args:
-        size: of a state.
-        gate_output: whether there is an output gate; :math:`h = \tanh(c)` otherwise.
-    """
-
-    num_parts = 2
-    num_pooled = 2
-    num_kept = 1
-    direct = (1,)
-    compiled = "lstm"
-
-    def __init__(self, size: int, *, gate_output: bool = True) -> None:
-        self.size = size
-        self.gates = LSTMGates(size, gate_output)
-        self.order = self.gates.order
-        self.edge_order = (Block(0, len(self.order)),)
-        self.products = (Product(0, self.order),)
-
-    def pool(self, edges: EdgeLevel, segments: Segments, pooled: Sequence[Tensor]) -> None:
-        """See :class:`EdgeRule`."""
-        segments.sum(edges.sources[0], out=pooled[0])
-        segments.sum(edges.sums.sigmoid_() * edges.sources[1], out=pooled[1])
-
-    def pool_backward(
-        self, edges: EdgeLevel, segments: Segments, dpooled: Sequence[Tensor], into: EdgeLevel
-    ) -> None:
-        """See :class:`EdgeRule`."""
-        forget, (dh, dc) = edges.sums, into.sources
-        segments.expand(dpooled[0], out=dh)
-        segments.expand(dpooled[1], out=dc)
-        logistic_derivative(forget, out=into.sums)
-        into.sums.mul_(edges.sources[1]).mul_(dc)
-        dc.mul_(forget)
-
-    def update(self, nodes: NodeLevel, states: Sequence[Tensor]) -> None:
-        """See :class:`EdgeRule`."""
-        h, c = states
-        nodes.sums.sigmoid_()
-        c.copy_(nodes.pooled[1])
-        self.gates.forward(nodes.gates, c, h, nodes.kept)
-
-    def update_backward(
-        self, nodes: NodeLevel, gradients: Sequence[Tensor], into: NodeLevel
-    ) -> None:
-        """See :class:`EdgeRule`."""
-        dh, dc = gradients
-        self.gates.memory_gradient(nodes.gates, nodes.kept, dh, dc)
-        logistic_derivative(nodes.sums, out=into.sums)
-        self.gates.backward(nodes.gates, nodes.kept, dh, into.gates)
-        through_c = into.sums[:, : 2 * self.size].unflatten(1, (2, self.size))
-        through_c.mul_(dc.unsqueeze(1))
-        into.pooled[1].copy_(dc)

@@ -1,21 +1,27 @@
-"""Cells of users in code that is generated from them: as level by level in torch."""
+"""Cells in code that is generated from them: as level by level in torch."""
 
 from __future__ import annotations
 
-import random
 import re
 
 import pytest
 import torch
-from torch import Tensor, nn
-from users_cells import CELLS, Attentive, GatedSum, Nary
+from generated_cases import (
+    HIDDEN_FEATS,
+    IN_FEATS,
+    assert_same,
+    build,
+    each_cell,
+    graphs_for,
+    star,
+    tree,
+)
+from torch import nn
+from users_cells import Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
-from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, SlottedCell
+from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, NaryTreeLSTM, SlottedCell
 from graphsent.kernels.library import SWITCH
-
-IN_FEATS, HIDDEN_FEATS = 5, 19  # more than a vector of numbers, and no multiple of it
-each_cell = pytest.mark.parametrize("name", CELLS)
 
 
 @pytest.fixture(autouse=True)
@@ -23,83 +29,9 @@ def compiled(monkeypatch):
     monkeypatch.setenv(SWITCH, "1")
 
 
-def tree(num_nodes: int, most: int, seed: int = 0) -> dgl.DGLGraph:
-    """A random tree whose nodes have so many children at most."""
-    rng, free, edges = random.Random(seed), [0] * most, []
-    for node in range(1, num_nodes):
-        parent = free.pop(rng.randrange(len(free)))
-        edges.append((node, parent))
-        free += [node] * most
-    graph = dgl.graph(edges, num_nodes=num_nodes)
-    taken: dict[int, int] = {}
-    slots = []
-    for _, parent in edges:
-        slots.append(taken.get(parent, 0))
-        taken[parent] = slots[-1] + 1
-    graph.edata["child_index"] = torch.tensor(slots, dtype=torch.int64)
-    return graph
-
-
-def shared(num_nodes: int, most: int, seed: int = 0) -> dgl.DGLGraph:
-    """A graph in which nodes have several successors."""
-    rng, edges, slots = random.Random(seed), [], []
-    for node in range(num_nodes):
-        count = rng.randint(0, min(most, node))
-        edges += [(before, node) for before in rng.sample(range(node), count)]
-        slots += rng.sample(range(most), count)
-    graph = dgl.graph(edges, num_nodes=num_nodes)
-    graph.edata["child_index"] = torch.tensor(slots, dtype=torch.int64)
-    return graph
-
-
-def graphs_for(cell: nn.Module) -> dict[str, dgl.DGLGraph]:
-    most = cell.num_slots if isinstance(cell, SlottedCell) else 6
-    found = {
-        "one node": tree(1, 1),
-        "two nodes": tree(2, 1),
-        "chain": tree(12, 1),
-        "tree": tree(60, most),
-        "trees": dgl.batch([tree(n, most, n) for n in (1, 30, 2)]),
-        "shared": shared(40, most),
-    }
-    if not isinstance(cell, SlottedCell):
-        found["star"] = star(30)
-    return found
-
-
-def star(num_children: int) -> dgl.DGLGraph:
-    children = torch.arange(1, num_children + 1)
-    return dgl.graph((children, torch.zeros_like(children)))
-
-
-def results(cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **extra) -> list:
-    """States, and the gradients of inputs and parameters."""
-    cell.zero_grad()
-    given = feat if isinstance(feat, Tensor) else feat.rows
-    given = given.clone().requires_grad_()
-    feat = given if isinstance(feat, Tensor) else feat._replace(rows=given)
-    states = cell.run(graph, feat, **extra)
-    weights = [torch.linspace(-1, 2, part.numel()).to(part).view_as(part) for part in states]
-    sum((part * weight).sum() for part, weight in zip(states, weights, strict=True)).backward()
-    gradients = [part.grad for part in cell.parameters()]
-    return [*states, given.grad, *(torch.zeros(()) if g is None else g for g in gradients)]
-
-
-def assert_same(cell, graph, feat, monkeypatch, tolerance=1e-12, **extra) -> None:
-    assert cell.explain(graph).way == ("compiled" if graph.num_edges() else "levels")
-    found = results(cell, graph, feat, **extra)
-    monkeypatch.setenv(SWITCH, "0")
-    assert cell.explain(graph).way == "levels"
-    expected = results(cell, graph, feat, **extra)
-    for one, other in zip(found, expected, strict=True):
-        scale = max(float(other.detach().abs().max()), 1) if other.numel() else 1
-        torch.testing.assert_close(one, other, rtol=0, atol=tolerance * scale)
-    monkeypatch.setenv(SWITCH, "1")
-
-
 @each_cell
 def test_values_and_gradients(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     for graph in graphs_for(cell).values():
         feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
         assert_same(cell, graph, feat, monkeypatch)
@@ -107,7 +39,7 @@ def test_values_and_gradients(name, monkeypatch):
 
 @each_cell
 def test_words(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     for graph in graphs_for(cell).values():
         rows = torch.randn(4, IN_FEATS, dtype=torch.float64)
         anywhere = torch.randint(-1, 4, (graph.num_nodes(),))
@@ -118,7 +50,7 @@ def test_words(name, monkeypatch):
 
 @each_cell
 def test_initial_states(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     graph = graphs_for(cell)["trees"]
     sizes = (graph.num_nodes(), HIDDEN_FEATS)
     initial = [torch.randn(sizes, dtype=torch.float64) for _ in cell.state_names]
@@ -128,7 +60,7 @@ def test_initial_states(name, monkeypatch):
 
 @each_cell
 def test_several_threads(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     most = cell.num_slots if isinstance(cell, SlottedCell) else 4
     graph = dgl.batch([tree(150, most, seed) for seed in range(3)])
     rows = torch.randn(40, IN_FEATS, dtype=torch.float64)
@@ -140,16 +72,16 @@ def test_several_threads(name, monkeypatch):
         torch.set_num_threads(1)
 
 
-@pytest.mark.parametrize("name", ["Nary", "Attentive"])
+@pytest.mark.parametrize("name", ["Nary", "Attentive", "child-sum GRU"])
 def test_single_precision(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS)
+    cell = build(name, torch.float32)
     graph = graphs_for(cell)["trees"]
     assert_same(cell, graph, torch.randn(graph.num_nodes(), IN_FEATS), monkeypatch, 2e-6)
 
 
 @each_cell
 def test_without_gradients(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     graph = graphs_for(cell)["shared"]
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
     expected = cell.run(graph, feat)
@@ -160,7 +92,7 @@ def test_without_gradients(name, monkeypatch):
 
 @each_cell
 def test_finite_differences(name):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     graph = graphs_for(cell)["chain"]
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64, requires_grad=True)
     given = (feat, *cell.parameters())
@@ -170,7 +102,7 @@ def test_finite_differences(name):
 
 @each_cell
 def test_gradients_of_gradients(name, monkeypatch):
-    cell = CELLS[name](IN_FEATS, HIDDEN_FEATS).double()
+    cell = build(name)
     graph = graphs_for(cell)["shared"]
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64, requires_grad=True)
     found = []
@@ -304,7 +236,8 @@ def test_explanations_of_other_ways(monkeypatch):
     assert cell.explain(graph).way == "compiled"
     assert cell.explain(tree(1, 1)).way == "levels"
     monkeypatch.setenv(SWITCH, "0")
-    assert cell.explain(graph).way == "rule"
+    assert cell.explain(graph).way == "levels"
+    assert NaryTreeLSTM(IN_FEATS, HIDDEN_FEATS).explain(tree(5, 2)).way == "rule"
     assert GatedSum(IN_FEATS, HIDDEN_FEATS).explain(graph).reason.startswith(f"{SWITCH}=0")
     cell.reduce_func = lambda nodes: None
     assert cell.explain(graph).way == "functions"

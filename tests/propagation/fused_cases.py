@@ -20,8 +20,7 @@ from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
 from graphsent.kernels.library import SWITCH
 from graphsent.propagation.fused import by_node, by_position
-from graphsent.propagation.fused_edges import run_edges
-from graphsent.propagation.fused_lstm import ChildSumLSTM, NaryLSTM
+from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
@@ -49,11 +48,6 @@ def nary(cell: cells.NaryTreeLSTM, graph, schedule, start, inner) -> State:
     inputs = inner if gated else cell.U.bias
     slots = slots_of(cell, graph, schedule)
     return run_slots(rule, schedule, slots, start, inputs, [cell.U.weight])
-
-
-def child_sum(cell: cells.ChildSumTreeLSTM, graph, schedule, start, inner) -> State:
-    rule = ChildSumLSTM(cell.hidden_feats, gate_output=cell.gate_output)
-    return run_edges(rule, schedule, start, inner, cell.U_f.weight, [cell.U.weight])
 
 
 def in_torch(engine: Engine) -> Engine:
@@ -171,8 +165,6 @@ COMPILED = [
 CASES = [
     *COMPILED,
     *(replace(c, name=f"{c.name} in torch", engine=in_torch(c.engine)) for c in COMPILED),
-    Case("child-sum", cells.ChildSumTreeLSTM, child_sum, 4),
-    Case("child-sum ungated", cells.ChildSumTreeLSTM, child_sum, 4, {"gate_output": False}),
     Case("any: nary", cells.NaryTreeLSTM, any_cell, 2, slot_name=CHILD_INDEX),
     Case("any: child-sum", cells.ChildSumTreeLSTM, any_cell, 4),
     Case("any: gru", cells.ChildSumTreeGRU, any_cell, 4),

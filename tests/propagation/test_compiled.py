@@ -10,7 +10,6 @@ import threading
 from pathlib import Path
 
 import pytest
-import test_compiled_edges
 import test_compiled_slots
 import torch
 from compiled_cases import TOLERANCES, check
@@ -185,7 +184,7 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
     monkeypatch.setattr(compiled_library, "_COMMAND", quick)
     compiled._load.cache_clear()
     try:
-        for shape in (test_compiled_slots, test_compiled_edges):
+        for shape in (test_compiled_slots,):
             for rule in shape.RULES:
                 graph = dag(random.Random(0), 60, shape.slots_of(rule))
                 check(shape.Problem(rule, graph, 37, dtype=dtype), monkeypatch)
@@ -194,7 +193,7 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
 
 
 @needs_compiler
-@pytest.mark.parametrize("cases", [test_compiled_slots, test_compiled_edges])
+@pytest.mark.parametrize("cases", [test_compiled_slots])
 def test_hooks_may_store_less_precise_numbers(cases):
     """What they are given between the passes holds numbers alone, whatever they make of it."""
 
@@ -217,7 +216,7 @@ def test_hooks_may_store_less_precise_numbers(cases):
 
 
 @needs_compiler
-@pytest.mark.parametrize("cases", [test_compiled_slots, test_compiled_edges])
+@pytest.mark.parametrize("cases", [test_compiled_slots])
 def test_tensors_of_their_own_are_on_the_cpu(cases, monkeypatch):
     """Wherever those are that are made without saying where."""
     for rule in cases.RULES:

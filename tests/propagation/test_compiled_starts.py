@@ -6,7 +6,6 @@ import random
 from itertools import product
 
 import pytest
-import test_compiled_edges
 import test_compiled_slots
 import torch
 from compiled_cases import (
@@ -23,7 +22,7 @@ from graphsent.kernels.library import kernels_in_use
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
-WALKS = {"slots": test_compiled_slots, "edges": test_compiled_edges}
+WALKS = {"slots": test_compiled_slots}
 each_rule = pytest.mark.parametrize(
     ("walk", "rule"), [(walk, rule) for walk, cases in WALKS.items() for rule in cases.WITH_MEMORY]
 )

@@ -6,30 +6,15 @@ import random
 
 import pytest
 import torch
-from fused_cases import dag, forest
+from fused_cases import forest
 
 from graphsent.kernels.library import SWITCH
-from graphsent.propagation.fused_edges import run_edges
-from graphsent.propagation.fused_gru import ChildSumGRU
 from graphsent.propagation.fused_recursive import Squash
 from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.schedule.slots import make_slots
 
 SIZE = 5
-
-
-class Doubled(ChildSumGRU):
-    """Twice the states of a GRU."""
-
-    compiled = "doubled gru"
-
-    def update(self, nodes, states):
-        super().update(nodes, states)
-        states[0].mul_(2)
-
-    def update_backward(self, nodes, gradients, into):
-        super().update_backward(nodes, [gradients[0] * 2], into)
 
 
 class Unknown(Squash):
@@ -58,22 +43,6 @@ def both_ways(run, monkeypatch):
         found.append(h)
     assert torch.equal(*found)
     return found[0]
-
-
-@pytest.mark.parametrize("statement", [True, "doubled gru"])
-def test_over_edges(statement, monkeypatch):
-    monkeypatch.setattr(Doubled, "compiled", statement)
-    schedule = schedule_of(dag(random.Random(0), 20, 3, None))
-    first = schedule.num_sources
-    start, inputs = numbers(first, SIZE), numbers(20 - first, 3 * SIZE)
-    weights = [numbers(SIZE, SIZE) for _ in range(3)]
-
-    def run(rule):
-        return run_edges(rule, schedule, (start,), inputs, weights[0], weights[1:])
-
-    h = both_ways(lambda: run(Doubled(SIZE)), monkeypatch)
-    inner = slice(first, int(schedule.bounds.ends[1]))
-    torch.testing.assert_close(h[inner], 2 * run(ChildSumGRU(SIZE))[0][inner])
 
 
 @pytest.mark.parametrize("statement", [True, "doubled squash"])

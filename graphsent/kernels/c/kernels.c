@@ -36,7 +36,6 @@
 #include "places.h"
 #include "slots.h"
 #include "slots_backward.h"
-#include "edges.h"
 
 const struct library library_of_walks = {
     pack,         pack_transposed, multiply_into, multiply_transposed,

@@ -1,0 +1,203 @@
+"""Generated walks over unusual graphs, of unusual numbers, and in unusual surroundings."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from generated_cases import (
+    CELLS,
+    IN_FEATS,
+    OURS,
+    assert_same,
+    build,
+    each_cell,
+    results,
+    shared,
+    star,
+    tree,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphsent._dgl import dgl
+from graphsent.cells import IndexedFeat, SlottedCell
+from graphsent.kernels import build as building
+from graphsent.kernels import library as kernels
+from graphsent.kernels.library import SWITCH
+from graphsent.propagation.backends.c import library
+
+each_edge_cell = pytest.mark.parametrize(
+    "name", [name for name in CELLS if not isinstance(build(name), SlottedCell)]
+)
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    monkeypatch.setenv(SWITCH, "1")
+
+
+def most_of(cell) -> int:
+    return cell.num_slots if isinstance(cell, SlottedCell) else 5
+
+
+def features(graph, dtype=torch.float64):
+    return torch.randn(graph.num_nodes(), IN_FEATS, dtype=dtype)
+
+
+@each_cell
+def test_many_nodes_a_level(name, monkeypatch):
+    """Levels of more rows and edges than are handled at once."""
+    cell = build(name)
+    graph = dgl.batch([tree(4, most_of(cell), seed % 7) for seed in range(1000)])
+    rows = torch.randn(50, IN_FEATS, dtype=torch.float64)
+    feat = IndexedFeat(rows, torch.randint(50, (graph.num_nodes(),)))
+    assert_same(cell, graph, feat, monkeypatch, 1e-11)
+
+
+@each_edge_cell
+def test_many_edges_a_node(name, monkeypatch):
+    """More edges to one node than are handled at once; the hub of one star is in another."""
+    cell, width = build(name), 2000
+    sources = torch.arange(1, 2 * width + 1)
+    graph = dgl.graph((sources, (sources > width).long()))
+    assert_same(cell, graph, features(graph), monkeypatch, 1e-10)
+
+
+@given(st.sampled_from(sorted(CELLS)), st.integers(0, 1 << 16), st.integers(2, 40))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_graph(monkeypatch, name, seed, num_nodes):
+    cell = build(name)
+    graph = shared(num_nodes, random.Random(seed).randint(1, most_of(cell)), seed)
+    assert_same(cell, graph, features(graph), monkeypatch, 1e-11)
+
+
+@each_cell
+@pytest.mark.parametrize("num_threads", [2, 3])
+def test_threads_give_the_same_numbers_each_time(name, num_threads):
+    cell = build(name)
+    graph = shared(300, most_of(cell))
+    feat = features(graph)
+    alone = results(cell, graph, feat)
+    alone = [part.clone() for part in alone]
+    torch.set_num_threads(num_threads)
+    try:
+        several = [part.clone() for part in results(cell, graph, feat)]
+        again = results(cell, graph, feat)
+    finally:
+        torch.set_num_threads(1)
+    assert all(map(torch.equal, several, again))
+    for got, expected in zip(several, alone, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
+
+
+@each_cell
+def test_any_strides(name, monkeypatch):
+    cell = build(name)
+    for part in cell.parameters():
+        if part.dim() > 1:
+            part.data = part.data.t().contiguous().t()
+    graph = shared(30, most_of(cell))
+    feat = features(graph).repeat_interleave(2, 1)[:, ::2]
+    assert not feat.is_contiguous()
+    assert_same(cell, graph, feat, monkeypatch)
+
+
+@each_cell
+def test_gradients_of_one_part(name, monkeypatch):
+    cell = build(name)
+    graph = shared(30, most_of(cell))
+    feat = features(graph).requires_grad_()
+    for number in range(len(cell.state_names)):
+        found = []
+        for switch in "10":
+            monkeypatch.setenv(SWITCH, switch)
+            loss = cell.run(graph, feat)[number].square().sum()
+            targets = [feat, *cell.parameters()]
+            found.append(torch.autograd.grad(loss, targets, materialize_grads=True))
+        for one, other in zip(*found, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_values_without_a_limit(name):
+    """Sums of any size, infinite ones and NaN."""
+    cell = build(name, torch.float32)
+    graph = tree(40, 3)
+    feat = features(graph, torch.float32)
+    with torch.no_grad():
+        feat[:, ::3], feat[:, 1::3] = 1e30, -1e30
+        assert all(state.isfinite().all() for state in cell.run(graph, feat))
+        feat[int(graph.in_degrees().argmin())] = torch.nan
+        h = cell(graph, feat)
+        assert h.isnan().any()
+        assert not h.isnan().all()
+
+
+def test_scores_far_apart(monkeypatch):
+    """The softmax neither overflows nor loses what is small beside the largest."""
+    cell = build("attentive LSTM")
+    with torch.no_grad():
+        cell.attention.w.weight.mul_(1000)
+    graph = star(5)
+    assert_same(cell, graph, features(graph), monkeypatch)
+
+
+@each_cell
+def test_hooks_may_store_less_precise_numbers(name):
+    """What a walk needs beside numbers is not for them: they may make anything of it."""
+
+    def store(saved: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
+        return saved.bfloat16() if saved.is_floating_point() else saved, saved.dtype
+
+    def load(stored: tuple[torch.Tensor, torch.dtype]) -> torch.Tensor:
+        return stored[0].to(stored[1])
+
+    cell = build(name)
+    graph = shared(60, most_of(cell))
+    feat = features(graph)
+    expected = [part.detach().clone() for part in results(cell, graph, feat)]
+    with torch.autograd.graph.saved_tensors_hooks(store, load):
+        found = [part.detach() for part in results(cell, graph, feat)]
+    largest = max(float(part.abs().max()) for part in expected)
+    for got, exact in zip(found, expected, strict=True):
+        assert float((got - exact).abs().max()) <= 0.02 * largest
+
+
+@each_cell
+def test_tensors_of_their_own_are_on_the_cpu(name, monkeypatch):
+    """Wherever those are that are made without saying where."""
+    cell = build(name)
+    graph = shared(40, most_of(cell))
+    feat = features(graph)
+    expected = [part.detach().clone() for part in results(cell, graph, feat)]
+    torch.set_default_device("meta")
+    try:
+        states = cell.run(graph, feat)
+    finally:
+        torch.set_default_device(None)
+    for got, exact in zip(states, expected, strict=False):
+        assert torch.equal(got, exact)
+
+
+@pytest.mark.parametrize(("num_bytes", "rows"), [(16, 12), (64, 12), (32, 6)])
+@pytest.mark.parametrize("name", ["Nary", "attentive LSTM"])
+def test_vectors_of_other_processors(name, num_bytes, rows, monkeypatch):
+    """Compilers put long vectors together from short ones."""
+    monkeypatch.setattr(building, "_PROCESSORS", {"": (num_bytes, rows, ())})
+    quick = [option for option in building._COMMAND if "-O" not in option]
+    monkeypatch.setattr(building, "_COMMAND", quick)
+    clear_libraries()
+    try:
+        cell = build(name)
+        graph = shared(60, most_of(cell))
+        assert_same(cell, graph, features(graph), monkeypatch)
+    finally:
+        clear_libraries()
+
+
+def clear_libraries() -> None:
+    """As in a new process."""
+    library._load.cache_clear()
+    kernels._load.cache_clear()
