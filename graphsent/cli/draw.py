@@ -66,16 +66,18 @@ def run(arguments: Any) -> None:
 
 def _judged(tree: Any, arguments: Any) -> tuple[Any, tuple[str, ...], Any]:
     """The tree with predicted labels, the names of the classes, and weights if asked for."""
-    from graphsent.models import TreeClassifier
+    from graphsent.models import Classifier, TreeClassifier
     from graphsent.training import load_model
 
     path = arguments.model
     model = load_model(path, arguments.encoder)
-    if not isinstance(model, TreeClassifier) or model.goal == "regression":
+    if not isinstance(model, Classifier) or model.goal == "regression":
         raise UsageError(f"{path}: the model {model.name!r} has no classes of nodes to draw")
     if not arguments.weights:
         prediction = model.predict([tree])[0]
         return prediction.to_tree(), prediction.label_names, None
+    if not isinstance(model, TreeClassifier):
+        raise UsageError(f"{path}: the model {model.name!r} has no weights of edges")
     # Weights belong to the edges of the tree as the model reads it.
     tree = model.shape_tree(tree)
     prediction = model.predict([tree])[0]

@@ -147,7 +147,7 @@ def _graph(model: Any, arguments: Any, _drawn: bool) -> _Finding:
 
 def _of_feature(graph: FeatureGraph, model: Any, number: int, row: int) -> FeatureGraph:
     maps = model.config["maps"][-1]
-    rows = model.layers.num_channels // maps
+    rows = model.encoder.layers.num_channels // maps
     if not (1 <= number <= maps and 1 <= row <= rows):
         raise DataError(
             f"no map {number}, row {row}: the last layer has {maps} maps of {rows} rows"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from graphsent.models.apdcnn import APDCNN
-from graphsent.models.arnn import ARNNClassifier, ARNNEncoder
-from graphsent.models.arnn_relatedness import ARNNRelatedness
+from graphsent.models.arnn import ARNNClassifier, ARNNEncoder, ARNNRelatedness
 from graphsent.models.base.losses import classification_loss, regression_loss
 from graphsent.models.base.model import Model
 from graphsent.models.base.prediction import PairPrediction, Prediction
 from graphsent.models.batches.guided import GuidedBatch
-from graphsent.models.batches.pairs import PairBatch, WordPairBatch
-from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.batches.pairs import PairBatch
+from graphsent.models.batches.trees import SiblingBatch, TreeBatch
+from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.bitreelstm import BiTreeLSTMClassifier
 from graphsent.models.dcnn import DCNN
 from graphsent.models.embeddings.contextual import Contextual
 from graphsent.models.embeddings.inputs import Inputs
-from graphsent.models.heads.classification import TreeClassifier
+from graphsent.models.heads.classification import Classifier, SentenceClassifier, TreeClassifier
 from graphsent.models.heads.relatedness import RelatednessModel, TreeRelatednessModel
-from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
 from graphsent.models.inside import (
     FeatureGraph,
     FilterNgrams,
@@ -39,12 +38,13 @@ from graphsent.models.nbow import NBoW
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
 from graphsent.models.reranker import ParseReranker, RankedParses, RerankBatch, ranking_loss
-from graphsent.models.sequence import SequenceClassifier
-from graphsent.models.sequence_relatedness import SequenceRelatedness
+from graphsent.models.sequence import SequenceClassifier, SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
-from graphsent.models.treenet import SiblingBatch, TreeNetClassifier
+from graphsent.models.treenet import TreeNetClassifier
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
+
+WordPairBatch = PairBatch  # the name it had for pairs without trees
 
 __all__ = [
     "APDCNN",
@@ -54,6 +54,7 @@ __all__ = [
     "ARNNEncoder",
     "ARNNRelatedness",
     "BiTreeLSTMClassifier",
+    "Classifier",
     "Contextual",
     "FeatureGraph",
     "FilterNgrams",

@@ -20,12 +20,12 @@ from graphsent.models.batches.shape import to_binary
 from graphsent.models.batches.trees import chosen_units, context_of
 from graphsent.models.encoders.filters import Filter
 from graphsent.models.encoders.guided_stack import GuidedStack
-from graphsent.models.heads.classification import TreeClassifier
-from graphsent.models.heads.max_norm import limit_row_norms
-from graphsent.trees import DependencyTree, Tree
+from graphsent.models.encoders.tree import TreeEncoder
+from graphsent.models.heads.classification import TreeClassifier, limit_row_norms
+from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["APDCNN"]
+__all__ = ["APDCNN", "APDCNNEncoder"]
 
 _BRANCHES = ("both", "tree", "convolution")
 _FUSIONS = ("joint", "late")
@@ -75,9 +75,7 @@ class APDCNN(TreeClassifier):
             none.
         phrases: Whether labelled phrases are examples; if not, only sentences are.
         dropout: Dropout on :math:`[s; \tilde s]`.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
 
     Raises:
         ModelError: A size is not positive, a choice does not exist, or choices exclude each other.
@@ -113,37 +111,28 @@ class APDCNN(TreeClassifier):
         max_norm: float = 3.0,
         phrases: bool = True,
         dropout: float = 0.5,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         _check_choices(branches, fusion, keep_tree)
-        stacks = [
-            GuidedStack(
-                embedding_dim,
-                hidden,
-                each,
-                convolution=convolution,
-                row_maps=row_maps,
-                pool=pool,
-                readout="kmax" if branches == "convolution" else readout,
-                k_top=k_top,
-                temperature=temperature,
-            )
-            for each in (() if branches == "tree" else widths)
-        ]
-        if branches != "tree" and not stacks:
-            raise ModelError("widths: expected at least one stack")
-        num_convolved = sum(stack.num_features for stack in stacks)
+        encoder = APDCNNEncoder(
+            embedding_dim,
+            hidden,
+            widths,
+            branches=branches,
+            convolution=convolution,
+            row_maps=row_maps,
+            pool=pool,
+            readout=readout,
+            k_top=k_top,
+            temperature=temperature,
+        )
         super().__init__(
             vocab,
             num_classes,
             embedding_dim=embedding_dim,
-            num_features=num_convolved + (hidden if branches != "convolution" else 0),
+            num_features=encoder.num_features,
             dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
+            **options,
         )
         if fusion == "late" and self.goal == "regression":
             raise ModelError("fusion='late' adds up logits: it is for two classes or more")
@@ -152,18 +141,12 @@ class APDCNN(TreeClassifier):
         self.fusion = fusion
         self.keep_tree = keep_tree
         self.max_norm = max_norm
-        self.num_convolved = num_convolved
-        self.stacks = nn.ModuleList(stacks)
-        self.tree = NaryTreeLSTM(embedding_dim, hidden) if branches != "convolution" else None
-
-    def shape_tree(self, tree: Tree | DependencyTree) -> Tree:
-        """A binary tree."""
-        return to_binary(tree)
+        self.encoder = encoder
 
     def collate(self, trees: Iterable[Any]) -> GuidedBatch:
         """The sentences of some trees, and their labelled phrases unless ``phrases`` is False.
 
-        Arguments and errors as in :meth:`TreeClassifier.collate`.
+        Arguments and errors as in :meth:`Classifier.collate`.
         """
         batch = super().collate(trees)
         return batch.of_units(chosen_units(batch.labels, batch.roots, phrases=self.phrases))
@@ -173,14 +156,8 @@ class APDCNN(TreeClassifier):
 
     def node_states(self, batch: GuidedBatch) -> Tensor:
         """The vectors of each unit side by side, (num_units, num_features)."""
-        vectors, words = self._vectors(batch)
-        guides = self._guides(batch, vectors, words)
-        if not len(batch.nodes):
-            return vectors.new_zeros(0, self.output.in_features)
-        parts = [
-            stack(stack.word_rows(vectors), batch.ranges, guides, words) for stack in self.stacks
-        ]
-        return torch.cat(parts if guides is None else [*parts, guides], 1)
+        rows, words = self._rows(batch)
+        return self.encoder(batch, rows, words, engine=self.engine)
 
     def forward(self, batch: GuidedBatch) -> Tensor:
         """The logits of every unit, (num_units, num_classes).
@@ -189,7 +166,7 @@ class APDCNN(TreeClassifier):
         """
         states = self.dropout(self.node_states(batch))
         if self.training and self.branches == "both":
-            convolved, tree = states.tensor_split([self.num_convolved], 1)
+            convolved, tree = states.tensor_split([self.encoder.num_convolved], 1)
             if self.fusion == "late":
                 return self._logits_of_parts(convolved, tree)
             if self.keep_tree < 1:
@@ -198,7 +175,7 @@ class APDCNN(TreeClassifier):
         return self.output(states)
 
     def loss(self, outputs: Tensor, batch: GuidedBatch, nodes: str = "all") -> Tensor:
-        """As in :meth:`TreeClassifier.loss`; with late fusion the sum of two."""
+        """As in :meth:`Classifier.loss`; with late fusion the sum of two."""
         loss = super().loss
         parts = outputs if outputs.dim() == 3 else [outputs]
         return sum(loss(part, batch, nodes) for part in parts)
@@ -215,7 +192,7 @@ class APDCNN(TreeClassifier):
         """The filters over word vectors of all stacks; none with ``branches="tree"``."""
         return [
             each._replace(name=f"stack {number}, {each.name}")
-            for number, stack in enumerate(self.stacks, start=1)
+            for number, stack in enumerate(self.encoder.stacks, start=1)
             for each in stack.first_filters()
         ]
 
@@ -241,45 +218,104 @@ class APDCNN(TreeClassifier):
             raise ModelError(f"there is no attention: the model has branches={self.branches!r}")
         trees = self._read(trees)
         with evaluating(self) as model:
-            sizes = [len(tree.words) for tree in trees]
-            return map_batches(trees, sizes, batch_size, model._weights)
+            return map_batches(trees, [*map(self._size, trees)], batch_size, model._weights)
 
     def _weights(self, trees: list[Any]) -> list[list[np.ndarray]]:
-        batch = self._batch([self.shape_tree(tree) for tree in trees])
-        is_root = torch.zeros(len(batch.nodes), dtype=bool)
-        is_root[batch.roots] = True
-        batch = batch.of_units(is_root).to(self.output.weight.device)
-        vectors, words = self._vectors(batch)
-        guides = self._guides(batch, vectors, words)
-        result: list[list[np.ndarray]] = [[] for _ in trees]
-        for stack in self.stacks:
-            rows = stack.word_rows(vectors)
-            weights, counts = stack.weights(rows, batch.ranges, guides, words)
-            parts = weights.cpu().split(counts.tolist())
-            for of_tree, part in zip(result, parts, strict=True):
-                of_tree.append(part.numpy())
-        return result
+        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
+        rows, words = self._rows(batch)
+        of_stacks = self.encoder.position_weights(batch, rows, words, engine=self.engine)
+        return [list(of_tree) for of_tree in zip(*of_stacks, strict=True)]
 
-    def _vectors(self, batch: GuidedBatch) -> tuple[Tensor, Tensor | None]:
+    def _rows(self, batch: GuidedBatch) -> tuple[Tensor, Tensor | None]:
         """The vectors of words, and which is that of each word; None: they are in order."""
         tokens, words = self.embedding.distinct(batch.tokens)
         return self.embedding(tokens, context_of(batch.graph)), words
 
-    def _guides(self, batch: GuidedBatch, vectors: Tensor, words: Tensor | None) -> Tensor | None:
+    def _logits_of_parts(self, convolved: Tensor, tree: Tensor) -> Tensor:
+        """What each part of the weights gives, with half of the bias, so that both add up."""
+        weights = self.output.weight.tensor_split([self.encoder.num_convolved], 1)
+        parts = zip((convolved, tree), weights, strict=True)
+        return torch.stack([each @ weight.T + self.output.bias / 2 for each, weight in parts])
+
+
+class APDCNNEncoder(TreeEncoder):
+    """Stacks of convolutions over the words below nodes, and the Tree-LSTM that guides them.
+
+    Args:
+        in_feats: Length of a word vector.
+        hidden: Length of the last convolution's positions and of the Tree-LSTM's state.
+        widths: For each stack, the width of the filters of each layer.
+        branches: ``"both"``, ``"tree"`` or ``"convolution"``.
+        readout: Of the stacks; with ``"convolution"`` alone it is ``"kmax"``.
+        **options: Other ones of :class:`~graphsent.models.encoders.guided_stack.GuidedStack`.
+
+    Raises:
+        ModelError: Sizes or choices are wrong, or there is no stack.
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        hidden: int,
+        widths: Sequence[Sequence[int]],
+        *,
+        branches: str,
+        readout: str,
+        **options: Any,
+    ) -> None:
+        super().__init__(shape=to_binary)
+        if branches != "tree" and not widths:
+            raise ModelError("widths: expected at least one stack")
+        readout = "kmax" if branches == "convolution" else readout
+        self.stacks = nn.ModuleList(
+            GuidedStack(in_feats, hidden, each, readout=readout, **options)
+            for each in (() if branches == "tree" else widths)
+        )
+        self.tree = NaryTreeLSTM(in_feats, hidden) if branches != "convolution" else None
+        self.num_convolved = sum(stack.num_features for stack in self.stacks)
+        self.num_features = self.num_convolved + (0 if self.tree is None else hidden)
+
+    def forward(
+        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
+    ) -> Tensor:
+        """The vectors of each unit side by side, those of the tree last.
+
+        Args:
+            batch: Some units of trees.
+            rows: (num_rows, in_feats), the vectors of words.
+            words: (num_words,) int64, the row of each word; None where they are in order.
+            engine: One of :data:`graphsent.propagation.ENGINES`.
+
+        Returns:
+            (num_units, num_features).
+        """
+        guides = self._guides(batch, rows, words, engine)
+        if not len(batch.nodes):
+            return rows.new_zeros(0, self.num_features)
+        parts = [stack(stack.word_rows(rows), batch.ranges, guides, words) for stack in self.stacks]
+        return torch.cat(parts if guides is None else [*parts, guides], 1)
+
+    def position_weights(
+        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
+    ) -> list[list[np.ndarray]]:
+        """For each stack and unit the attention weights; arguments as of :meth:`forward`."""
+        guides = self._guides(batch, rows, words, engine)
+        of_stacks = []
+        for stack in self.stacks:
+            weights, counts = stack.weights(stack.word_rows(rows), batch.ranges, guides, words)
+            of_stacks.append([part.numpy() for part in weights.cpu().split(counts.tolist())])
+        return of_stacks
+
+    def _guides(
+        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, engine: str
+    ) -> Tensor | None:
         """The Tree-LSTM's h of each unit, (num_units, hidden)."""
         if self.tree is None:
             return None
         index = batch.word_of_node
         if words is not None:
             index = torch.where(index < 0, -1, words[index])
-        h = self.tree(batch.graph, IndexedFeat(vectors, index), engine=self.engine)
-        return h[batch.nodes]
-
-    def _logits_of_parts(self, convolved: Tensor, tree: Tensor) -> Tensor:
-        """What each part of the weights gives, with half of the bias, so that both add up."""
-        weights = self.output.weight.tensor_split([self.num_convolved], 1)
-        parts = zip((convolved, tree), weights, strict=True)
-        return torch.stack([each @ weight.T + self.output.bias / 2 for each, weight in parts])
+        return self.tree(batch.graph, IndexedFeat(rows, index), engine=engine)[batch.nodes]
 
 
 def _check_choices(branches: str, fusion: str, keep_tree: float) -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, get_args, get_origin, get_type_hints
 
 from graphsent.errors import ModelError
 
-__all__ = ["check_classes", "check_rates", "check_sizes", "check_types", "class_names"]
+__all__ = [
+    "check_classes",
+    "check_rates",
+    "check_sizes",
+    "check_types",
+    "class_names",
+    "signature_of",
+]
 
 _LARGEST = 10**6  # a longer vector would only fill the memory
 _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
@@ -21,9 +30,37 @@ _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Raises a ModelError if an argument annotated as a plain value is something else."""
-    hints = _hints(function)
+def signature_of(cls: type) -> inspect.Signature:
+    """The parameters of a constructor, in which ``**options`` are those of the class it extends.
+
+    These are its keyword-only ones with a default: the others are set by the constructor itself.
+    """
+    return inspect.Signature(_parameters(cls.__mro__))
+
+
+def _parameters(classes: tuple[type, ...]) -> list[inspect.Parameter]:
+    place = next(place for place, cls in enumerate(classes) if "__init__" in vars(cls))
+    _, *own = inspect.signature(vars(classes[place])["__init__"]).parameters.values()
+    if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        names = {parameter.name for parameter in own}
+        own[-1:] = [
+            parameter
+            for parameter in _parameters(classes[place + 1 :])
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            and parameter.default is not inspect.Parameter.empty
+            and parameter.name not in names
+        ]
+    return own
+
+
+def check_types(cls: type, arguments: Mapping[str, Any]) -> None:
+    """Raises a ModelError if an argument annotated as a plain value is something else.
+
+    Args:
+        cls: The class whose constructor takes the arguments.
+        arguments: Its arguments by name.
+    """
+    hints = _hints(cls)
     for name, value in arguments.items():
         _check_type(name, hints.get(name), value)
 
@@ -40,11 +77,12 @@ def _check_type(name: str, hint: Any, value: Any) -> None:
 
 
 @functools.cache
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(function)
-    except NameError:  # of a model of one's own, whose annotations are for readers
-        return {}
+def _hints(cls: type) -> dict[str, Any]:
+    hints: dict[str, Any] = {}
+    for each in reversed(cls.__mro__):
+        with suppress(NameError):  # a model of one's own, whose annotations are for readers
+            hints |= get_type_hints(vars(each).get("__init__", object))
+    return hints
 
 
 def check_sizes(**sizes: int) -> None:

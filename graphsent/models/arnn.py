@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -23,13 +21,14 @@ from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
-from graphsent.models.base.inference import evaluating
+from graphsent.models.batches.pairs import PairBatch
 from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import TreeClassifier
-from graphsent.models.heads.edge_weights import weights_of_edges
+from graphsent.models.heads.relatedness import TreeRelatednessModel
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["ARNNClassifier", "ARNNEncoder"]
+__all__ = ["ARNNClassifier", "ARNNEncoder", "ARNNRelatedness"]
 
 _CELLS = {
     ("lstm", False): ChildSumTreeLSTM,
@@ -42,7 +41,7 @@ _ATTENTION = ("static", "dynamic", "none")
 _DEFAULTS = {"memory": "per_child", "gate_output": True, "reset": "per_child"}
 
 
-class ARNNEncoder(nn.Module):
+class ARNNEncoder(TreeEncoder):
     """States of all nodes of trees of words, with attention over the children.
 
     *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan).
@@ -74,7 +73,6 @@ class ARNNEncoder(nn.Module):
         gate_output: bool = True,
         reset: str = "per_child",
     ) -> None:
-        super().__init__()
         if attention not in _ATTENTION:
             raise ModelError(unknown("attention", attention, _ATTENTION))
         attends = attention != "none"
@@ -85,7 +83,7 @@ class ARNNEncoder(nn.Module):
         options = _options_of(cls, memory=memory, gate_output=gate_output, reset=reset)
         if attends:
             options["attention"] = attention
-        self.cell = cls(in_feats, hidden, **options)
+        super().__init__(cls(in_feats, hidden, **options))
         self.attends = attends
         self.sequence: SequenceEncoder | None = None
         if attention == "dynamic":
@@ -96,6 +94,7 @@ class ARNNEncoder(nn.Module):
         graph: dgl.DGLGraph,
         words: torch.Tensor | IndexedFeat,
         query: torch.Tensor | None = None,
+        *,
         engine: str = "auto",
     ) -> torch.Tensor:
         """The h of each node, (num_nodes, hidden).
@@ -110,10 +109,16 @@ class ARNNEncoder(nn.Module):
         vectors = self._attention_vectors(graph, words, query)
         return self.cell(graph, words, engine=engine, **vectors)
 
-    def attention_weights(
-        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, engine: str = "auto"
+    def edge_weights(
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
     ) -> torch.Tensor:
-        """The weight of each child among its parent's children, by edge, (num_edges,)."""
+        """The attention: how much each node counts among its parent's children, (num_edges,).
+
+        Raises:
+            ModelError: There is no attention.
+        """
+        if not self.attends:
+            raise ModelError("there are no weights: the model was built with attention='none'")
         vectors = self._attention_vectors(graph, words, None)
         _, weights = self.cell(graph, words, return_attention=True, engine=engine, **vectors)
         return weights
@@ -160,9 +165,7 @@ class ARNNClassifier(TreeClassifier):
         gate_output: See :class:`~graphsent.cells.AttentiveTreeLSTM`.
         reset: See :class:`~graphsent.cells.AttentiveTreeGRU`.
         dropout: Dropout on :math:`h_t`.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
 
     Raises:
         ModelError: Cell or attention is unknown, or an option is set that the cell does not have.
@@ -184,9 +187,7 @@ class ARNNClassifier(TreeClassifier):
         gate_output: bool = True,
         reset: str = "per_child",
         dropout: float = 0.5,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
         super().__init__(
@@ -195,9 +196,7 @@ class ARNNClassifier(TreeClassifier):
             embedding_dim=embedding_dim,
             num_features=hidden,
             dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
+            **options,
         )
         self.encoder = ARNNEncoder(
             embedding_dim,
@@ -209,32 +208,101 @@ class ARNNClassifier(TreeClassifier):
             reset=reset,
         )
 
+
+class ARNNRelatedness(TreeRelatednessModel):
+    """Relatedness by attentive Tree-LSTMs or Tree-GRUs over dependency trees.
+
+    *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan).
+    The vector of a sentence is the h of its root in :class:`~graphsent.models.arnn.ARNNEncoder`.
+
+    Args:
+        vocab: The words the model knows.
+        num_classes: The highest score, or the number of classes; see
+            :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
+        embedding_dim: Length of a word vector.
+        hidden: Length of h.
+        comparison: Length of the hidden layer of the head.
+        cell: ``"lstm"`` or ``"gru"``.
+        attention: As in :class:`~graphsent.models.arnn.ARNNClassifier`.
+        attend_by: With dynamic attention: ``"own"``, every sentence attends by its own vector, or
+            ``"other"``, by that of the other sentence, as in `Modelling Sentence Pairs with
+            Tree-structured Attentive Encoder <https://aclanthology.org/C16-1274>`_.
+        memory: See :class:`~graphsent.cells.AttentiveTreeLSTM`.
+        gate_output: Whether the LSTM has an output gate. By default it has none, as in the authors'
+            code and that of Tai et al. 2015 for this task; the GRU is the same either way.
+        reset: See :class:`~graphsent.cells.AttentiveTreeGRU`.
+        **options: Those of :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
+
+    Raises:
+        ModelError: Cell, attention or ``attend_by`` is unknown, or an option is set that the cell
+            or the attention does not have.
+    """
+
+    name = "arnn-relatedness"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        num_classes: int = 5,
+        embedding_dim: int = 300,
+        hidden: int = 150,
+        comparison: int = 50,
+        *,
+        cell: str = "lstm",
+        attention: str = "static",
+        attend_by: str = "own",
+        memory: str = "per_child",
+        gate_output: bool = False,
+        reset: str = "per_child",
+        **options: Any,
+    ) -> None:
+        check_sizes(hidden=hidden)
+        super().__init__(
+            vocab,
+            num_classes,
+            embedding_dim=embedding_dim,
+            num_features=hidden,
+            comparison=comparison,
+            **options,
+        )
+        if attend_by not in ("own", "other"):
+            hint = nearest(attend_by, ("own", "other"))
+            raise ModelError(f"unknown attend_by {attend_by!r}: expected 'own' or 'other'{hint}")
+        if attend_by == "other" and attention != "dynamic":
+            raise ModelError("attend_by='other' needs attention='dynamic'")
+        self.attend_by = attend_by
+        self.encoder = ARNNEncoder(
+            embedding_dim,
+            hidden,
+            cell=cell,
+            attention=attention,
+            memory=memory,
+            gate_output=gate_output or cell == "gru",
+            reset=reset,
+        )
+
     def node_states(self, batch: TreeBatch) -> torch.Tensor:
-        """The h of each node, (num_nodes, hidden)."""
-        words = self.embedding.of_nodes(batch.graph)
-        return self.encoder(batch.graph, words, engine=self.engine)
-
-    def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
-        """The attention weights: how much each node counts among its parent's children.
-
-        Args:
-            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
-            batch_size: How many trees are computed at once.
-
-        Returns:
-            For each tree one weight for each node but the root, in node order.
+        """The h of each node, (num_nodes, hidden).
 
         Raises:
-            ModelError: The model has no attention, or something is no tree.
+            ModelError: Sentences attend by others, of which there are none here.
         """
-        if not self.encoder.attends:
-            raise ModelError("there are no weights: the model was built with attention='none'")
-        with evaluating(self) as model:
-            return weights_of_edges(model, trees, batch_size, model._attention_weights)
+        if self.attend_by == "other":
+            raise ModelError(
+                "with attend_by='other' a sentence has no vector of its own: it depends on the "
+                "other sentence of a pair"
+            )
+        return super().node_states(batch)
 
-    def _attention_weights(self, graph: dgl.DGLGraph) -> torch.Tensor:
+    def pair_states(self, batch: PairBatch) -> torch.Tensor:
+        """The h of each root, (2 * num_pairs, hidden): all first sentences, then all second."""
+        if self.attend_by == "own":
+            return super().pair_states(batch)
+        graph = batch.sentences.graph
         words = self.embedding.of_nodes(graph)
-        return self.encoder.attention_weights(graph, words, self.engine)
+        first, second = self.encoder.queries(graph, words).chunk(2)
+        states = self.encoder(graph, words, torch.cat([second, first]), engine=self.engine)
+        return states[batch.sentences.roots]
 
 
 def _options_of(cls: type[nn.Module], **options: Any) -> dict[str, Any]:

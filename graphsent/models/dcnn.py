@@ -5,15 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from graphsent.models.encoders.convolutional import ConvolutionClassifier
 from graphsent.models.encoders.filters import Filter, row_filters
 from graphsent.models.encoders.phrase_convolution import stacked
-from graphsent.models.encoders.row_maps import PooledLayer, RowMaps
+from graphsent.models.encoders.row_maps import RowMaps
+from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["DCNN"]
+__all__ = ["DCNN", "DCNNEncoder"]
+
+
+class DCNNEncoder(nn.Module):
+    """The last layer of :class:`~graphsent.models.encoders.row_maps.RowMaps` as one vector.
+
+    Args:
+        in_feats: Length of a word vector.
+        widths: Width of the filters of each layer.
+        maps: Number of maps of each layer.
+        k_top: How many values of each row the last layer keeps.
+        fold: Whether rows are added in pairs after each convolution.
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        widths: Sequence[int],
+        maps: Sequence[int],
+        k_top: int,
+        *,
+        fold: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = RowMaps(in_feats, widths, maps, k_top, fold=fold)
+        self.num_features = self.layers.num_channels * k_top
+
+    def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
+        """The vectors of sentences, (num_sentences, num_features)."""
+        rows = rows if words is None else rows.index_select(0, words)
+        last = stacked(*self.layers(rows, ranges), self.layers.k_top)
+        return last.transpose(1, 2).flatten(1)
+
+    def first_filters(self) -> list[Filter]:
+        """The feature detectors of the first layer: one for each map and row."""
+        return row_filters(self.layers.convolutions[0].weight, self.layers.num_rows)
 
 
 class DCNN(ConvolutionClassifier):
@@ -36,11 +71,8 @@ class DCNN(ConvolutionClassifier):
         maps: Number of maps of each layer.
         k_top: How many values of each row the last layer keeps.
         fold: Whether rows are added in pairs after each convolution.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
         dropout: Dropout on the last layer.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
 
     Raises:
         ModelError: A size is not positive, or widths and maps are not of as many layers.
@@ -70,36 +102,16 @@ class DCNN(ConvolutionClassifier):
         maps: tuple[int, ...] = (6, 14),
         k_top: int = 4,
         fold: bool = True,
-        phrases: bool = True,
         dropout: float = 0.5,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
-        layers = RowMaps(embedding_dim, widths, maps, k_top, fold=fold)
+        encoder = DCNNEncoder(embedding_dim, widths, maps, k_top, fold=fold)
         super().__init__(
             vocab,
             num_classes,
             embedding_dim=embedding_dim,
-            num_features=layers.num_channels * k_top,
+            num_features=encoder.num_features,
             dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
-            phrases=phrases,
+            **options,
         )
-        self.layers = layers
-
-    def features(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
-        """The last layer as one vector, (batch, rows * maps * k_top)."""
-        rows = rows if words is None else rows.index_select(0, words)
-        last = stacked(*self.layers(rows, ranges), self.layers.k_top)
-        return last.transpose(1, 2).flatten(1)
-
-    def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
-        """What each layer selected; arguments as in :meth:`features`."""
-        return self.layers.trace(rows, ranges)
-
-    def first_filters(self) -> list[Filter]:
-        """The feature detectors of the first layer: one for each map and row."""
-        return row_filters(self.layers.convolutions[0].weight, self.layers.num_rows)
+        self.encoder = encoder

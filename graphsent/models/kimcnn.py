@@ -14,9 +14,8 @@ from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
 from graphsent.models.arguments import check_sizes
-from graphsent.models.embeddings.contextual import Context
+from graphsent.models.batches.trees import Context
 from graphsent.models.embeddings.inputs import Inputs
-from graphsent.models.encoders.convolutional import ConvolutionClassifier
 from graphsent.models.encoders.filters import Filter
 from graphsent.models.encoders.phrase_convolution import (
     keep_largest,
@@ -24,7 +23,7 @@ from graphsent.models.encoders.phrase_convolution import (
     sum_windows,
     word_products,
 )
-from graphsent.models.heads.max_norm import limit_row_norms
+from graphsent.models.heads.classification import ConvolutionClassifier, limit_row_norms
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["KimCNN"]
@@ -59,11 +58,8 @@ class KimCNN(ConvolutionClassifier):
             ``"multichannel"``, both.
         max_norm: Bound of the norm of each class's output weights, kept after each step; 0 for
             none.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
         dropout: Dropout on c.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
 
     Raises:
         ModelError: A size is not positive, there are no heights, or there is no such variant.
@@ -90,11 +86,8 @@ class KimCNN(ConvolutionClassifier):
         maps: int = 100,
         variant: str = "nonstatic",
         max_norm: float = 3.0,
-        phrases: bool = True,
         dropout: float = 0.5,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(
             vocab,
@@ -102,19 +95,13 @@ class KimCNN(ConvolutionClassifier):
             embedding_dim=embedding_dim,
             num_features=maps * len(heights),
             dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
-            phrases=phrases,
+            **options,
         )
         check_sizes(maps=maps, **{f"heights[{i}]": height for i, height in enumerate(heights)})
         if variant not in _VARIANTS:
             raise ModelError(unknown("variant", variant, _VARIANTS))
         self.max_norm = max_norm
-        self.convolutions = nn.ModuleList(
-            WideConv1d(embedding_dim, maps, height) for height in heights
-        )
-        self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
+        self.encoder = KimCNNEncoder(embedding_dim, heights, maps)
         self.variant = variant
         self._set_channels()
 
@@ -145,25 +132,35 @@ class KimCNN(ConvolutionClassifier):
             return vectors
         return vectors + self.embedding.of_rows(self.fixed_vectors[tokens])
 
-    def word_rows(self, vectors: Tensor) -> list[Tensor]:
-        """For each height what words add to their windows, (num_words, height * maps)."""
-        return [word_products(layer, vectors) for layer in self.convolutions]
+    def after_step(self) -> None:
+        """Bounds the norm of the output weights."""
+        limit_row_norms(self.output.weight, self.max_norm)
 
-    def features(
-        self, rows: Sequence[Tensor], ranges: Tensor, words: Tensor | None = None
-    ) -> Tensor:
-        """The largest value of each filter, (batch, maps * number of heights)."""
+
+class KimCNNEncoder(nn.Module):
+    """The equation's c of each sentence.
+
+    Args:
+        in_feats: Length of a word vector.
+        heights: How many words the filters look at.
+        maps: Number of filters of each height.
+    """
+
+    def __init__(self, in_feats: int, heights: Sequence[int], maps: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(WideConv1d(in_feats, maps, each) for each in heights)
+        self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
+
+    def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
+        """The largest value of each filter, (num_sentences, maps * number of heights)."""
         one = torch.ones_like(ranges[:, 0])
         largest = []
-        for layer, products in zip(self.convolutions, rows, strict=True):
+        for layer in self.convolutions:
+            products = word_products(layer, rows)
             sums, steps = sum_windows(products, ranges, layer.width, words)
             largest.append(stacked(*keep_largest(sums, steps, one)[:2], 1).squeeze(1))
         # A window of zero words has the sum 0.
         return torch.relu(torch.cat(largest, 1).clamp(min=0) + self.bias)
-
-    def after_step(self) -> None:
-        """Bounds the norm of the output weights."""
-        limit_row_norms(self.output.weight, self.max_norm)
 
     def first_filters(self) -> list[Filter]:
         """All filters."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphsent.layers import MaxPooling, NarrowConv1d
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.convolutional import ConvolutionClassifier
 from graphsent.models.encoders.filters import Filter, row_filters
 from graphsent.models.encoders.padding import groups_by_length, padded
+from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["MaxTDNN"]
@@ -34,11 +34,7 @@ class MaxTDNN(ConvolutionClassifier):
         num_classes: Number of classes.
         embedding_dim: Length of a word vector.
         width: Width m of the filters.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
-        dropout: Dropout on c.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 
     name = "maxtdnn"
@@ -61,31 +57,32 @@ class MaxTDNN(ConvolutionClassifier):
         embedding_dim: int = 48,
         *,
         width: int = 6,
-        phrases: bool = True,
-        dropout: float = 0.0,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            vocab,
-            num_classes,
-            embedding_dim=embedding_dim,
-            num_features=embedding_dim,
-            dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
-            phrases=phrases,
-        )
         check_sizes(width=width)
+        super().__init__(
+            vocab, num_classes, embedding_dim=embedding_dim, num_features=embedding_dim, **options
+        )
+        self.encoder = MaxTDNNEncoder(embedding_dim, width)
+
+
+class MaxTDNNEncoder(nn.Module):
+    """The equation's c of each sentence.
+
+    Args:
+        in_feats: Length of a word vector.
+        width: Width m of the filters.
+    """
+
+    def __init__(self, in_feats: int, width: int) -> None:
+        super().__init__()
         self.convolution = NarrowConv1d(
-            embedding_dim, embedding_dim, width, rows=embedding_dim, bias=True, activation="tanh"
+            in_feats, in_feats, width, rows=in_feats, bias=True, activation="tanh"
         )
         self.pooling = MaxPooling()
 
-    def features(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
-        """The largest value of each row, (batch, embedding_dim)."""
+    def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
+        """The largest value of each row, (num_sentences, in_feats)."""
         rows = rows if words is None else rows.index_select(0, words)
         groups = groups_by_length(ranges[:, 1] - ranges[:, 0])
         found = [self.pooling(*self.convolution(*padded(rows, ranges[each]))) for each in groups]
@@ -93,4 +90,4 @@ class MaxTDNN(ConvolutionClassifier):
 
     def first_filters(self) -> list[Filter]:
         """The filter of each row."""
-        return row_filters(self.convolution.weight, self.embedding.embedding_dim)
+        return row_filters(self.convolution.weight, self.convolution.in_channels)

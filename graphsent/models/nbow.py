@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from graphsent.graphs.spans import range_mean
-from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
+from graphsent.models.heads.classification import SentenceClassifier
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["NBoW"]
@@ -27,41 +28,24 @@ class NBoW(SentenceClassifier):
         vocab: The words the model knows.
         num_classes: Number of classes.
         embedding_dim: Length :math:`d` of a word vector (48 in the paper).
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
-        dropout: Dropout on :math:`h_t`.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 
     name = "nbow"
 
     def __init__(
-        self,
-        vocab: Vocabulary,
-        num_classes: int,
-        embedding_dim: int = 48,
-        *,
-        phrases: bool = True,
-        dropout: float = 0.0,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        self, vocab: Vocabulary, num_classes: int, embedding_dim: int = 48, **options: Any
     ) -> None:
         super().__init__(
-            vocab,
-            num_classes,
-            embedding_dim=embedding_dim,
-            num_features=embedding_dim,
-            dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
-            phrases=phrases,
+            vocab, num_classes, embedding_dim=embedding_dim, num_features=embedding_dim, **options
         )
+        self.encoder = _SquashedSum()
 
-    def node_states(self, batch: SequenceBatch) -> torch.Tensor:
-        """The squashed sum of the word vectors of each sequence, (num_units, embedding_dim)."""
-        words = self.embedding(batch.tokens, batch.context)
-        begin, end = batch.ranges.unbind(1)
-        return torch.tanh(range_mean(words, batch.ranges) * (end - begin)[:, None])
+
+class _SquashedSum(nn.Module):
+    """The equation's h of each sequence, (num_units, embedding_dim)."""
+
+    def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
+        rows = rows if words is None else rows.index_select(0, words)
+        begin, end = ranges.unbind(1)
+        return torch.tanh(range_mean(rows, ranges) * (end - begin)[:, None])

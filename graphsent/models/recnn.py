@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
+from typing import Any
 
 from graphsent.cells import RecursiveCell
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.shape import to_binary
-from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import TreeClassifier
-from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["RecNN"]
@@ -33,10 +30,7 @@ class RecNN(TreeClassifier):
         num_classes: Number of classes.
         embedding_dim: Length of a word vector.
         hidden: Length of h.
-        dropout: Dropout on :math:`h_t`.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 
     name = "recnn"
@@ -47,11 +41,7 @@ class RecNN(TreeClassifier):
         num_classes: int,
         embedding_dim: int = 48,
         hidden: int = 48,
-        *,
-        dropout: float = 0.0,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
         super().__init__(
@@ -59,18 +49,6 @@ class RecNN(TreeClassifier):
             num_classes,
             embedding_dim=embedding_dim,
             num_features=hidden,
-            dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
+            **options,
         )
-        self.cell = RecursiveCell(embedding_dim, hidden)
-
-    def shape_tree(self, tree: Tree | DependencyTree) -> Tree:
-        """A binary tree."""
-        return to_binary(tree)
-
-    def node_states(self, batch: TreeBatch) -> torch.Tensor:
-        """The h of each node, (num_nodes, hidden)."""
-        words = self.embedding.of_nodes(batch.graph)
-        return self.cell(batch.graph, words, engine=self.engine)
+        self.encoder = TreeEncoder(RecursiveCell(embedding_dim, hidden), shape=to_binary)

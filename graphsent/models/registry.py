@@ -16,7 +16,7 @@ __all__ = ["MODELS", "load_pretrained", "model_class"]
 MODELS = {
     "apdcnn": "graphsent.models.apdcnn:APDCNN",
     "arnn": "graphsent.models.arnn:ARNNClassifier",
-    "arnn-relatedness": "graphsent.models.arnn_relatedness:ARNNRelatedness",
+    "arnn-relatedness": "graphsent.models.arnn:ARNNRelatedness",
     "bitreelstm": "graphsent.models.bitreelstm:BiTreeLSTMClassifier",
     "dcnn": "graphsent.models.dcnn:DCNN",
     "kimcnn": "graphsent.models.kimcnn:KimCNN",
@@ -25,7 +25,7 @@ MODELS = {
     "parse-reranker": "graphsent.models.reranker:ParseReranker",
     "recnn": "graphsent.models.recnn:RecNN",
     "sequence": "graphsent.models.sequence:SequenceClassifier",
-    "sequence-relatedness": "graphsent.models.sequence_relatedness:SequenceRelatedness",
+    "sequence-relatedness": "graphsent.models.sequence:SequenceRelatedness",
     "treelstm": "graphsent.models.treelstm:TreeLSTMClassifier",
     "treenet": "graphsent.models.treenet:TreeNetClassifier",
 }

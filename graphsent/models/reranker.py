@@ -11,16 +11,14 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent.cells import LexicalizedTreeLSTM
 from graphsent.errors import ModelError
-from graphsent.graphs import root_nodes
-from graphsent.models.arguments import check_rates, check_sizes
+from graphsent.models.arguments import check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
-from graphsent.models.base.model import Model
-from graphsent.models.batches.forms import as_trees
+from graphsent.models.base.reading import ReadsTrees
+from graphsent.models.batches.shape import with_joined_chains
 from graphsent.models.batches.trees import tree_graph
-from graphsent.models.embeddings.table import WordEmbedding
-from graphsent.trees import ParseList, Tree, binarize, bracket_counts, collapse_unary
+from graphsent.models.bitreelstm import BiTreeLSTMEncoder
+from graphsent.trees import ParseList, Tree, bracket_counts
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["ParseReranker", "RankedParses", "RerankBatch", "ranking_loss"]
@@ -99,7 +97,7 @@ class RankedParses:
         }
 
 
-class ParseReranker(Model):
+class ParseReranker(ReadsTrees):
     r"""Scores parses by their nodes (Teng and Zhang 2017, section on syntactic parsing).
 
     A lexicalized Tree-LSTM runs over each candidate, unary chains collapsed and binarized. A node A
@@ -123,7 +121,8 @@ class ParseReranker(Model):
         lexicalized: Whether inner nodes have head words.
         margin: :math:`\kappa`, by how much a wrong node lowers the score that a tree may have.
         embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        **options: ``sparse_embedding`` as in
+            :class:`~graphsent.models.heads.classification.Classifier`.
 
     Raises:
         ModelError: A size is not positive, or a rate of dropout is none.
@@ -148,21 +147,25 @@ class ParseReranker(Model):
         lexicalized: bool = True,
         margin: float = 0.1,
         embedding_dropout: float = 0.5,
-        sparse_embedding: bool = False,
+        **options: Any,
     ) -> None:
-        super().__init__(vocab)
-        check_sizes(embedding_dim=embedding_dim, hidden=hidden, label_dim=label_dim)
-        check_rates(embedding_dropout=embedding_dropout)
+        check_sizes(hidden=hidden, label_dim=label_dim)
+        super().__init__(
+            vocab, embedding_dim, hidden, embedding_dropout=embedding_dropout, **options
+        )
         if margin < 0:
             raise ModelError(f"margin: expected no negative number, got {margin}")
         self.label_names = tuple(label_names)
         self.margin = margin
         self._index = {label: place for place, label in enumerate(self.label_names, start=1)}
         num_labels = len(self.label_names) + 1
-        self.embedding = WordEmbedding(
-            len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
+        self.encoder = BiTreeLSTMEncoder(
+            embedding_dim,
+            hidden,
+            directions="up",
+            lexicalized=lexicalized,
+            shape=with_joined_chains,
         )
-        self.cell = LexicalizedTreeLSTM(embedding_dim, hidden, lexicalized=lexicalized)
         self.label_vectors = nn.Embedding(num_labels, label_dim)
         self.of_children = nn.Linear(2 * label_dim, num_labels)
         self.of_state = nn.Linear(hidden, num_labels, bias=False)
@@ -172,15 +175,7 @@ class ParseReranker(Model):
     def labels_of(lists: Iterable[ParseList]) -> tuple[str, ...]:
         """The labels of all trees of some lists as the model reads them, sorted."""
         trees = (tree for each in lists for tree in _trees(each))
-        return tuple(sorted({label for tree in trees for label in _shaped(tree).labels}))
-
-    def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
-        """Starts from given word vectors, (len(vocab), embedding_dim).
-
-        Raises:
-            ModelError: The matrix has another shape.
-        """
-        self.embedding.init_vectors(matrix)
+        return tuple(sorted({label for tree in trees for label in with_joined_chains(tree).labels}))
 
     def collate(self, lists: Iterable[ParseList]) -> RerankBatch:
         """The batch of some n-best lists; fit for a ``DataLoader``.
@@ -193,7 +188,7 @@ class ParseReranker(Model):
         steps = [size + (each.gold is not None) for size, each in zip(sizes, lists, strict=True)]
         first = np.cumsum([0, *steps])[:-1].tolist()
         return RerankBatch(
-            *self._nodes([_shaped(tree) for each in lists for tree in _trees(each)]),
+            *self._nodes([with_joined_chains(tree) for each in lists for tree in _trees(each)]),
             torch.tensor([score for each in lists for score in _base_scores(each)]),
             torch.tensor([row for each in lists for row in _counts(each)]).view(-1, 3),
             [(begin, begin + size) for begin, size in zip(first, sizes, strict=True)],
@@ -212,7 +207,7 @@ class ParseReranker(Model):
         In training the parser's score is left out.
         """
         words = self.embedding.of_nodes(batch.graph)
-        states = self.cell(batch.graph, words, engine=self.engine)[batch.inner]
+        states = self.encoder(batch.graph, words, engine=self.engine)[batch.inner]
         children = self.label_vectors(batch.children).flatten(1)
         outputs = torch.relu(self.of_children(children) + self.of_state(states))
         of_nodes = torch.log_softmax(outputs, 1).gather(1, batch.labels[:, None])[:, 0]
@@ -264,37 +259,13 @@ class ParseReranker(Model):
             rows = map_batches(lists, sizes, batch_size, model._list_scores)
         return [RankedParses(each, scores) for each, scores in zip(lists, rows, strict=True)]
 
-    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
-        """The state of the root of each tree, (num_trees, hidden) float32.
-
-        Args:
-            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
-            batch_size: How many trees are computed at once.
-
-        Raises:
-            ModelError: Something is no constituency tree.
-        """
-        trees = as_trees(trees)
-        if not all(isinstance(tree, Tree) for tree in trees):
-            raise ModelError(f"the model {self.name!r} reads constituency trees")
-        with evaluating(self) as model:
-            sizes = [tree.num_nodes for tree in trees]
-            rows = map_batches(trees, sizes, batch_size, model._root_states)
-        return np.stack(rows) if rows else np.zeros((0, self.cell.hidden_feats), np.float32)
-
     def _of_parser(self, batch: RerankBatch) -> torch.Tensor:
         return self.base_weight * batch.base.nan_to_num(neginf=0.0)
 
     def _list_scores(self, lists: list[ParseList]) -> list[np.ndarray]:
         batch = self.collate([each._replace(gold=None) for each in lists])
-        scores = self(batch.to(self.of_state.weight.device)).float().cpu().numpy()
+        scores = self(batch.to(self._device)).float().cpu().numpy()
         return [scores[begin:end] for begin, end in batch.candidates]
-
-    def _root_states(self, trees: list[Tree]) -> np.ndarray:
-        shaped = [_shaped(tree) for tree in trees]
-        graph = tree_graph(shaped, self.vocab, context=self.context(shaped))
-        states = self.cell(graph, self.embedding.of_nodes(graph), engine=self.engine)
-        return states[root_nodes(graph)].float().cpu().numpy()
 
     def _nodes(self, trees: list[Tree]) -> Iterator[Any]:
         """The first five fields of a batch of binary trees."""
@@ -367,10 +338,3 @@ def _counts(parses: ParseList) -> list[tuple[int, int, int]]:
         counts = [bracket_counts(tree, gold) for tree in _trees(parses)]
         derived["bracket counts"] = parses.candidates, counts
     return derived["bracket counts"][1]
-
-
-def _shaped(tree: Tree) -> Tree:
-    """A binary tree whose nodes have the labels of unary chains, kept with the tree."""
-    if "reranked" not in tree.derived:
-        tree.derived["reranked"] = binarize(collapse_unary(tree, "join"))
-    return tree.derived["reranked"]

@@ -1,19 +1,21 @@
-"""Sequential baselines: the sentence as a row of words."""
+"""Sequential baselines: the sentence as a row of words; classes, and relatedness of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
+from collections.abc import Iterable
+from typing import Any
 
 from graphsent.layers import SequenceEncoder
 from graphsent.models.arguments import check_sizes
-from graphsent.models.batches.pairs import WordPairBatch
-from graphsent.models.embeddings.table import WordEmbedding
-from graphsent.models.heads.sentence import SentenceClassifier, SequenceBatch
+from graphsent.models.base.reading import ReadsWords
+from graphsent.models.batches.forms import as_trees
+from graphsent.models.batches.pairs import as_pairs
+from graphsent.models.heads.classification import SentenceClassifier
+from graphsent.models.heads.relatedness import RelatednessModel
+from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["SequenceBatch", "SequenceClassifier", "sequence_states"]
+__all__ = ["SequenceClassifier", "SequenceRelatedness"]
 
 
 class SequenceClassifier(SentenceClassifier):
@@ -36,11 +38,8 @@ class SequenceClassifier(SentenceClassifier):
         cell: ``"lstm"`` or ``"gru"``.
         bidirectional: Whether there is a second network from right to left; h is then the last
             states of both.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
         dropout: Dropout on h.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
 
     Raises:
         ModelError: There is no such cell.
@@ -57,11 +56,8 @@ class SequenceClassifier(SentenceClassifier):
         *,
         cell: str = "lstm",
         bidirectional: bool = False,
-        phrases: bool = True,
         dropout: float = 0.5,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
         super().__init__(
@@ -70,27 +66,64 @@ class SequenceClassifier(SentenceClassifier):
             embedding_dim=embedding_dim,
             num_features=2 * hidden if bidirectional else hidden,
             dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
-            phrases=phrases,
+            **options,
         )
         self.encoder = SequenceEncoder(
             embedding_dim, hidden, cell=cell, bidirectional=bidirectional
         )
 
-    def node_states(self, batch: SequenceBatch) -> torch.Tensor:
-        """The last state of each sequence, (num_units, hidden), or twice that."""
-        return sequence_states(self.encoder, self.embedding, batch)
 
+class SequenceRelatedness(ReadsWords, RelatednessModel):
+    """Relatedness by an LSTM or GRU over the words: the paper's sequential baselines.
 
-def sequence_states(
-    encoder: SequenceEncoder,
-    embedding: WordEmbedding,
-    batch: SequenceBatch | WordPairBatch,
-) -> torch.Tensor:
-    """The last state of each sequence of words of a batch, (num_sequences, features)."""
-    if not batch.tokens.is_cpu:
-        return encoder(embedding(batch.tokens, batch.context), batch.ranges)
-    words = embedding.indexed(batch.tokens, batch.context)
-    return encoder(words.rows, batch.ranges, words.index)
+    Sentences need no trees; of a tree the words are read. A model that was saved when it was given
+    trees, with the parser that they are from, has that parser divide raw text.
+
+    Args:
+        vocab: The words the model knows.
+        num_classes: The highest score, or the number of classes; see
+            :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
+        embedding_dim: Length of a word vector.
+        hidden: Length of the state of each direction.
+        comparison: Length of the hidden layer of the head.
+        cell: ``"lstm"`` or ``"gru"``.
+        bidirectional: See :class:`~graphsent.layers.SequenceEncoder`.
+        **options: Those of :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
+
+    Raises:
+        ModelError: There is no such cell.
+    """
+
+    name = "sequence-relatedness"
+    unsaved_tokenizer = "treebank"  # that of the trees of SICK
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        num_classes: int = 5,
+        embedding_dim: int = 300,
+        hidden: int = 150,
+        comparison: int = 50,
+        *,
+        cell: str = "lstm",
+        bidirectional: bool = False,
+        **options: Any,
+    ) -> None:
+        check_sizes(hidden=hidden)
+        super().__init__(
+            vocab,
+            num_classes,
+            embedding_dim=embedding_dim,
+            num_features=2 * hidden if bidirectional else hidden,
+            comparison=comparison,
+            **options,
+        )
+        self.encoder = SequenceEncoder(
+            embedding_dim, hidden, cell=cell, bidirectional=bidirectional
+        )
+
+    def _read(self, inputs: Iterable[Any]) -> list[Any]:
+        return as_trees(inputs, self.parse) if self.reads_text else super()._read(inputs)
+
+    def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
+        return as_pairs(inputs, self.parse) if self.reads_text else super()._read_pairs(inputs)

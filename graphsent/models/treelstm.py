@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
-from torch import nn
+from typing import Any
 
 from graphsent._names import nearest
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.shape import to_binary
-from graphsent.models.batches.trees import TreeBatch
+from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import TreeClassifier
-from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["TreeLSTMClassifier"]
@@ -38,9 +34,7 @@ class TreeLSTMClassifier(TreeClassifier):
             ``"childsum"``, for trees of any shape, dependency trees among them.
         leaf: How the binary cell treats leaves, see :class:`~graphsent.cells.NaryTreeLSTM`.
         dropout: Dropout on :math:`h_t`.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
 
     Raises:
         ModelError: There is no such cell, or ``leaf`` is set for a cell without that choice.
@@ -58,9 +52,7 @@ class TreeLSTMClassifier(TreeClassifier):
         cell: str = "nary",
         leaf: str = "gated",
         dropout: float = 0.5,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
         super().__init__(
@@ -69,28 +61,17 @@ class TreeLSTMClassifier(TreeClassifier):
             embedding_dim=embedding_dim,
             num_features=hidden,
             dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
+            **options,
         )
-        self.cell = _make_cell(cell, leaf, embedding_dim, hidden)
-
-    def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """The tree as it is, for the child-sum cell; a binary tree for the other."""
-        return to_binary(tree) if isinstance(self.cell, NaryTreeLSTM) else tree
-
-    def node_states(self, batch: TreeBatch) -> torch.Tensor:
-        """The cell's h of each node, (num_nodes, hidden)."""
-        words = self.embedding.of_nodes(batch.graph)
-        return self.cell(batch.graph, words, engine=self.engine)
+        self.encoder = _encoder(cell, leaf, embedding_dim, hidden)
 
 
-def _make_cell(name: str, leaf: str, in_feats: int, hidden: int) -> nn.Module:
+def _encoder(name: str, leaf: str, in_feats: int, hidden: int) -> TreeEncoder:
     if name == "nary":
-        return NaryTreeLSTM(in_feats, hidden, leaf=leaf)
+        return TreeEncoder(NaryTreeLSTM(in_feats, hidden, leaf=leaf), shape=to_binary)
     if name != "childsum":
         hint = nearest(name, ("nary", "childsum"))
         raise ModelError(f"unknown cell {name!r}: expected 'nary' or 'childsum'{hint}")
     if leaf != "gated":
         raise ModelError(f"leaf={leaf!r} is a choice of the cell 'nary' only")
-    return ChildSumTreeLSTM(in_feats, hidden)
+    return TreeEncoder(ChildSumTreeLSTM(in_feats, hidden))

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
-import torch
-
-from graphsent._dgl import dgl
 from graphsent.cells import TreeNet
-from graphsent.graphs import LABEL, SIBLING, root_nodes
+from graphsent.graphs import SIBLING
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.shape import without_chains
-from graphsent.models.batches.trees import tree_graph
+from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import TreeClassifier
-from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["SiblingBatch", "TreeNetClassifier"]
-
-
-class SiblingBatch(NamedTuple):
-    """A batch of trees as one sibling graph, in which tokens are nodes of their own.
-
-    Attributes:
-        graph: The sibling graph, with the node data of :mod:`graphsent.graphs.fields`.
-        nodes: (num_units,) int64, the node of the graph for each node of the trees.
-        labels: (num_units,) int64, the class of each node of the trees, -1 where it has none.
-        roots: (batch_size,) int64, the unit of each sentence as a whole.
-    """
-
-    graph: dgl.DGLGraph
-    nodes: torch.Tensor
-    labels: torch.Tensor
-    roots: torch.Tensor
-
-    def to(self, device: torch.device | str) -> SiblingBatch:
-        """The batch with its tensors on another device; the graph stays where it is."""
-        return SiblingBatch(self.graph, *(tensor.to(device) for tensor in self[1:]))
+__all__ = ["TreeNetClassifier"]
 
 
 class TreeNetClassifier(TreeClassifier):
@@ -61,10 +36,7 @@ class TreeNetClassifier(TreeClassifier):
         num_classes: Number of classes.
         embedding_dim: Length of a word vector: 300 with pre-trained vectors, 100 without.
         hidden: Length of h and c: 100 and 50.
-        dropout: Dropout on :math:`h_t`; the paper has none.
-        embedding_dropout: Dropout on word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
-        label_names: Names of the classes; by default their numbers.
+        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 
     name = "treenet"
@@ -76,11 +48,7 @@ class TreeNetClassifier(TreeClassifier):
         num_classes: int,
         embedding_dim: int = 300,
         hidden: int = 100,
-        *,
-        dropout: float = 0.0,
-        embedding_dropout: float = 0.0,
-        sparse_embedding: bool = False,
-        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
         super().__init__(
@@ -88,28 +56,7 @@ class TreeNetClassifier(TreeClassifier):
             num_classes,
             embedding_dim=embedding_dim,
             num_features=hidden,
-            dropout=dropout,
-            embedding_dropout=embedding_dropout,
-            sparse_embedding=sparse_embedding,
-            label_names=label_names,
+            **options,
         )
-        self.cell = TreeNet(embedding_dim, hidden)
-
-    def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """A constituency tree without unary chains; a dependency tree as it is."""
-        return without_chains(tree)
-
-    def node_states(self, batch: SiblingBatch) -> torch.Tensor:
-        """The cell's h of each node of the trees, (num_units, hidden)."""
-        words = self.embedding.of_nodes(batch.graph)
-        return self.cell(batch.graph, words, engine=self.engine)[batch.nodes.to(words.device)]
-
-    def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> SiblingBatch:
-        graph = tree_graph(trees, self.vocab, SIBLING, context=self.context(trees))
-        # The nodes of each tree come first among those of its graph, in their own order.
-        sizes = np.array([tree.num_nodes for tree in trees], np.int64)
-        added = graph.batch_num_nodes().numpy() - sizes
-        shift = np.cumsum(added) - added  # nodes added to the trees before
-        nodes = torch.from_numpy(np.arange(sizes.sum()) + np.repeat(shift, sizes))
-        roots = root_nodes(graph) - torch.from_numpy(shift)
-        return SiblingBatch(graph, nodes, graph.ndata[LABEL][nodes], roots)
+        cell = TreeNet(embedding_dim, hidden)
+        self.encoder = TreeEncoder(cell, shape=without_chains, direction=SIBLING)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsent.graphs.flat import FlatTree
-from graphsent.models.heads.sentence import FlatUnits
+from graphsent.models.batches.words import FlatUnits
 from graphsent.pairs import TreePair
 from graphsent.shards.mapped import MappedFile
 from graphsent.shards.stored import KINDS, stored

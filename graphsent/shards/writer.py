@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphsent.errors import DataError
-from graphsent.models.heads.sentence import flat_units
+from graphsent.models.batches.words import flat_units
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 from graphsent.shards.mapped import smallest

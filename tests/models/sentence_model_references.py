@@ -60,7 +60,7 @@ def dcnn(model, words: Tensor) -> Tensor:
     options = model.config
     k_top = options["k_top"]
     F = row_maps(
-        model.layers, words, options["widths"], options["maps"], k_top, fold=options["fold"]
+        model.encoder.layers, words, options["widths"], options["maps"], k_top, fold=options["fold"]
     )
     return torch.cat([pad(row, (0, k_top - len(row))) for of_row in F for row in of_row])
 
@@ -68,7 +68,7 @@ def dcnn(model, words: Tensor) -> Tensor:
 def max_tdnn(model, words: Tensor) -> Tensor:
     if not len(words):
         return words.new_zeros(words.shape[1])
-    convolution = model.convolution
+    convolution = model.encoder.convolution
     width = convolution.width
     words = pad(words, (0, 0, 0, max(0, width - len(words))))
     c = []
@@ -86,12 +86,12 @@ def kim_cnn(model, *channels: Tensor) -> Tensor:
     for place, height in enumerate(heights):
         around = [pad(words, (0, 0, height, height)) for words in channels]
         for j in range(n):
-            w = model.convolutions[place].weight[j].T  # (height, embedding_dim)
+            w = model.encoder.convolutions[place].weight[j].T  # (height, embedding_dim)
             scores = [
                 sum((words[t : t + height] * w).sum() for words in around)
                 for t in range(len(around[0]) - height + 1)
             ]
-            c.append(torch.relu(torch.stack(scores) + model.bias[place * n + j]).max())
+            c.append(torch.relu(torch.stack(scores) + model.encoder.bias[place * n + j]).max())
     return torch.stack(c)
 
 

@@ -60,13 +60,13 @@ def expected_states(model: APDCNN, tree: Tree) -> Tensor:
         return zero if token is None else model.embedding.weight[VOCABULARY[token]]
 
     guides = None
-    if model.tree is not None:
-        guides = [h for h, _ in reference.tree_lstm(tree, model.tree, vector_of)]
+    if model.encoder.tree is not None:
+        guides = [h for h, _ in reference.tree_lstm(tree, model.encoder.tree, vector_of)]
     states = []
     for node in units_of(model, tree):
         words = torch.stack([vector_of(word) for word in tree.words[slice(*tree.spans[node])]])
         guide = None if guides is None else guides[node]
-        parts = [reference.guided(stack, words, guide, options) for stack in model.stacks]
+        parts = [reference.guided(stack, words, guide, options) for stack in model.encoder.stacks]
         states.append(torch.cat([*parts, *([] if guide is None else [guide])]))
     return torch.stack(states)
 
@@ -180,7 +180,7 @@ def test_to_the_letter_output_weights_of_the_tree_learn_nothing_but_the_tree_doe
     model.loss(logits, batch).backward()
     assert (weight.grad[:, 3:] == 0).all()
     assert (weight.grad[:, :3] != 0).all()
-    assert model.tree.U.weight.grad.norm() > 0
+    assert model.encoder.tree.U.weight.grad.norm() > 0
     torch.testing.assert_close(model.eval()(batch), model.output(states))  # and test has both
 
 
@@ -216,7 +216,7 @@ def test_the_tree_always_learns(name):
     model = build(name).train()
     batch = model.collate([TREE])
     model.loss(model(batch), batch).backward()
-    assert model.tree.W.weight.grad.norm() > 0
+    assert model.encoder.tree.W.weight.grad.norm() > 0
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.5, 3.0])
@@ -246,8 +246,8 @@ def test_weights_of_positions(name):
     for tree, weights in zip(trees, model.position_weights(trees, batch_size=2), strict=True):
         vectors = model.embedding.weight[[VOCABULARY[word] for word in tree.words]]
         guide = expected_states(model, tree)[0, -3:]
-        assert len(weights) == len(model.stacks)
-        for stack, found in zip(model.stacks, weights, strict=True):
+        assert len(weights) == len(model.encoder.stacks)
+        for stack, found in zip(model.encoder.stacks, weights, strict=True):
             c = reference.guided_positions(stack, vectors, model.config)
             expected = reference.attention(c, guide, model.config["temperature"])
             np.testing.assert_allclose(found, [float(w.detach()) for w in expected], atol=1e-12)

@@ -38,6 +38,10 @@ def leaves_below(tree, node: int) -> list[int]:
     return [leaf for child in children for leaf in leaves_below(tree, child)] or [node]
 
 
+def states_of(model, graph):
+    return model.encoder.states(graph, model.embedding.of_nodes(graph))
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @settings(max_examples=15)
 @given(trees=st.lists(binary_trees(max_leaves=6), min_size=1, max_size=3))
@@ -48,7 +52,7 @@ def test_readout_is_that_of_the_paper_at_every_node(way, trees):
     expected = []
     for tree in trees:
         graph = constituency_graph(tree, vocab=WORDS)
-        states = model._states(graph)
+        states = states_of(model, graph)
         for node in range(tree.num_nodes):
             parts = [states[node]]
             if direction != "up":
@@ -65,16 +69,16 @@ def test_states_of_one_direction_are_those_of_that_cell_in_both():
     trees = sentences("constituency", 5)
     both = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES).eval()
     graph = both.collate(trees).graph
-    expected = both._states(graph)
+    expected = states_of(both, graph)
     up = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES, directions="up").eval()
-    up.cell.load_state_dict(both.cell.bottom_up.state_dict())
+    up.encoder.cell.load_state_dict(both.encoder.cell.bottom_up.state_dict())
     up.embedding = both.embedding
-    torch.testing.assert_close(up._states(graph), expected[:, : SIZES[1]])
+    torch.testing.assert_close(states_of(up, graph), expected[:, : SIZES[1]])
     down = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES, directions="down").eval()
-    down.cell.load_state_dict(both.cell.top_down.state_dict())
-    down.lexicalizer.load_state_dict(both.cell.bottom_up.lexicalizer.state_dict())
+    down.encoder.cell.load_state_dict(both.encoder.cell.top_down.state_dict())
+    down.encoder.lexicalizer.load_state_dict(both.encoder.cell.bottom_up.lexicalizer.state_dict())
     down.embedding = both.embedding
-    torch.testing.assert_close(down._states(graph), expected[:, SIZES[1] :])
+    torch.testing.assert_close(states_of(down, graph), expected[:, SIZES[1] :])
 
 
 @pytest.mark.parametrize(

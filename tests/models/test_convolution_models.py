@@ -136,7 +136,7 @@ def test_no_sentence_and_empty_sentences(name):
     only_empty = logits(model, [EMPTY, EMPTY])
     expected = model.output.bias  # of a vector of zeros
     if name.startswith("kimcnn"):
-        expected = expected + model.output.weight @ torch.relu(model.bias)
+        expected = expected + model.output.weight @ torch.relu(model.encoder.bias)
     torch.testing.assert_close(only_empty, expected.expand(2, 3), **TOLERANCE)
     only_empty.sum().backward()  # and training goes on
     assert all(each.grad is None or each.grad.isfinite().all() for each in model.parameters())

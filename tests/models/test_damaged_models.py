@@ -86,7 +86,7 @@ def test_sums_that_are_none(saved, sums):
         ({"format_version": True}, "expected a format version from 1, got True"),
         ({"format_version": "1"}, "expected a format version from 1, got '1'"),
         ({"format_version": 1.0}, "expected a format version from 1, got 1.0"),
-        ({"format_version": 2}, "format version 2, but graphsent"),
+        ({"format_version": 3}, "format version 3, but graphsent"),
     ],
 )
 def test_versions_of_the_format(saved, changes, message):

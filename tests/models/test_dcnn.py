@@ -19,7 +19,7 @@ def sizes(model) -> list[int]:
     layers = range(len(model.config["widths"]))
     return [
         *(
-            counts[f"layers.{kind}.{layer}.{name}"]
+            counts[f"encoder.layers.{kind}.{layer}.{name}"]
             for layer in layers
             for kind, name in (("convolutions", "weight"), ("activations", "bias"))
         ),
@@ -63,7 +63,7 @@ def test_parameter_counts(model, expected):
 
 def traced(model, sentences: list[list[str]]):
     batch = model.collate([Sentence(words) for words in sentences])
-    return model.trace(model.word_rows(model.word_vectors(batch.tokens)), batch.ranges)
+    return model.encoder.layers.trace(model.word_vectors(batch.tokens), batch.ranges)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_how_much_each_layer_keeps(k_top, num_layers, num_words, expected):
 def one_map(values: dict[str, float], k: int) -> DCNN:
     """One layer that does nothing to one row of word vectors but select."""
     model = DCNN(VOCABULARY, 2, 1, widths=(1,), maps=(1,), k_top=k, fold=False)
-    torch.nn.init.ones_(model.layers.convolutions[0].weight)
+    torch.nn.init.ones_(model.encoder.layers.convolutions[0].weight)
     model.init_embeddings(torch.tensor([[values.get(word, 0.0)] for word in VOCABULARY.words]))
     return model
 
@@ -120,8 +120,8 @@ def test_gradient_flows_to_what_was_selected_alone(words, k):
     model = one_map({"a": 0.5, "b": 0.7, "c": -0.1}, k)
     batch = model.collate([Sentence(words), Sentence(list("abcabcabc"))])
     rows = model.word_vectors(batch.tokens).detach().requires_grad_()
-    model.features(rows, batch.ranges)[0].sum().backward()
-    (selected, _) = model.trace(rows, batch.ranges)[0].positions[:, 0]
+    model.encoder(rows, batch.ranges)[0].sum().backward()
+    (selected, _) = model.encoder.layers.trace(rows, batch.ranges)[0].positions[:, 0]
     has_gradient = rows.grad[:, 0].nonzero().flatten().tolist()
     assert has_gradient == selected[selected >= 0].tolist()
 
@@ -143,7 +143,7 @@ def test_rows_meet_only_where_they_are_folded(row):
 def test_what_was_traced_is_what_is_classified():
     model = DCNN(VOCABULARY, 2, 8, widths=(3, 2), maps=(2, 3), k_top=2).eval()
     batch = model.collate([Sentence(words) for words in (["a"], ["b", "c"] * 4, [])])
-    rows = model.word_rows(model.word_vectors(batch.tokens))
-    last = model.trace(rows, batch.ranges)[-1]
-    torch.testing.assert_close(last.values.flatten(1), model.features(rows, batch.ranges))
+    rows = model.word_vectors(batch.tokens)
+    last = model.encoder.layers.trace(rows, batch.ranges)[-1]
+    torch.testing.assert_close(last.values.flatten(1), model.encoder(rows, batch.ranges))
     torch.testing.assert_close(model.output(last.values.flatten(1)), model(batch))

@@ -38,8 +38,8 @@ def parts(model: DCNN, words: list[str]) -> tuple[Tensor, list, Tensor]:
     """Word vectors that gradient flows to, what layers selected, and the features."""
     batch = model.collate([Sentence(words)])
     vectors = model.word_vectors(batch.tokens).detach().requires_grad_()
-    layers = model.trace(vectors, batch.ranges)
-    return vectors, layers, model.features(vectors, batch.ranges)
+    layers = model.encoder.layers.trace(vectors, batch.ranges)
+    return vectors, layers, model.encoder(vectors, batch.ranges)
 
 
 def expected_edges(model: DCNN, words: list[str]) -> set[tuple]:
@@ -115,7 +115,8 @@ def test_weights_add_up_to_the_values(name, words):
     sums = np.bincount(graph.target, graph.weight, minlength=len(graph.layer))
     for node in range(len(words), graph.root):
         layer, channels = graph.layer[node] - 1, model.config["maps"][graph.layer[node] - 1]
-        bias = model.layers.activations[layer].bias[graph.row[node] * channels + graph.map[node]]
+        channel = graph.row[node] * channels + graph.map[node]
+        bias = model.encoder.layers.activations[layer].bias[channel]
         np.testing.assert_allclose(np.tanh(sums[node] + bias.item()), graph.value[node], atol=1e-12)
     (logits,) = model(model.collate([Sentence(words)])).tolist()
     label = int(np.argmax(logits))
@@ -161,8 +162,8 @@ def by_hand() -> DCNN:
     model = DCNN(VOCABULARY, 2, 2, widths=(2,), maps=(1,), k_top=1).double()
     model.init_embeddings(torch.tensor([[0, 0], [1, 0], [0, 2], [0, 0], [-1, -1]]).double())
     with torch.no_grad():
-        model.layers.convolutions[0].weight.copy_(torch.tensor([[[1.0, 1]], [[1, 0.5]]]))
-        model.layers.activations[0].bias.fill_(0.5)
+        model.encoder.layers.convolutions[0].weight.copy_(torch.tensor([[[1.0, 1]], [[1, 0.5]]]))
+        model.encoder.layers.activations[0].bias.fill_(0.5)
         model.output.weight.copy_(torch.tensor([[-3.0], [3.0]]))
         model.output.bias.fill_(0.25)
     return model

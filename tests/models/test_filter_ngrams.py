@@ -87,7 +87,7 @@ def test_an_example_by_hand(monkeypatch):
     model = DCNN(VOCABULARY, 2, 2, widths=(2,), maps=(1,), k_top=1)
     model.init_embeddings(torch.tensor([[0.0, 0], [1, 0], [2, 0], [3, 5], [0, 0]]))
     with torch.no_grad():  # the first row likes what rises, the second one what comes last
-        model.layers.convolutions[0].weight.copy_(torch.tensor([[[-1.0, 1]], [[0, 1]]]))
+        model.encoder.layers.convolutions[0].weight.copy_(torch.tensor([[[-1.0, 1]], [[0, 1]]]))
     corpus = ["c a c b a b", Tree.from_string("(1 (1 a) (1 b))"), ["b", "c"], "c"]
     expected = {
         "map 1, row 1": [("a c", 2), ("a b", 1), ("b c", 1)],
@@ -106,7 +106,7 @@ def test_an_example_by_hand(monkeypatch):
 
 def test_of_many_equal_responses_the_first_are_taken():
     model = KimCNN(VOCABULARY, 2, 5, heights=(2,), maps=3)
-    torch.nn.init.zeros_(model.convolutions[0].weight)
+    torch.nn.init.zeros_(model.encoder.convolutions[0].weight)
     corpus = [[str(number), "a"] for number in range(5000)]
     for _, best in filter_ngrams(model, corpus, 4):
         assert [ngram.words[0] for ngram in best] == ["0", "1", "2", "3"]

@@ -55,7 +55,7 @@ def test_every_submodule_keeps_its_own_mode():
         for ours, theirs in zip(model.parameters(), still.parameters(), strict=True):
             assert ours is theirs
     assert model.training
-    assert model.cell.training
+    assert model.encoder.cell.training
     assert not model.embedding.training
     assert torch.is_grad_enabled()
 

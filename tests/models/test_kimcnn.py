@@ -67,11 +67,11 @@ def test_norms_of_output_weights_are_bounded_after_a_step(limit):
     rows = torch.tensor([[0.3, 0.4], [3.0, 4.0], [0.6, 0.8]])
     with torch.no_grad():
         model.output.weight.copy_(rows)
-    filters = model.convolutions[0].weight.detach().clone()
+    filters = model.encoder.convolutions[0].weight.detach().clone()
     model.after_step()
     expected = torch.tensor([[0.3, 0.4], [0.6, 0.8], [0.6, 0.8]]) if limit else rows
     torch.testing.assert_close(model.output.weight.detach(), expected)
-    assert torch.equal(model.convolutions[0].weight, filters)
+    assert torch.equal(model.encoder.convolutions[0].weight, filters)
 
 
 def test_vectors_of_another_size_are_refused():

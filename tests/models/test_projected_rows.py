@@ -60,7 +60,8 @@ def test_products_are_made_of_distinct_words(name, options, kind, monkeypatch):
     options = {"embedding_dropout": 0.0, **SIZES, **options}
     model = model_class(name)(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, **options).train()
     batch = model.collate(pairs(40) if kind == "pairs" else sentences(kind, 40))
-    tokens = batch.graph.ndata["token"]
+    graph = batch.sentences.graph if kind == "pairs" else batch.graph
+    tokens = graph.ndata["token"]
     words = len(tokens.unique()) - 1  # -1 is no word
     if kind in ("dependency", "pairs") and name != "treenet":
         words += 1  # where all nodes have words

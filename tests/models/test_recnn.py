@@ -33,7 +33,7 @@ def expected_logits(model: RecNN, tree: Tree) -> torch.Tensor:
     def vector_of(token):
         return weight.new_zeros(4) if token is None else weight[VOCABULARY[token]]
 
-    return model.output(torch.stack(reference.recursive(tree, model.cell, vector_of)))
+    return model.output(torch.stack(reference.recursive(tree, model.encoder.cell, vector_of)))
 
 
 @settings(max_examples=20)

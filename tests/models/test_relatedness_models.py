@@ -58,8 +58,8 @@ def test_a_batch_of_pairs():
     assert math.isnan(batch.labels[1])
     assert batch.roots.tolist() == [0, 1, 2]
     trees = [pair.first for pair in data] + [pair.second for pair in data]
-    assert batch.graph.batch_num_nodes().tolist() == [tree.num_nodes for tree in trees]
-    assert batch.sentences.flatten().tolist() == root_nodes(batch.graph).tolist()
+    assert batch.sentences.graph.batch_num_nodes().tolist() == [tree.num_nodes for tree in trees]
+    assert batch.sentences.roots.tolist() == root_nodes(batch.sentences.graph).tolist()
 
 
 @pytest.mark.parametrize("nodes", ["all", "root"])

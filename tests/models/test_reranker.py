@@ -44,7 +44,7 @@ def score_of(reranker: ParseReranker, tree: Tree) -> torch.Tensor:
     """The sum over nodes, one by one."""
     tree = binarize(collapse_unary(tree, "join"))
     graph = tree_graph([tree], VOCAB)
-    states = reranker.cell(graph, reranker.embedding(graph.ndata[TOKEN]))
+    states = reranker.encoder.cell(graph, reranker.embedding(graph.ndata[TOKEN]))
     index = {label: place for place, label in enumerate(reranker.label_names, start=1)}
     total = torch.zeros(())
     for node in range(tree.num_nodes):

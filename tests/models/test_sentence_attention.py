@@ -51,7 +51,7 @@ def test_words_are_known_where_nothing_was_pooled_between():
 def test_positions_depend_on_the_words_that_they_cover():
     """Without pooling: a word changes the positions over it, before they are weighed."""
     model = build(pool="none", widths=((2, 3),))
-    stack = model.stacks[0]
+    stack = model.encoder.stacks[0]
     vectors = torch.randn(6, 4, dtype=torch.float64)
     changed = vectors.clone()
     changed[3] += 1

@@ -59,7 +59,7 @@ def test_units_are_the_nodes_of_the_prepared_trees(forest):
     expected = []
     for tree in prepared:
         graph = constituency_graph(tree, "sibling", VOCABULARY)
-        h = MODEL.cell(graph, MODEL.embedding(graph.ndata["token"]))
+        h = MODEL.encoder.cell(graph, MODEL.embedding(graph.ndata["token"]))
         expected.append(MODEL.output(h[: tree.num_nodes]))
     torch.testing.assert_close(MODEL(batch), torch.cat(expected), rtol=0, atol=1e-12)
 
@@ -75,7 +75,7 @@ def test_units_of_dependency_trees_are_their_words(forest):
     expected = []
     for tree in forest:
         graph = dependency_graph(tree, "sibling", VOCABULARY)
-        h = MODEL.cell(graph, MODEL.embedding(graph.ndata["token"]))
+        h = MODEL.encoder.cell(graph, MODEL.embedding(graph.ndata["token"]))
         expected.append(MODEL.output(h[: tree.num_nodes]))
     torch.testing.assert_close(MODEL(batch), torch.cat(expected), rtol=0, atol=1e-12)
 

@@ -60,6 +60,8 @@ def assert_same_batches(first, second):
     for one, other in zip(first, second, strict=True):
         if isinstance(one, torch.Tensor):
             assert torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
+        elif isinstance(one, tuple):  # the sentences of pairs
+            assert_same_batches(one, other)
         elif one is None:  # features that the model does not read
             assert other is None
         else:

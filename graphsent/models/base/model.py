@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,18 +12,15 @@ import torch
 from torch import nn
 
 from graphsent.cells import TreeCell
-from graphsent.contextual import Encoder, WordSpan
 from graphsent.errors import ModelError
-from graphsent.models.arguments import check_types
+from graphsent.models.arguments import check_sizes, check_types, signature_of
+from graphsent.models.base.embedding import EmbedsWords
+from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.base.loading import restore
 from graphsent.models.base.losses import classification_loss
-from graphsent.models.base.raw_text import RawText, tree_source
+from graphsent.models.base.raw_text import RawText
 from graphsent.models.base.storage import SavedModel, read_model, write_model
-from graphsent.models.embeddings.contextual import Context, ContextualFeatures, find_encoder
-from graphsent.models.embeddings.inputs import Inputs, WordInputs
-from graphsent.models.embeddings.table import WordEmbedding
-from graphsent.pairs import TreePair
 from graphsent.propagation import resolve_engine
-from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Model"]
@@ -35,7 +30,7 @@ _NETWORK = "embedding.contextual."  # parameters of an encoder that is tuned
 ModelType = TypeVar("ModelType", bound="Model")
 
 
-class Model(RawText, nn.Module, ABC):
+class Model(RawText, EmbedsWords, ABC):
     """A sentence model.
 
     A subclass has a ``name``, the one it is registered under, and a constructor that takes
@@ -57,7 +52,12 @@ class Model(RawText, nn.Module, ABC):
             differ from the constructor's defaults; used in training unless told otherwise.
         task_option_defaults: Task -> options of the task itself that the paper has, where they
             differ from the task's defaults; used in training unless told otherwise.
+        unsaved_arguments: What arguments of the constructor are in models that were saved before it
+            had them.
         vocab: The words it knows.
+        embedding: What stands for words.
+        encoder: From that to vectors.
+        num_features: Length of a sentence's vector.
         tokenizer: How it divides raw text into words; None if it reads nothing but trees.
         unsaved_tokenizer: That of a model that was saved without one.
     """
@@ -69,29 +69,35 @@ class Model(RawText, nn.Module, ABC):
     training_defaults: Mapping[str, Any] = {}
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {}
+    unsaved_arguments: Mapping[str, Any] = {}
     vocab: Vocabulary
+    encoder: nn.Module
     tokenizer: str | None = None
     unsaved_tokenizer: str | None = None
     _arguments: dict[str, Any]
     _engine: str = "auto"
-    _inputs: Inputs | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
         """Checks the arguments of the call, and keeps them for :attr:`config`."""
         model = super().__new__(cls)
         # Copying and unpickling call this without arguments and set the state afterwards.
-        call = inspect.signature(cls.__init__).bind_partial(model, *args, **kwargs)
+        call = signature_of(cls).bind_partial(*args, **kwargs)
         call.apply_defaults()
-        _, *arguments = call.arguments.items()
-        check_types(cls.__init__, dict(arguments))
-        object.__setattr__(model, "_arguments", dict(arguments))
+        check_types(cls, call.arguments)
+        object.__setattr__(model, "_arguments", dict(call.arguments))
         return model
 
-    def __init__(self, vocab: Vocabulary) -> None:
-        super().__init__()
-        if not isinstance(vocab, Vocabulary):
-            raise ModelError(f"expected a Vocabulary as vocab, got {type(vocab).__name__}")
-        self.vocab = vocab
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Shows the options of all constructors that one of the class passes its own on to."""
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = signature_of(cls)
+
+    def __init__(
+        self, vocab: Vocabulary, embedding_dim: int, num_features: int, **options: Any
+    ) -> None:
+        super().__init__(vocab, embedding_dim, **options)
+        check_sizes(num_features=num_features)
+        self.num_features = num_features
 
     @property
     def config(self) -> dict[str, Any]:
@@ -118,90 +124,9 @@ class Model(RawText, nn.Module, ABC):
             raise ModelError(f"{self.name} has no cells that run over graphs: no engine to choose")
         self._engine = engine
 
-    @property
-    def inputs(self) -> Inputs | None:
-        """What stands for words; None for the vectors of a table as they are."""
-        return self._inputs
-
-    def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
-        """Puts other inputs, with a new word table, in place of the table of word vectors.
-
-        The length that the model reads stays: its argument ``embedding_dim``. They are saved with
-        the model.
-
-        Args:
-            inputs: What stands for words.
-            encoder: That of their contextual features. Without it there are none before
-                :meth:`attach_encoder`.
-
-        Raises:
-            ModelError: The model has no table of word vectors or other inputs already, or these do
-                not fit.
-        """
-        if self._inputs is not None:
-            raise ModelError(f"this {self.name} has its inputs already: {self._inputs}")
-        table = getattr(self, "embedding", None)
-        if not isinstance(table, WordEmbedding):
-            raise ModelError(f"{self.name} has no table of word vectors to replace")
-        self.embedding = WordInputs(inputs, table)
-        self._inputs = inputs
-        if encoder is not None:
-            self.attach_encoder(encoder)
-
-    def attach_encoder(self, encoder: Encoder) -> None:
-        """Gives the model the encoder of its contextual features.
-
-        Raises:
-            ModelError: It has no contextual features.
-        """
-        features = self._contextual
-        if features is None:
-            raise ModelError(f"this {self.name} has no contextual features")
-        features.attach(encoder)
-
-    def keep_features(
-        self, examples: Iterable[Any], report: Callable[[int], None] | None = None
-    ) -> None:
-        """Computes the features of a frozen encoder once for all, and keeps them on disk.
-
-        They are in ``features`` of the cache directory, by the SHA-256 of encoder and words.
-        Without such an encoder nothing is done; without this call features are computed for each
-        batch.
-
-        Args:
-            examples: Trees, sentences, or pairs of trees.
-            report: Is given how many sentences have been computed.
-        """
-        if self._contextual is None:
-            return
-        parts = (each[:2] if isinstance(each, TreePair) else (each,) for each in examples)
-        sentences = (self._span(tree).sentence for trees in parts for tree in trees)
-        self._contextual.keep(sentences, report)
-
-    def context(self, trees: Iterable[Any]) -> Context | None:
-        """What a batch carries for the words of its sentences, in their order.
-
-        The words of a phrase that stands in a sentence are read in that sentence.
-
-        Args:
-            trees: The sentences of the batch.
-
-        Returns:
-            None where words are looked up by themselves.
-        """
-        return self.embedding.read(map(self._span, trees))
-
-    @property
-    def _contextual(self) -> ContextualFeatures | None:
-        return self.embedding.contextual if self._inputs is not None else None
-
-    def _span(self, tree: Any) -> WordSpan:
-        if isinstance(tree, Phrase):
-            begin, words = tree.begin, tree.sentence
-        else:
-            begin, words = 0, tree.words
-        normal = tuple(map(self.vocab.normal, words))
-        return WordSpan(normal, begin, begin + len(tree.words))
+    def shape_tree(self, tree: Any) -> Any:
+        """A tree as the model reads it: by default as it is."""
+        return tree
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> NamedTuple:
@@ -260,9 +185,34 @@ class Model(RawText, nn.Module, ABC):
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any]:
         """The prediction for each tree, in the order given."""
 
-    @abstractmethod
     def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
-        """The vector of each sentence, (num_trees, features) float32, in the order given."""
+        """The vector of each sentence, (num_trees, num_features) float32, in the order given.
+
+        Args:
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`, or
+                :func:`~graphsent.models.batches.forms.as_sentences` for a model that needs no
+                trees.
+            batch_size: How many are computed at once.
+
+        Raises:
+            ModelError: Something is no tree or sentence, or no tree for this model.
+        """
+        trees = self.as_learned(self._read(trees))
+        with evaluating(self) as model:
+            rows = map_batches(trees, [*map(self._size, trees)], batch_size, model._vectors)
+        return np.stack(rows) if rows else np.zeros((0, self.num_features), np.float32)
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def _shaped(self, trees: Iterable[Any]) -> list[Any]:
+        return [self.shape_tree(tree) for tree in trees]
+
+    def _vectors(self, trees: list[Any]) -> np.ndarray:
+        """The vectors of some sentences, (num_trees, num_features)."""
+        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
+        return self.node_states(batch)[batch.roots].float().cpu().numpy()
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``config.json``, ``vocabulary.json`` and ``model.safetensors`` to a directory.
@@ -313,65 +263,4 @@ class Model(RawText, nn.Module, ABC):
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
         """The model that ``read_model(directory)`` gave; errors as :meth:`from_pretrained`."""
-        if saved.name != cls.name:
-            raise ModelError(
-                f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
-            )
-
-        def build() -> ModelType:
-            try:
-                model = cls(saved.vocab, **saved.arguments)
-                if saved.inputs is not None:
-                    model.set_inputs(Inputs.from_dict(saved.inputs))
-                return model
-            except NotImplementedError:  # a model that cannot be built without memory
-                raise
-            except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
-                reason = str(error).partition("\n")[0]
-                name = cls.__name__
-                raise ModelError(f"{directory}: wrong arguments of {name}: {reason}") from None
-
-        # Shapes first, without memory for them: sizes in a damaged config may be anything.
-        with suppress(NotImplementedError), torch.device("meta"):
-            _check_tensors(build().state_dict(), saved.tensors, directory)
-        model = build()
-        if model.tokenizer is not None:
-            model.tokenizer = saved.tokenizer or model.unsaved_tokenizer
-        model.tree_source = tree_source(saved.trees, directory)
-        _check_tensors(model.state_dict(), saved.tensors, directory)
-        for tensor in saved.tensors.values():
-            if tensor.is_floating_point():
-                model.to(tensor.dtype)
-                break
-        model.load_state_dict(saved.tensors)
-        contextual = None if model.inputs is None else model.inputs.contextual
-        if contextual is not None:
-            model.attach_encoder(find_encoder(contextual, directory, encoder))
-        elif encoder is not None:
-            raise ModelError(f"{directory}: the model has no encoder, but one was given: {encoder}")
-        return model.eval()
-
-
-def _check_tensors(
-    expected: Mapping[str, torch.Tensor],
-    found: Mapping[str, torch.Tensor],
-    directory: str | os.PathLike[str],
-) -> None:
-    lacking = sorted(expected.keys() - found.keys())
-    if lacking:
-        raise ModelError(f"{directory}: the parameter {lacking[0]!r} of its config is missing")
-    foreign = sorted(found.keys() - expected.keys())
-    if foreign:
-        raise ModelError(f"{directory}: the parameter {foreign[0]!r} does not fit its config")
-    for name, tensor in expected.items():
-        if found[name].shape != tensor.shape:
-            raise ModelError(
-                f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but "
-                f"its config and vocabulary ask for {tuple(tensor.shape)}"
-            )
-        is_other = found[name].is_floating_point() != tensor.is_floating_point()
-        if is_other or (found[name].dtype != tensor.dtype and not tensor.is_floating_point()):
-            raise ModelError(
-                f"{directory}: the parameter {name!r} is of type {found[name].dtype}, expected "
-                f"{tensor.dtype}"
-            )
+        return restore(cls, saved, directory, encoder)

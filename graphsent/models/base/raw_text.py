@@ -13,7 +13,7 @@ from graphsent.parsing.names import shape_of
 from graphsent.trees import DependencyTree, Tree, escape, map_tokens, reshape, unescape
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["RawText", "tree_source"]
+__all__ = ["RawText"]
 
 
 class RawText:
@@ -34,6 +34,11 @@ class RawText:
     def reads_text(self) -> bool:
         """Whether the model has a parser, so that it takes sentences for trees."""
         return self._parser is not None or bool(self.tree_source and self.tree_source.parser)
+
+    @property
+    def parse_if_able(self) -> Callable[[Sequence[str]], list[Any]] | None:
+        """:meth:`parse` if the model has a parser, else None."""
+        return self.parse if self.reads_text else None
 
     @property
     def parser(self) -> Parser | None:
@@ -122,22 +127,3 @@ class RawText:
     def _known(self, word: str, *others: str) -> str:
         """Of the forms of a word the first that the model knows, else the word."""
         return next((form for form in (word, *others) if self.vocab[form]), word)
-
-
-def tree_source(values: Any, directory: Any) -> TreeSource | None:
-    """What a saved model says of its trees.
-
-    Raises:
-        ModelError: It is no such thing.
-    """
-    if values is None:
-        return None
-    try:
-        source = TreeSource(**values)
-    except TypeError as error:
-        raise ModelError(f"{directory}: wrong 'trees': {error}") from None
-    if not all(isinstance(value, str) for value in source):
-        raise ModelError(f"{directory}: wrong 'trees': expected strings, got {values!r}")
-    if source.kind not in ("constituency", "dependency"):
-        raise ModelError(f"{directory}: wrong 'trees': there is no kind {source.kind!r}")
-    return source

@@ -37,7 +37,7 @@ _SUMMED = (VOCABULARY_FILE, TENSORS_FILE)
 _SUMS = "sha256"
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _FORMAT = "graphsent model"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2  # 1 had no prefix `encoder.` before parameters of encoders
 
 
 class SavedModel(NamedTuple):

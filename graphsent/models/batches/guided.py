@@ -9,8 +9,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.graphs import LABEL, TOKEN, root_nodes, word_ranges
-from graphsent.models.batches.trees import tree_graph
-from graphsent.models.embeddings.contextual import Context
+from graphsent.models.batches.trees import Context, chosen_units, tree_graph
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -43,6 +42,10 @@ class GuidedBatch(NamedTuple):
         """The batch on another device, but for the graph and ``word_of_node``."""
         graph, word_of_node, *tensors = self
         return GuidedBatch(graph, word_of_node, *(tensor.to(device) for tensor in tensors))
+
+    def sentences(self) -> GuidedBatch:
+        """The batch with the sentences as its only units."""
+        return self.of_units(chosen_units(self.labels, self.roots, phrases=False))
 
     def of_units(self, chosen: torch.Tensor) -> GuidedBatch:
         """The batch with some of its units, the sentences among them.

@@ -9,7 +9,7 @@ import numpy as np
 from graphsent.errors import ModelError
 from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary
 
-__all__ = ["is_binary", "nodes_of_same_span", "to_binary", "without_chains"]
+__all__ = ["is_binary", "nodes_of_same_span", "to_binary", "with_joined_chains", "without_chains"]
 
 # Labels of the nodes that binarizing adds start with it: no class, and no label of a treebank.
 _MARKER = "\0"
@@ -30,12 +30,16 @@ def to_binary(tree: Tree | DependencyTree) -> Tree:
     Raises:
         ModelError: It is a dependency tree.
     """
-    if isinstance(tree, DependencyTree):
-        raise ModelError(
-            "this model reads binary constituency trees, got a dependency tree; "
-            "a child-sum model reads dependency trees"
-        )
-    return _kept(tree, "binary", _binarized)
+    return _kept(_constituency(tree), "binary", _binarized)
+
+
+def with_joined_chains(tree: Tree | DependencyTree) -> Tree:
+    """A binary tree whose nodes have the joined labels of unary chains, kept with the tree.
+
+    Raises:
+        ModelError: It is a dependency tree.
+    """
+    return _kept(_constituency(tree), "reranked", _joined)
 
 
 def without_chains(tree: Tree | DependencyTree) -> Tree | DependencyTree:
@@ -45,10 +49,23 @@ def without_chains(tree: Tree | DependencyTree) -> Tree | DependencyTree:
     return _kept(tree, "without chains", _collapsed)
 
 
+def _constituency(tree: Tree | DependencyTree) -> Tree:
+    if isinstance(tree, DependencyTree):
+        raise ModelError(
+            "this model reads binary constituency trees, got a dependency tree; "
+            "a child-sum model reads dependency trees"
+        )
+    return tree
+
+
 def _binarized(tree: Tree) -> Tree:
     if is_binary(tree):
         return tree
     return binarize(collapse_unary(tree), "left", marker=_MARKER)
+
+
+def _joined(tree: Tree) -> Tree:
+    return binarize(collapse_unary(tree, "join"))
 
 
 def _collapsed(tree: Tree) -> Tree:

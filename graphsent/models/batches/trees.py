@@ -5,20 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from graphsent._dgl import dgl
 from graphsent.cells.feats import to_device
-from graphsent.graphs import BOTTOM_UP, constituency_batch, dependency_batch
+from graphsent.contextual import Pieces
+from graphsent.graphs import (
+    BOTTOM_UP,
+    LABEL,
+    SIBLING,
+    constituency_batch,
+    dependency_batch,
+    root_nodes,
+)
 from graphsent.graphs.notes import notes_of
-from graphsent.models.embeddings.contextual import Context
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["TreeBatch", "chosen_units", "context_of", "is_labelled", "tree_graph"]
+__all__ = [
+    "Context",
+    "SiblingBatch",
+    "TreeBatch",
+    "chosen_units",
+    "context_of",
+    "is_labelled",
+    "tree_batch",
+    "tree_graph",
+]
 
 _CONTEXT = "context of words"
+
+# What a batch carries for its words: their features, (num_words, dim) float32, if the encoder stays
+# as it is; otherwise the pieces that it is to read.
+Context = torch.Tensor | Pieces
 
 
 class TreeBatch(NamedTuple):
@@ -42,6 +63,42 @@ class TreeBatch(NamedTuple):
         """
         device = torch.device(device)
         return TreeBatch(self.graph, to_device(self.labels, device), to_device(self.roots, device))
+
+    def sentences(self) -> TreeBatch:
+        """The batch itself: the root of a tree needs the states of all of its nodes."""
+        return self
+
+    def unit_states(self, states: torch.Tensor) -> torch.Tensor:
+        """The rows of units among those of the nodes of the graph: here all of them."""
+        return states
+
+
+class SiblingBatch(NamedTuple):
+    """A batch of trees as one sibling graph, in which tokens are nodes of their own.
+
+    Attributes:
+        graph: The sibling graph, with the node data of :mod:`graphsent.graphs.fields`.
+        nodes: (num_units,) int64, the node of the graph for each node of the trees.
+        labels: (num_units,) int64, the class of each node of the trees, -1 where it has none.
+        roots: (batch_size,) int64, the unit of each sentence as a whole.
+    """
+
+    graph: dgl.DGLGraph
+    nodes: torch.Tensor
+    labels: torch.Tensor
+    roots: torch.Tensor
+
+    def to(self, device: torch.device | str) -> SiblingBatch:
+        """The batch with its tensors on another device; the graph stays where it is."""
+        return SiblingBatch(self.graph, *(tensor.to(device) for tensor in self[1:]))
+
+    def sentences(self) -> SiblingBatch:
+        """The batch itself, as in :class:`TreeBatch`."""
+        return self
+
+    def unit_states(self, states: torch.Tensor) -> torch.Tensor:
+        """The rows of the nodes of the trees among those of the nodes of the graph."""
+        return states[self.nodes.to(states.device)]
 
 
 def is_labelled(labels: torch.Tensor) -> torch.Tensor:
@@ -96,3 +153,24 @@ def tree_graph(
 def context_of(graph: dgl.DGLGraph) -> Context | None:
     """What a graph of :func:`tree_graph` carries for its words, in the order of the sentences."""
     return notes_of(graph).facts.get(_CONTEXT)
+
+
+def tree_batch(
+    trees: Sequence[Tree] | Sequence[DependencyTree],
+    vocab: Vocabulary,
+    direction: str = BOTTOM_UP,
+    *,
+    both_ways: bool = False,
+    context: Context | None = None,
+) -> TreeBatch | SiblingBatch:
+    """The batch of some trees; arguments as of :func:`tree_graph`."""
+    graph = tree_graph(trees, vocab, direction, both_ways=both_ways, context=context)
+    if direction != SIBLING:
+        return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
+    # The nodes of each tree come first among those of its graph, in their own order.
+    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+    added = graph.batch_num_nodes().numpy() - sizes
+    shift = np.cumsum(added) - added  # nodes added to the trees before
+    nodes = torch.from_numpy(np.arange(sizes.sum()) + np.repeat(shift, sizes))
+    roots = root_nodes(graph) - torch.from_numpy(shift)
+    return SiblingBatch(graph, nodes, graph.ndata[LABEL][nodes], roots)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from torch import Tensor, nn
 
@@ -18,19 +16,13 @@ from graphsent.contextual import (
     FeatureStore,
     Pieces,
     WordSpan,
-    encoder_sha256,
-    load_encoder,
 )
 from graphsent.errors import FailedError, ModelError
 from graphsent.layers import Dropout
 from graphsent.models.arguments import check_sizes, check_types
-from graphsent.models.base.storage import ENCODER_DIRECTORY
+from graphsent.models.batches.trees import Context
 
-__all__ = ["Context", "Contextual", "ContextualFeatures", "find_encoder"]
-
-# What a batch carries for its words: their features, (num_words, dim) float32, if the encoder stays
-# as it is; otherwise the pieces that it is to read.
-Context = Tensor | Pieces
+__all__ = ["Contextual", "ContextualFeatures"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class Contextual:
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        check_types(type(self).__init__, asdict(self))
+        check_types(type(self), asdict(self))
         check_sizes(dim=self.dim)
         if self.pooling not in POOLINGS:
             raise ModelError(unknown("pooling", self.pooling, POOLINGS))
@@ -65,38 +57,6 @@ class Contextual:
     def of(cls, encoder: Encoder, *, tuned: bool) -> Contextual:
         """What there is to say of an encoder."""
         return cls(str(encoder.directory), encoder.sha256, encoder.dim, encoder.pooling, tuned)
-
-
-def find_encoder(
-    contextual: Contextual,
-    model: str | os.PathLike[str],
-    given: str | os.PathLike[str] | None = None,
-) -> Encoder:
-    """The encoder of a saved model.
-
-    Args:
-        contextual: Which one it is.
-        model: The directory of the model, which holds the encoder if it was tuned.
-        given: Where it is now, if it is frozen and not where it was.
-
-    Raises:
-        ModelError: It is not there, or another one.
-    """
-    if contextual.tuned:
-        if given is not None:
-            raise ModelError(f"{model}: its encoder was tuned and is a part of it: no other fits")
-        return load_encoder(Path(model) / ENCODER_DIRECTORY, contextual.pooling)
-    directory = given or contextual.directory
-    hint = "say where it is now (--encoder DIR)"
-    if not os.path.isdir(directory):
-        raise ModelError(f"{model}: the encoder of the model is not in {directory}: {hint}")
-    found = encoder_sha256(directory)
-    if found != contextual.sha256:
-        raise ModelError(
-            f"{model}: the encoder in {directory} is not that of the model: its SHA-256 is "
-            f"{found[:8]}..., expected {contextual.sha256[:8]}...: {hint}"
-        )
-    return load_encoder(directory, contextual.pooling)
 
 
 class ContextualFeatures(nn.Module):

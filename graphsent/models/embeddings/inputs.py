@@ -17,8 +17,8 @@ from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, word_ranges
 from graphsent.models.arguments import check_sizes, check_types
-from graphsent.models.batches.trees import context_of
-from graphsent.models.embeddings.contextual import Context, Contextual, ContextualFeatures
+from graphsent.models.batches.trees import Context, context_of
+from graphsent.models.embeddings.contextual import Contextual, ContextualFeatures
 from graphsent.models.embeddings.table import WordEmbedding
 
 __all__ = ["Inputs", "WordInputs"]
@@ -45,7 +45,7 @@ class Inputs:
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        check_types(type(self).__init__, vars(self))
+        check_types(type(self), vars(self))
         if self.word_dim or self.contextual is None:
             check_sizes(word_dim=self.word_dim)
 

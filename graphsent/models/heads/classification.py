@@ -1,40 +1,44 @@
-"""What models have in common that classify every node of a tree."""
+"""Models that classify, or score, sentences and phrases by their vectors."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from graphsent.errors import ModelError
-from graphsent.graphs import LABEL, root_nodes
 from graphsent.layers import Dropout
-from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
+from graphsent.models.arguments import check_classes, check_rates, class_names
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.base.losses import regression_loss
 from graphsent.models.base.model import Model
 from graphsent.models.base.prediction import Prediction
-from graphsent.models.batches.forms import as_trees
+from graphsent.models.base.reading import ReadsTrees, ReadsWords
 from graphsent.models.batches.shape import nodes_of_same_span
-from graphsent.models.batches.trees import TreeBatch, is_labelled, tree_graph
-from graphsent.models.embeddings.table import WordEmbedding
+from graphsent.models.batches.trees import chosen_units, is_labelled
+from graphsent.models.batches.words import SequenceBatch
+from graphsent.models.encoders.filters import Filter
 from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels
-from graphsent.trees import DependencyTree, Tree
+from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["TreeClassifier"]
+__all__ = [
+    "Classifier",
+    "ConvolutionClassifier",
+    "SentenceClassifier",
+    "TreeClassifier",
+    "limit_row_norms",
+]
 
 
-class TreeClassifier(Model):
-    r"""Base of models that turn each node of a tree into a vector, and that into a class.
+class Classifier(Model):
+    r"""Base of models that turn each node of a tree, or each sentence, into a vector and a class.
 
     .. math::
         \hat p_t = \mathrm{softmax}(W^{(s)} h_t + b^{(s)})
 
-    where :math:`h_t`, under dropout, is the row of node :math:`t` in :meth:`node_states`.
+    where :math:`h_t`, under dropout, is the row of unit :math:`t` in ``node_states(batch)``.
 
     With one class it is a model of regression: labels are numbers, the output is a number
     (:class:`~graphsent.models.heads.scores.ScoreOutput`), and training minimizes
@@ -44,20 +48,20 @@ class TreeClassifier(Model):
         vocab: The words the model knows; others share the vector of ``<unk>``.
         num_classes: Number of classes; 1 for regression.
         embedding_dim: Length of a word vector.
-        num_features: Length of a node's vector.
-        dropout: Probability with which an element of a node's vector is dropped before the output.
-        embedding_dropout: The same for word vectors.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        num_features: Length of a unit's vector.
+        dropout: Probability with which an element of a unit's vector is dropped before the output.
         label_names: Names of the classes; by default their numbers.
+        **options: ``embedding_dropout``, the probability with which an element of a word vector is
+            dropped, and ``sparse_embedding``, whether the gradient of the word table holds only the
+            rows in use.
 
     Raises:
-        ModelError: A size is not positive, a rate of dropout is none, or there is not one name for
-            each class.
+        ModelError: A size is not positive, a rate of dropout is no probability, or there is not
+            one name for each class.
     """
 
     goals = ("classification", "regression")
     label_names: tuple[str, ...]
-    both_ways: bool = False  # whether there is a pass from parents to children too
 
     def __init__(
         self,
@@ -66,18 +70,13 @@ class TreeClassifier(Model):
         *,
         embedding_dim: int,
         num_features: int,
-        dropout: float,
-        embedding_dropout: float,
-        sparse_embedding: bool,
-        label_names: Sequence[str] | None,
+        dropout: float = 0.0,
+        label_names: Sequence[str] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(vocab)
+        super().__init__(vocab, embedding_dim, num_features, **options)
         self.label_names = class_names(num_classes, label_names)
-        check_sizes(embedding_dim=embedding_dim, num_features=num_features)
-        check_rates(dropout=dropout, embedding_dropout=embedding_dropout)
-        self.embedding = WordEmbedding(
-            len(vocab), embedding_dim, dropout=embedding_dropout, sparse=sparse_embedding
-        )
+        check_rates(dropout=dropout)
         self.dropout = Dropout(dropout)
         self.output = output_layer(num_features, num_classes)
 
@@ -86,66 +85,39 @@ class TreeClassifier(Model):
         """``"classification"``, or ``"regression"`` with one class."""
         return "regression" if isinstance(self.output, ScoreOutput) else "classification"
 
-    @abstractmethod
-    def node_states(self, batch: TreeBatch) -> torch.Tensor:
-        """The vector of each node, (num_nodes, num_features)."""
-
-    def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """The tree as the model reads it: over the same words, with a node for each old span.
-
-        Raises:
-            ModelError: The model cannot read the tree.
-        """
-        return tree
-
-    def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
-        """Starts from given word vectors.
-
-        Args:
-            matrix: (len(vocab), embedding_dim), row i for word i of the vocabulary.
-
-        Raises:
-            ModelError: The matrix has another shape.
-        """
-        self.embedding.init_vectors(matrix)
-
     def init_scores(self, examples: Iterable[Any]) -> None:
         """Takes over mean and deviation of the scores of training examples, for regression."""
         if isinstance(self.output, ScoreOutput):
             labels = score_labels(examples)
             self.output.fit(labels[is_labelled(labels)])
 
-    def collate(self, trees: Iterable[Any]) -> TreeBatch:
-        """The batch of some trees; fit for a ``DataLoader``.
+    def collate(self, trees: Iterable[Any]) -> Any:
+        """The batch of some trees or sentences; fit for a ``DataLoader``.
 
         Labels that are decimal numbers are classes, or for regression any finite numbers scores;
         all others count as unlabelled.
 
         Args:
-            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
+            trees: See :func:`~graphsent.models.batches.forms.as_trees`, or
+                :func:`~graphsent.models.batches.forms.as_sentences` for a model that needs no
+                trees.
 
         Raises:
-            ModelError: Something is no tree, or no tree for this model; or a label is no class.
+            ModelError: Something is no tree or sentence, or no tree for this model; or a label is
+                no class.
         """
-        shaped = [self.shape_tree(tree) for tree in self._read(trees)]
+        shaped = self._shaped(self._read(trees))
         batch = self._batch(shaped)
         if self.goal == "regression":
             return batch._replace(labels=score_labels(shaped))
         check_classes(batch.labels, len(self.label_names), "node")
         return batch
 
-    def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_trees(inputs, self.parse if self.reads_text else None)
-
-    def _batch(self, trees: Sequence[Tree] | Sequence[DependencyTree]) -> TreeBatch:
-        graph = tree_graph(trees, self.vocab, both_ways=self.both_ways, context=self.context(trees))
-        return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
-
-    def forward(self, batch: TreeBatch) -> torch.Tensor:
-        """The logits of every node, (num_nodes, num_classes); or its score."""
+    def forward(self, batch: Any) -> torch.Tensor:
+        """The logits of every unit, (num_units, num_classes); or its score, (num_units, 1)."""
         return self.output(self.dropout(self.node_states(batch)))
 
-    def loss(self, outputs: torch.Tensor, batch: TreeBatch, nodes: str = "all") -> torch.Tensor:
+    def loss(self, outputs: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
         """What training minimizes, by the model's goal; arguments as in :meth:`Model.loss`."""
         if isinstance(self.output, ScoreOutput):
             return regression_loss(outputs, batch, nodes, deviation=self.output.deviation)
@@ -155,7 +127,7 @@ class TreeClassifier(Model):
         """Classifies every node of some trees, or scores the trees; labels are ignored.
 
         Args:
-            trees: See :func:`~graphsent.models.batches.forms.as_trees`.
+            trees: As of :meth:`collate`.
             batch_size: How many trees are computed at once.
 
         Returns:
@@ -164,28 +136,38 @@ class TreeClassifier(Model):
             each tree, (num_trees,) float32.
 
         Raises:
-            ModelError: Something is no tree, or no tree for this model.
+            ModelError: Something is no tree or sentence, or no tree for this model.
         """
         trees = self.as_learned(self._read(trees))
+        sizes = [*map(self._size, trees)]
         with evaluating(self) as model:
             if self.goal == "regression":
-                scores = map_batches(trees, _sizes(trees), batch_size, model._root_scores)
+                scores = map_batches(trees, sizes, batch_size, model._scores)
                 return np.array(scores, np.float32)
-            rows = map_batches(trees, _sizes(trees), batch_size, model._probabilities)
+            rows = map_batches(trees, sizes, batch_size, model._probabilities)
         return [
             Prediction(tree, probabilities, self.label_names)
             for tree, probabilities in zip(trees, rows, strict=True)
         ]
 
-    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
-        """The vector of the root of each tree, (num_trees, num_features) float32.
+    def _probabilities(self, trees: list[Any]) -> list[np.ndarray]:
+        """Those of the nodes of each tree as it was given, (num_nodes, num_classes)."""
+        shaped = self._shaped(trees)
+        outputs = self(self._batch(shaped).to(self._device))
+        probabilities = torch.softmax(outputs.float(), dim=1).cpu().numpy()
+        parts = np.split(probabilities, np.cumsum([tree.num_nodes for tree in shaped])[:-1])
+        return [
+            part if tree is read else part[nodes_of_same_span(tree, read)]
+            for tree, read, part in zip(trees, shaped, parts, strict=True)
+        ]
 
-        Arguments, order and errors as in :meth:`predict`.
-        """
-        trees = self.as_learned(self._read(trees))
-        with evaluating(self) as model:
-            rows = map_batches(trees, _sizes(trees), batch_size, model._root_states)
-        return np.stack(rows) if rows else np.zeros((0, self.output.in_features), np.float32)
+    def _scores(self, trees: list[Any]) -> np.ndarray:
+        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
+        return self(batch)[batch.roots, 0].float().cpu().numpy()
+
+
+class TreeClassifier(ReadsTrees, Classifier):
+    """Base of models that classify every node of a tree; arguments as above."""
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
         """What the model weighs the edges of some trees by, for pictures.
@@ -196,33 +178,94 @@ class TreeClassifier(Model):
 
         Returns:
             For each tree a number for each edge of ``model.shape_tree(tree)``, that is for each
-            node but the root, in node order. What it means is said by each model.
+            node but the root, in node order. What it means is said by each encoder.
 
         Raises:
             ModelError: The model has no such weights, or something is no tree for it.
         """
-        raise ModelError(f"the model {self.name!r} has no weights of edges")
+        trees = self._read(trees)
+        with evaluating(self) as model:
+            return map_batches(trees, [*map(self._size, trees)], batch_size, model._edge_weights)
 
-    def _probabilities(self, trees: list[Any]) -> list[np.ndarray]:
-        shaped = [self.shape_tree(tree) for tree in trees]
-        batch = self._batch(shaped).to(self.output.weight.device)
-        probabilities = torch.softmax(self(batch).float(), dim=1).cpu().numpy()
-        parts = np.split(probabilities, np.cumsum(_sizes(shaped))[:-1])
-        return [
-            part if tree is read else part[nodes_of_same_span(tree, read)]
-            for tree, read, part in zip(trees, shaped, parts, strict=True)
-        ]
-
-    def _root_scores(self, trees: list[Any]) -> np.ndarray:
-        batch = self._batch([self.shape_tree(tree) for tree in trees])
-        batch = batch.to(self.output.weight.device)
-        return self(batch)[batch.roots, 0].float().cpu().numpy()
-
-    def _root_states(self, trees: list[Any]) -> np.ndarray:
-        batch = self._batch([self.shape_tree(tree) for tree in trees])
-        batch = batch.to(self.output.weight.device)
-        return self.node_states(batch)[batch.roots].float().cpu().numpy()
+    def _edge_weights(self, trees: list[Any]) -> list[np.ndarray]:
+        graph = self._batch(self._shaped(trees)).graph
+        words = self.embedding.of_nodes(graph)
+        weights = self.encoder.edge_weights(graph, words, engine=self.engine)
+        ends = np.cumsum(graph.batch_num_edges().cpu().numpy())
+        return np.split(weights.float().cpu().numpy(), ends[:-1])
 
 
-def _sizes(trees: Sequence[Tree] | Sequence[DependencyTree]) -> list[int]:
-    return [tree.num_nodes for tree in trees]
+class SentenceClassifier(ReadsWords, Classifier):
+    """Base of models that classify sentences and phrases by their words.
+
+    They read sentences without a tree. Of a tree they read the words, and which spans of them are
+    labelled phrases: these are examples too, each by itself.
+
+    Args:
+        *args: Those of :class:`Classifier`.
+        phrases: Whether labelled phrases are examples; if not, only sentences are.
+        **options: Those of :class:`Classifier`.
+    """
+
+    def __init__(self, *args: Any, phrases: bool = True, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.phrases = phrases
+
+    def collate(self, trees: Iterable[Any]) -> SequenceBatch:
+        """The batch of some sentences, and of their labelled phrases unless ``phrases`` is False.
+
+        Arguments and errors as in :meth:`Classifier.collate`.
+        """
+        batch = super().collate(trees)
+        return batch.of_units(chosen_units(batch.labels, batch.roots, phrases=self.phrases))
+
+
+class ConvolutionClassifier(SentenceClassifier):
+    """Base of models that run filters over the words of sentences.
+
+    Results do not depend on padding or on the other sentences of a batch. Arguments are those of
+    :class:`SentenceClassifier`.
+    """
+
+    # Kalchbrenner et al. 2014 and Kim 2014 learn from the phrases of neutral sentences, too.
+    task_option_defaults: Mapping[str, Mapping[str, Any]] = {"sst2": {"neutral_roots": "phrases"}}
+
+    def first_filters(self) -> list[Filter]:
+        """The filters over word vectors, see :func:`~graphsent.models.filter_ngrams`."""
+        return self.encoder.first_filters()
+
+    def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        """The labelled phrases of some trees, each a sentence of its own; or the sentences.
+
+        Phrases are examples like sentences (Kalchbrenner et al. 2014, Kim 2014): drawn one by one,
+        in random order. The same words with the same label, *the* for instance, are one example,
+        as they are one entry in the phrase dictionary of the Stanford Sentiment Treebank. Where an
+        encoder gives features, a phrase has those of its words in the first sentence that it is in.
+
+        Args:
+            examples: Trees and sentences.
+        """
+        if not self.phrases:  # a sentence without a class would only make batches smaller
+            return [each for each in examples if each.labels[int(each.depths.argmin())]]
+        if all(tree.num_nodes == 1 for tree in examples):
+            return examples
+        found: dict[tuple[tuple[str, ...], str], Phrase] = {}
+        for tree in examples:
+            words = tuple(map(self.vocab.normal, tree.words))
+            for label, (begin, end) in zip(tree.labels, tree.spans.tolist(), strict=True):
+                if label and (words[begin:end], label) not in found:
+                    found[words[begin:end], label] = Phrase(words, begin, end, label)
+        return list(found.values())
+
+
+def limit_row_norms(weight: torch.Tensor, limit: float) -> None:
+    """Scales longer rows of a matrix to a norm of ``limit``, in place; 0 leaves all as they are.
+
+    After each step of training with dropout this is the constraint of Hinton et al. 2012
+    (*Improving neural networks by preventing co-adaptation of feature detectors*), with a class for
+    each row.
+    """
+    if limit:
+        with torch.no_grad():
+            norms = torch.linalg.vector_norm(weight, dim=1, keepdim=True)
+            weight.mul_(limit / norms.clamp(min=limit))

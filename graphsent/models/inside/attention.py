@@ -60,7 +60,7 @@ def sentence_attention(model: Any, trees: Iterable[Any]) -> list[SentenceAttenti
             _spans(stack.widths, len(tree.words))
             if len(stack.widths) == 1 or model.config["pool"] == "none"
             else None
-            for stack in model.stacks
+            for stack in model.encoder.stacks
         ]
         result.append(SentenceAttention(tuple(tree.words), tuple(weights), tuple(spans)))
     return result

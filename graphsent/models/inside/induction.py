@@ -63,7 +63,7 @@ def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
     num_words = len(tokens)
     vectors = model.word_vectors(tokens)
     ranges = torch.tensor([[0, num_words]], device=tokens.device)
-    layers = model.trace(model.word_rows(vectors), ranges)
+    layers = model.encoder.layers.trace(vectors, ranges)
     logits = model.output(layers[-1].values.flatten(1))[0]
     label = int(logits.argmax())
 
@@ -74,7 +74,7 @@ def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
     for number, layer in enumerate(layers):
         num_maps = model.config["maps"][number]
         of_layer = _nodes(layer, number, num_maps)
-        weight = _array(model.layers.convolutions[number].weight)
+        weight = _array(model.encoder.layers.convolutions[number].weight)
         edges.append(_edges(of_layer, first, weight, inputs, model.config["fold"]))
         shape = (layer.values.shape[1] // num_maps, num_maps, int(layer.lengths[0]))
         ids = first + np.arange(len(of_layer.value))
@@ -96,7 +96,7 @@ def _array(tensor: Tensor) -> np.ndarray:
 
 def _word_inputs(model: DCNN, vectors: Tensor) -> _Inputs:
     rows = _array(vectors).T
-    values = np.pad(rows, ((0, model.layers.added_rows), (0, 0)))[:, None]
+    values = np.pad(rows, ((0, model.encoder.layers.added_rows), (0, 0)))[:, None]
     nodes = np.broadcast_to(np.arange(rows.shape[1]), values.shape)
     return _Inputs(values, nodes, len(rows), True)
 

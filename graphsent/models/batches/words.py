@@ -1,8 +1,8 @@
-"""What models have in common that read the words of a sentence, and no tree."""
+"""Sentences and phrases as sequences of words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,15 +10,11 @@ import torch
 
 from graphsent.graphs.flat import joined, word_numbers
 from graphsent.graphs.symbols import label_indices
-from graphsent.models.base.words_of_text import WordsOfText
-from graphsent.models.batches.forms import as_sentences
-from graphsent.models.batches.trees import chosen_units
-from graphsent.models.embeddings.contextual import Context
-from graphsent.models.heads.classification import TreeClassifier
+from graphsent.models.batches.trees import Context, chosen_units
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["FlatUnits", "SentenceClassifier", "SequenceBatch", "flat_units", "sequence_batch"]
+__all__ = ["FlatUnits", "SequenceBatch", "flat_units", "sequence_batch"]
 
 
 class SequenceBatch(NamedTuple):
@@ -43,6 +39,21 @@ class SequenceBatch(NamedTuple):
         """The batch on another device."""
         return SequenceBatch(*(part if part is None else part.to(device) for part in self))
 
+    def sentences(self) -> SequenceBatch:
+        """The batch with the sentences as its only units."""
+        return self.of_units(chosen_units(self.labels, self.roots, phrases=False))
+
+    def of_units(self, chosen: torch.Tensor) -> SequenceBatch:
+        """The batch with some of its units, the sentences among them.
+
+        Args:
+            chosen: (num_units,) bool.
+        """
+        unit = torch.cumsum(chosen, 0) - 1
+        return self._replace(
+            ranges=self.ranges[chosen], labels=self.labels[chosen], roots=unit[self.roots]
+        )
+
 
 class FlatUnits(NamedTuple):
     """What is kept with a tree for the sequences of words that its nodes are.
@@ -55,52 +66,15 @@ class FlatUnits(NamedTuple):
     rows: np.ndarray
 
 
-class SentenceClassifier(WordsOfText, TreeClassifier):
-    """Base of models that classify sentences and phrases by their words.
-
-    They read sentences without a tree. Of a tree they read the words, and which spans of them are
-    labelled phrases: these are examples too, each by itself.
-
-    Args:
-        *args: Those of :class:`~graphsent.models.TreeClassifier`.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
-        **options: Those of :class:`~graphsent.models.TreeClassifier`.
-    """
-
-    def __init__(self, *args: Any, phrases: bool, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.phrases = phrases
-
-    def collate(self, trees: Iterable[Any]) -> SequenceBatch:
-        """The batch of some sentences, and of their labelled phrases unless ``phrases`` is False.
-
-        Args:
-            trees: See :func:`~graphsent.models.batches.forms.as_sentences`.
-
-        Raises:
-            ModelError: Something is no sentence and no tree; or a label is no class.
-        """
-        batch = super().collate(trees)
-        chosen = chosen_units(batch.labels, batch.roots, phrases=self.phrases)
-        unit = torch.cumsum(chosen, 0) - 1
-        return batch._replace(
-            ranges=batch.ranges[chosen], labels=batch.labels[chosen], roots=unit[batch.roots]
-        )
-
-    def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_sentences(inputs, self.tokenize)
-
-    def _batch(self, trees: Sequence[Sentence | Tree | DependencyTree]) -> SequenceBatch:
-        """A sequence for each node of the trees."""
-        return sequence_batch(trees, self.vocab)._replace(context=self.context(trees))
-
-
-def sequence_batch(trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any) -> SequenceBatch:
+def sequence_batch(
+    trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any, context: Context | None = None
+) -> SequenceBatch:
     """A sequence of words for each node of some trees; a sentence without a tree is one node.
 
     Args:
         trees: Sentences and trees of any kind.
         vocab: ``vocab[word]`` is the index of a word.
+        context: Of the words of all sentences in order.
     """
     numbers, units = word_numbers(trees, vocab), flat_units(trees)
     num_words = np.array([len(part) for part in numbers], np.int64)
@@ -113,6 +87,7 @@ def sequence_batch(trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any
         torch.from_numpy(np.stack(ranges, axis=1) + first_word[:, None]),
         torch.from_numpy(labels),
         torch.from_numpy(np.flatnonzero(is_root)),
+        context,
     )
 
 

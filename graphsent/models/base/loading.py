@@ -1,0 +1,165 @@
+"""From the files of a saved model to the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graphsent.contextual import Encoder, encoder_sha256, load_encoder
+from graphsent.errors import ModelError
+from graphsent.models.base.storage import ENCODER_DIRECTORY, SavedModel
+from graphsent.models.embeddings.contextual import Contextual
+from graphsent.models.embeddings.inputs import Inputs
+from graphsent.parsing import TreeSource
+
+__all__ = ["restore"]
+
+
+def restore(
+    cls: type[Any],
+    saved: SavedModel,
+    directory: str | os.PathLike[str],
+    encoder: str | os.PathLike[str] | None = None,
+) -> Any:
+    """A model of a class from what was read of its directory, in evaluation mode.
+
+    Args:
+        cls: The class of the model.
+        saved: What ``read_model(directory)`` gave.
+        directory: Named in errors; holds the encoder of contextual features if it was tuned.
+        encoder: Where a frozen one is now, if not where it was.
+
+    Raises:
+        ModelError: It is another kind of model, or arguments, parameters or the encoder do not fit.
+    """
+    if saved.name != cls.name:
+        raise ModelError(
+            f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
+        )
+    # Shapes first, without memory for them: sizes in a damaged config may be anything.
+    with suppress(NotImplementedError), torch.device("meta"):
+        _fitting(_build(cls, saved, directory).state_dict(), saved.tensors, directory)
+    model = _build(cls, saved, directory)
+    if model.tokenizer is not None:
+        model.tokenizer = saved.tokenizer or model.unsaved_tokenizer
+    model.tree_source = _tree_source(saved.trees, directory)
+    tensors = _fitting(model.state_dict(), saved.tensors, directory)
+    for tensor in tensors.values():
+        if tensor.is_floating_point():
+            model.to(tensor.dtype)
+            break
+    model.load_state_dict(tensors)
+    contextual = None if model.inputs is None else model.inputs.contextual
+    if contextual is not None:
+        model.attach_encoder(_find_encoder(contextual, directory, encoder))
+    elif encoder is not None:
+        raise ModelError(f"{directory}: the model has no encoder, but one was given: {encoder}")
+    return model.eval()
+
+
+def _build(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str]) -> Any:
+    """The model with its initial parameters."""
+    try:
+        model = cls(saved.vocab, **{**cls.unsaved_arguments, **saved.arguments})
+        if saved.inputs is not None:
+            model.set_inputs(Inputs.from_dict(saved.inputs))
+        return model
+    except NotImplementedError:  # a model that cannot be built without memory
+        raise
+    except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
+        reason = str(error).partition("\n")[0]
+        name = cls.__name__
+        raise ModelError(f"{directory}: wrong arguments of {name}: {reason}") from None
+
+
+def _fitting(
+    expected: Mapping[str, torch.Tensor],
+    saved: Mapping[str, torch.Tensor],
+    directory: str | os.PathLike[str],
+) -> dict[str, torch.Tensor]:
+    """The saved tensors by the names that the model has for them now.
+
+    Format version 1 had the parameters of most encoders beside those of the head.
+
+    Raises:
+        ModelError: One is missing, is no parameter of the model, or has another shape or type.
+    """
+    found = {
+        name if name in expected or f"encoder.{name}" not in expected else f"encoder.{name}": tensor
+        for name, tensor in saved.items()
+    }
+    lacking = sorted(expected.keys() - found.keys())
+    if lacking:
+        raise ModelError(f"{directory}: the parameter {lacking[0]!r} of its config is missing")
+    foreign = sorted(found.keys() - expected.keys())
+    if foreign:
+        raise ModelError(f"{directory}: the parameter {foreign[0]!r} does not fit its config")
+    for name, tensor in expected.items():
+        if found[name].shape != tensor.shape:
+            raise ModelError(
+                f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but "
+                f"its config and vocabulary ask for {tuple(tensor.shape)}"
+            )
+        is_other = found[name].is_floating_point() != tensor.is_floating_point()
+        if is_other or (found[name].dtype != tensor.dtype and not tensor.is_floating_point()):
+            raise ModelError(
+                f"{directory}: the parameter {name!r} is of type {found[name].dtype}, expected "
+                f"{tensor.dtype}"
+            )
+    return found
+
+
+def _tree_source(values: Any, directory: str | os.PathLike[str]) -> TreeSource | None:
+    """What a saved model says of its trees.
+
+    Raises:
+        ModelError: It is no such thing.
+    """
+    if values is None:
+        return None
+    try:
+        source = TreeSource(**values)
+    except TypeError as error:
+        raise ModelError(f"{directory}: wrong 'trees': {error}") from None
+    if not all(isinstance(value, str) for value in source):
+        raise ModelError(f"{directory}: wrong 'trees': expected strings, got {values!r}")
+    if source.kind not in ("constituency", "dependency"):
+        raise ModelError(f"{directory}: wrong 'trees': there is no kind {source.kind!r}")
+    return source
+
+
+def _find_encoder(
+    contextual: Contextual,
+    model: str | os.PathLike[str],
+    given: str | os.PathLike[str] | None = None,
+) -> Encoder:
+    """The encoder of a saved model.
+
+    Args:
+        contextual: Which one it is.
+        model: The directory of the model, which holds the encoder if it was tuned.
+        given: Where it is now, if it is frozen and not where it was.
+
+    Raises:
+        ModelError: It is not there, or another one.
+    """
+    if contextual.tuned:
+        if given is not None:
+            raise ModelError(f"{model}: its encoder was tuned and is a part of it: no other fits")
+        return load_encoder(Path(model) / ENCODER_DIRECTORY, contextual.pooling)
+    directory = given or contextual.directory
+    hint = "say where it is now (--encoder DIR)"
+    if not os.path.isdir(directory):
+        raise ModelError(f"{model}: the encoder of the model is not in {directory}: {hint}")
+    found = encoder_sha256(directory)
+    if found != contextual.sha256:
+        raise ModelError(
+            f"{model}: the encoder in {directory} is not that of the model: its SHA-256 is "
+            f"{found[:8]}..., expected {contextual.sha256[:8]}...: {hint}"
+        )
+    return load_encoder(directory, contextual.pooling)

@@ -1,0 +1,74 @@
+"""From the words of trees to a vector for each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from graphsent._dgl import dgl
+from graphsent.cells.feats import IndexedFeat
+from graphsent.errors import ModelError
+from graphsent.graphs import BOTTOM_UP
+from graphsent.trees import DependencyTree, Tree
+
+__all__ = ["TreeEncoder"]
+
+Shape = Callable[[Tree | DependencyTree], Tree | DependencyTree]
+
+
+class TreeEncoder(nn.Module):
+    """A cell over the nodes of trees. It knows no head, so that any can be learned on it.
+
+    Args:
+        cell: Called as ``cell(graph, words, engine=...)``, like those of :mod:`graphsent.cells`;
+            None for an encoder whose ``forward`` is its own.
+        shape: Gives a tree the form that the cell can read, see :mod:`graphsent.models.batches`.
+        direction: Of the edges of the graphs, one of :data:`graphsent.graphs.DIRECTIONS`.
+        both_ways: Whether there is a pass against the edges too.
+    """
+
+    def __init__(
+        self,
+        cell: nn.Module | None = None,
+        *,
+        shape: Shape | None = None,
+        direction: str = BOTTOM_UP,
+        both_ways: bool = False,
+    ) -> None:
+        super().__init__()
+        self.cell = cell
+        self.shape = shape
+        self.direction = direction
+        self.both_ways = both_ways
+
+    def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
+        """The tree as the cell reads it: over the same words, with a node for each old span.
+
+        Raises:
+            ModelError: The cell cannot read the tree.
+        """
+        return tree if self.shape is None else self.shape(tree)
+
+    def forward(
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
+    ) -> torch.Tensor:
+        """The vector of each node, (num_nodes, num_features).
+
+        Args:
+            graph: A batch of trees.
+            words: (num_nodes, in_feats), or as rows that nodes share.
+            engine: One of :data:`graphsent.propagation.ENGINES`.
+        """
+        return self.cell(graph, words, engine=engine)
+
+    def edge_weights(
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
+    ) -> torch.Tensor:
+        """What the encoder weighs the edges by, (num_edges,); arguments as of :meth:`forward`.
+
+        Raises:
+            ModelError: It has no such weights.
+        """
+        raise ModelError("this model has no weights of edges")
