@@ -33,7 +33,7 @@ class Network(nn.Module):
 
     def __init__(self, model: TreeLSTMClassifier) -> None:
         super().__init__()
-        cell = model.cell
+        cell = model.encoder.cell
         count, size, updates = cell.num_children, cell.hidden_feats, 3 * cell.hidden_feats
         self.size = size
         self.words = nn.Embedding.from_pretrained(model.embedding.weight.detach().clone(), False)

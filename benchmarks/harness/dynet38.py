@@ -58,7 +58,7 @@ class DyNet(Contender):
     users_flush = FLUSHES_ON_IMPORT
 
     def __init__(self, model: TreeLSTMClassifier, training: TrainingOptions, flush: bool) -> None:
-        cell = model.cell
+        cell = model.encoder.cell
         self.flush = flush
         self.vocab, self.shape_tree = model.vocab, model.shape_tree
         self.dropout = model.dropout.p
