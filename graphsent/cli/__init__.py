@@ -1,4 +1,8 @@
-"""The command ``graphsent``: one module a command, imported when it is run."""
+"""The command ``graphsent``.
+
+Each command has a module here, imported when it is run, and one in :mod:`graphsent.cli.arguments`
+that says what it takes, which is imported alone for help and for mistakes in arguments.
+"""
 
 from __future__ import annotations
 
@@ -93,11 +97,14 @@ def _in_one_line(message: str) -> str:
 def _run(command: str, arguments: Sequence[str]) -> None:
     from graphsent.cli.usage import CommandParser, UsageError
 
-    module = importlib.import_module(f"{__name__}.{command.replace('-', '_')}")
-    parser = CommandParser(command, module.__doc__ or "", arguments)
+    name = command.replace("-", "_")
+    takes = importlib.import_module(f"{__name__}.arguments.{name}")
+    common = getattr(takes, "COMMON", ())
+    parser = CommandParser(command, takes.__doc__ or "", arguments, common)
     try:
-        module.add_arguments(parser)
-        module.run(parser.parse())
+        takes.add_arguments(parser)
+        given = parser.parse()
+        importlib.import_module(f"{__name__}.{name}").run(given)
     except UsageError as error:
         if _DEBUG in arguments:
             traceback.print_exc()

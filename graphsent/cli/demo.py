@@ -1,11 +1,4 @@
-"""Train a Tree-LSTM and a bag of words on the embedded treebank, and look at the result.
-
-Prints their test accuracies side by side, saves the Tree-LSTM, predicts a few test sentences and
-draws one tree with the predicted sentiment of every phrase.
-
-Example:
-  graphsent demo --out runs/demo
-"""
+"""Train a Tree-LSTM and a bag of words on the embedded treebank, and look at the result."""
 
 from __future__ import annotations
 
@@ -16,16 +9,10 @@ from typing import Any
 
 from graphsent.cli.usage import UsageError
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 _SHOWN = 5  # sentences predicted for show
 _LONGEST = 14  # words of such a sentence
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    parser.add_argument("--out", type=str, default="runs/demo", help="Directory to write to.")
-    parser.add_argument("--seed", type=int, default=0, help="Seed of everything random.")
 
 
 def run(arguments: Any) -> None:

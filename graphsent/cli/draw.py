@@ -1,48 +1,16 @@
-"""Draw a tree, with its own labels or the classes that a model predicts.
-
-Examples:
-  graphsent draw trees.txt --out tree.svg
-  graphsent draw trees.txt --number 4 --model runs/a --out tree.png
-  graphsent draw trees.conllu --model runs/arnn --weights --out attention.svg
-  graphsent draw --tree '(3 (2 A) (3 (3 lovely) (2 film)))' --out tree.svg
-"""
+"""Draw a tree, with its own labels or the classes that a model predicts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from graphsent.cli.trees_in import trees_from
-from graphsent.cli.usage import UsageError, add_encoder, check_target
+from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import DataError
 from graphsent.graphs import draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
 
-__all__ = ["add_arguments", "run"]
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    parser.add_argument(
-        "file",
-        type=str,
-        nargs="?",
-        help="Bracketed trees, or CoNLL-U if named .conllu; - (the default) is standard input.",
-    )
-    parser.add_argument("--tree", type=str, help="A bracketed tree, instead of a file.")
-    parser.add_argument("--out", "-o", type=str, required=True, help="File to write: .png or .svg.")
-    parser.add_argument(
-        "--number", type=int, default=1, help="Which tree of the file (default: 1, the first)."
-    )
-    parser.add_argument(
-        "--model", type=str, metavar="RUN", help="Run or model directory that predicts the labels."
-    )
-    parser.add_argument(
-        "--weights",
-        action="store_true",
-        help="Draw edges as thick as the model weighs them: by attention, or by shares in heads.",
-    )
-    add_encoder(parser)
-    parser.add_argument("--title", type=str, help="A line above the picture.")
+__all__ = ["run"]
 
 
 def run(arguments: Any) -> None:

@@ -1,14 +1,4 @@
-"""Judge a trained model on a split of its task.
-
-Examples:
-  graphsent evaluate runs/a --split test
-  graphsent evaluate runs/a --split dev --data-dir DATA
-  graphsent evaluate runs/a --json figures.json
-  graphsent evaluate runs/a --confusion confusion.svg --errors 10 --errors-file errors.csv
-      which classes are taken for which, and the mistakes that the model is surest of
-  graphsent evaluate runs/cr
-      all runs of train --folds or --seeds, their mean and deviation
-"""
+"""Judge a trained model on a split of its task."""
 
 from __future__ import annotations
 
@@ -21,40 +11,16 @@ from graphsent._files import atomic_path
 from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
-from graphsent.cli.usage import UsageError, add_encoder, check_target, flag
-from graphsent.propagation import ENGINES
-from graphsent.tasks import SPLITS, Task, TaskData
+from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.tasks import Task, TaskData
 from graphsent.tasks.class_report import ClassReport
 from graphsent.tasks.draw_confusion import draw_confusion
 from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
 from graphsent.training.figures import figures
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 _OF_CLASSES = ("confusion", "errors", "errors_file")
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    parser.add_argument("run", type=str, metavar="RUN", help="Run directory, or one of several.")
-    parser.add_argument("--split", choices=SPLITS, default="test", help="Default: test.")
-    parser.add_argument(
-        "--data-dir", type=str, help="Data directory (default: the one of the training)."
-    )
-    parser.add_argument(
-        "--engine", choices=ENGINES, default="auto", help="How cells propagate (default: auto)."
-    )
-    parser.add_argument(
-        "--confusion", type=str, metavar="FILE", help="Draw the confusion matrix: .svg or .png."
-    )
-    parser.add_argument(
-        "--errors", type=int, metavar="N", help="List the N mistakes that the model is surest of."
-    )
-    parser.add_argument(
-        "--errors-file", type=str, metavar="FILE", help="Write all mistakes to this CSV file."
-    )
-    add_encoder(parser)
-    parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")
 
 
 def run(arguments: Any) -> None:

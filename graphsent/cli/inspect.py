@@ -1,22 +1,4 @@
-"""Look inside a convolutional model.
-
-  filters    the n-grams of a corpus that excite each filter over words most
-  graph      the feature graph that pooling induces over a sentence (dcnn)
-  attention  the weights of the positions of a sentence (apdcnn)
-
-What comes out is a table on standard output, or a file by the name of --out: a table (.txt, .csv,
-.json; the whole graph in .json) or a picture (.png, .svg).
-
-Sentences are raw text, one a line, bracketed trees, or CoNLL-U if named .conllu; attention needs
-trees. Without a file filters look at dev and test of the run's task.
-
-Examples:
-  graphsent inspect runs/dcnn filters --top 5 --out filters.csv
-  graphsent inspect runs/dcnn filters questions.txt --filters 1-8,20 --out filters.svg
-  graphsent inspect runs/dcnn graph --sentence 'a film of great charm' --out graph.svg
-  graphsent inspect runs/dcnn graph sentences.txt --number 3 --map 1 --row 2 --out feature.svg
-  graphsent inspect runs/apdcnn attention trees.txt --number 3 --out attention.svg
-"""
+"""Look inside a convolutional model."""
 
 from __future__ import annotations
 
@@ -28,7 +10,7 @@ from typing import Any, NamedTuple
 
 from graphsent._files import atomic_path
 from graphsent.cli.trees_in import parse_sentences, sentences_from
-from graphsent.cli.usage import UsageError, add_encoder, check_target, flag
+from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError
 from graphsent.models import (
     FeatureGraph,
@@ -45,7 +27,7 @@ from graphsent.models import (
 from graphsent.tasks import get_task
 from graphsent.training import RunDirectory, load_model
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 _TOP = 5
 _MOST_DRAWN = 12  # filters, unless they were chosen
@@ -70,23 +52,6 @@ class _Finding(NamedTuple):
     table: Table
     draw: Callable[..., Any]
     values: Callable[[], Any] | None = None  # JSON where that is more than the table
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    add_encoder(parser)
-    add = parser.add_argument
-    add("run", type=str, metavar="RUN", help="Run or model directory.")
-    add("what", choices=tuple(_OPTIONS), help="What to look at.")
-    add("file", type=str, nargs="?", help="Sentences or trees; - is standard input.")
-    add("--out", "-o", type=str, metavar="FILE", help=".txt, .csv, .json, .png or .svg.")
-    add("--title", type=str, help="A line above the picture.")
-    add("--filters", type=str, help="Which filters, for instance 1-8,20 (default: all; 12 drawn).")
-    add("--top", type=int, help=f"How many n-grams of each filter (default: {_TOP}).")
-    add("--sentence", type=str, help="A sentence or bracketed tree, instead of a file.")
-    add("--number", type=int, help="Which sentence of the file (default: 1, the first).")
-    add("--map", type=int, help="What leads to this map of the last layer (with --row), from 1.")
-    add("--row", type=int, help="What leads to this row of the last layer (with --map), from 1.")
 
 
 def run(arguments: Any) -> None:

@@ -1,13 +1,4 @@
-"""Install DGL, also for a Python that DGL has no wheel for.
-
-DGL has wheels for Python 3.10, 3.11 and 3.12. Its library does not depend on the version of Python,
-and one module that does is optional: without it DGL calls the library by ctypes. On Python 3.13 and
-later this command takes the wheel for 3.12, which pip downloads and checks by its SHA-256, marks it
-as one for any Python 3, and has pip install that, so that pip lists and removes it as any other.
-
-Example:
-  graphsent install-dgl
-"""
+"""Install DGL, also for a Python that DGL has no wheel for."""
 
 from __future__ import annotations
 
@@ -21,7 +12,7 @@ from typing import Any, NamedTuple
 
 from graphsent.errors import FailedError
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 _NEWEST = (3, 12)  # that there are wheels for
 
@@ -53,10 +44,6 @@ _RELEASES = {
         ("2d3d0a6143688a4e89a9eff348411e778d880feec23d6bd6ac727bc257f95435",),  # AMD64
     ),
 }
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares no arguments: there is one release for each platform."""
 
 
 def run(arguments: Any) -> None:

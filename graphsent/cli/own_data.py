@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from graphsent.cli.declared import constant, docstring, parameters
 from graphsent.cli.usage import UsageError, descriptions, flag
-from graphsent.tasks import SPLITS
-from graphsent.tasks.own import own
-from graphsent.tasks.own.reader import INPUTS
 
 __all__ = ["add_own_data", "is_asked_for", "with_own_data"]
 
+_OWN = "graphsent.tasks.own:own"
+_SPLITS = constant("graphsent.tasks:SPLITS")
 _CLASS = {"train": "class", "dev": "dev_class", "test": "test_class"}
 # Option -> how its flag differs from one that takes a string.
 _KINDS: dict[str, dict[str, Any]] = {
@@ -21,17 +20,17 @@ _KINDS: dict[str, dict[str, Any]] = {
     "regression": {"type": bool, "nargs": "?", "const": True},
     "split": {"type": float, "metavar": "SHARE"},
     **{name: {"type": int} for name in ("split_seed", "fold", "num_folds")},
-    "input": {"choices": INPUTS},
+    "input": {"choices": constant("graphsent.tasks.own.reader:INPUTS")},
     "labels": {"nargs": "+", "metavar": "LABEL"},
-    **{split: {"metavar": "FILE"} for split in SPLITS},
-    **{f"{split}_trees": {"nargs": "+", "metavar": "FILE"} for split in SPLITS},
+    **{split: {"metavar": "FILE"} for split in _SPLITS},
+    **{f"{split}_trees": {"nargs": "+", "metavar": "FILE"} for split in _SPLITS},
 }
 
 
 def add_own_data(group: Any) -> None:
     """Declares the flags."""
-    texts = descriptions(own)
-    for name in inspect.signature(own).parameters:
+    texts = descriptions(docstring(_OWN))
+    for name in parameters(_OWN):
         kind = _KINDS.get(name, {})
         if "choices" not in kind:
             kind = {"type": str, **kind}

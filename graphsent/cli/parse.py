@@ -1,29 +1,4 @@
-r"""Parse sentences, one a line, to a file of trees.
-
-NAME is the parser:
-  spacy:MODEL         dependency trees by an installed spaCy pipeline, or one in a directory
-  stanza:LANGUAGE     trees of either kind by the models that stanza.download has fetched
-  benepar:DIRECTORY   constituency trees by a Berkeley neural parser
-  corenlp:URL         trees of either kind by a CoreNLP server
-  module:function     your own: from a list of sentences to a list of trees
-Each needs its package: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
-
-Dependency trees are written to *.conllu, constituency trees to files of other names, in brackets;
-both are compressed if the name ends in .gz. The input is text, a sentence a line;
-label<TAB>sentence if it is named *.tsv; or a table with named columns, *.csv or *.jsonl; each may
-be compressed, too. Labels go along: "# label = " in CoNLL-U, label<TAB>tree in brackets. Lines that
-cannot be parsed are reported by number and keep their place: an empty line in brackets, a missing
-"# sent_id" in CoNLL-U; the exit status is then 1.
-
-Finished batches are kept beside OUT. After an interruption the same command goes on from there.
-
-Examples:
-  graphsent parse reviews.txt --out reviews.conllu --parser spacy:en_core_web_sm
-  graphsent parse reviews.tsv --out reviews.trees.gz --parser benepar:DIRECTORY
-  graphsent parse reviews.csv --text-column review --label-column stars --out reviews.conllu \
-      --parser spacy:en_core_web_sm
-  graphsent parse - --out out.trees --parser stanza:de --split-sentences < book.txt
-"""
+"""Parse sentences, one a line, to a file of trees."""
 
 from __future__ import annotations
 
@@ -40,45 +15,15 @@ from graphsent.cli.trees_in import name_of, opened
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
-from graphsent.parsing.files import BATCH_SIZE, CONLLU, TextLine, partial_path, write_parses
+from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
 from graphsent.tasks.own.examples import BadLine, text_of
 from graphsent.tasks.own.reader import OwnFile, read_examples
 from graphsent.trees.records import lines_of
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 _LABELLED = (".tsv", ".tsv.gz")
 _TABLES = (".csv", ".jsonl", ".ndjson", ".json")
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    parser.add_argument("file", type=str, metavar="IN", help="Sentences; - is standard input.")
-    parser.add_argument("--out", type=str, metavar="OUT", help="File of trees to write.")
-    parser.add_argument("--parser", type=str, metavar="NAME", help="As listed above.")
-    parser.add_argument("--text-column", type=str, metavar="NAME", help="Of sentences, in a table.")
-    parser.add_argument("--label-column", type=str, metavar="NAME", help="Of labels, in a table.")
-    parser.add_argument(
-        "--split-sentences",
-        action="store_true",
-        help="Give each sentence of a line a tree of its own (default: one tree a line).",
-    )
-    parser.add_argument(
-        "--batch-size",
-        type=int,
-        default=BATCH_SIZE,
-        help=f"Lines parsed at once (default: {BATCH_SIZE}).",
-    )
-    parser.add_argument(
-        "--num-threads",
-        type=int,
-        help="Threads of torch for benepar and Stanza, requests at a time for CoreNLP.",
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="Start anew instead of going on after an interruption.",
-    )
 
 
 def run(arguments: Any) -> None:

@@ -1,41 +1,4 @@
-"""Predict the class of every phrase of parse trees, or a score, or how two sentences relate.
-
-Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input looks like it;
-labelled or not, and of any shape that the model takes. A bracketed tree may go on in lines that are
-indented. Raw text, a sentence a line, is taken, too: models of words divide it as the tokenizer
-does that was chosen in training; models of trees parse it with the parser that they were trained
-with, or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
-brackets do not match, and raw text otherwise; where that is wrong, --input says what lines are. One
-result a tree or sentence:
-  text    class, its probability and the sentence
-  jsonl   a JSON object with probabilities of all nodes
-  trees   the tree, whose labels are the names of the predicted classes; in brackets, names have
-          underscores for blanks and escapes for brackets
-
-A model of regression gives the score and the sentence, as text or jsonl.
-
-A model of pairs takes two files, whose first trees are a pair, as are the second ones, and so on.
-One result a pair: score, or class and its probability, and both sentences, as text or jsonl.
-
-The model parse-reranker reads n-best lists, as graphsent.trees.nbest describes them, and writes the
-chosen tree of each, with jsonl also the scores. It stops at a list that is malformed.
-
-Input is read and answered piece by piece, in its order. What cannot be read, such as an empty line
-or a tree whose brackets do not match, is reported by line on standard error, and the rest goes on.
-In its place the output has an empty line, or in jsonl an object with "line" and "error", so that
-results and inputs stay in step. Empty lines that divide trees of several lines are no inputs. At
-the end standard error says how many inputs were bad, and how many words the model does not know;
-the exit status is 1 if an input was bad.
-
-Examples:
-  graphsent predict runs/a trees.txt
-  echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' | graphsent predict runs/a
-  graphsent predict runs/a trees.txt --format jsonl | jq .name
-  echo "Where's the Louvre?" | graphsent predict runs/dcnn
-  echo "A moving film." | graphsent predict runs/a --parser benepar:DIRECTORY
-  graphsent predict runs/rerank wsj.nbest.heldout.gz > chosen.trees
-  graphsent predict runs/sick first.conllu second.conllu
-"""
+"""Predict the class of every phrase of parse trees, or a score, or how two sentences relate."""
 
 from __future__ import annotations
 
@@ -48,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.trees_in import INPUTS, Given, ReadTexts, given_in, name_of
-from graphsent.cli.usage import UsageError, add_encoder
+from graphsent.cli.trees_in import Given, ReadTexts, given_in, name_of
+from graphsent.cli.usage import UsageError
 from graphsent.errors import FailedError, GraphsentError, GraphsentWarning
 from graphsent.models import (
     Model,
@@ -59,7 +22,6 @@ from graphsent.models import (
     RelatednessModel,
     Sentence,
 )
-from graphsent.propagation import ENGINES
 from graphsent.training import load_model
 from graphsent.trees import (
     DependencyTree,
@@ -73,7 +35,7 @@ from graphsent.trees import (
 )
 from graphsent.trees.errors import TextOutsideTree
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 _FORMATS = ("text", "jsonl", "trees")
 _AT_ONCE = 1024  # inputs whose predictions are in memory together
@@ -141,41 +103,6 @@ class _Tally:
         problems = [count] * bool(self._bad) + [self.uneven] * bool(self.uneven)
         if problems:
             raise FailedError("; ".join(problems))
-
-
-def add_arguments(parser: Any) -> None:
-    """Declares the command's arguments."""
-    parser.add_argument("run", type=str, metavar="RUN", help="Run or model directory.")
-    parser.add_argument("file", type=str, nargs="?", default="-", help="- is standard input.")
-    parser.add_argument("second", type=str, nargs="?", help="The other sentences of pairs.")
-    parser.add_argument(
-        "--format", choices=_FORMATS, default="text", help="Of the output (default: text)."
-    )
-    parser.add_argument(
-        "--input", choices=INPUTS, default="auto", help="What the lines are (default: auto)."
-    )
-    parser.add_argument(
-        "--parser",
-        type=str,
-        metavar="NAME",
-        help="Parses raw text for a model of trees, as spacy:MODEL (default: what parsed the trees "
-        "that it was trained on); see graphsent parse --help.",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="Stop at the first input that is bad."
-    )
-    parser.add_argument(
-        "--unknown",
-        action="store_true",
-        help="List the words that the model does not know on standard error, with their counts.",
-    )
-    parser.add_argument(
-        "--batch-size", type=int, default=64, help="Inputs computed at once (default: 64)."
-    )
-    parser.add_argument(
-        "--engine", choices=ENGINES, default="auto", help="How cells propagate (default: auto)."
-    )
-    add_encoder(parser)
 
 
 def run(arguments: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import itertools
 import os
 import re
@@ -20,6 +19,10 @@ from graphsent.cli.statuses import USAGE
 __all__ = ["CommandParser", "UsageError", "add_encoder", "check_target", "descriptions", "flag"]
 
 
+_HELP_ALL = "--help-all"
+_RARE_EXAMPLES = "More examples:"
+
+
 class UsageError(Exception):
     """The arguments of a command do not go together."""
 
@@ -31,9 +34,16 @@ class CommandParser(ArgumentParser):
         command: Name of the command.
         description: What it does, with examples.
         arguments: The arguments to parse, for commands whose flags depend on some of them.
+        common: What ``--help`` shows; ``--help-all`` shows the rest, too. Empty for all.
     """
 
-    def __init__(self, command: str, description: str, arguments: Sequence[str]) -> None:
+    def __init__(
+        self,
+        command: str,
+        description: str,
+        arguments: Sequence[str],
+        common: Sequence[str] = (),
+    ) -> None:
         super().__init__(
             prog=f"graphsent {command}",
             description=description,
@@ -41,6 +51,9 @@ class CommandParser(ArgumentParser):
             allow_abbrev=False,
         )
         self.arguments = list(arguments)
+        self._common = tuple(common)
+        if common:
+            self.add_argument(_HELP_ALL, action="help", help="Show all options and exit.")
         text = "Show where an error comes from."
         self.add_argument("--debug", action="store_true", help=text)
 
@@ -55,6 +68,8 @@ class CommandParser(ArgumentParser):
         Left to itself, argparse takes an optional positional argument for absent as soon as a flag
         comes before it.
         """
+        if self._common and _HELP_ALL not in self.arguments:
+            self._hide_rare()
         flags: list[str] = []
         positionals: list[str] = []
         rest = iter(self.arguments)
@@ -72,6 +87,13 @@ class CommandParser(ArgumentParser):
             return self.parse_args(self.arguments)
         return self.parse_args([*positionals, *flags])
 
+    def _hide_rare(self) -> None:
+        """Leaves what few people need out of the help."""
+        self.description = (self.description or "").partition(_RARE_EXAMPLES)[0]
+        for action in self._actions:
+            if action.dest not in ("help", "help_all", *self._common):
+                action.help = argparse.SUPPRESS
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints the message and exits with status 2."""
         line = " ".join(message.split())
@@ -79,7 +101,8 @@ class CommandParser(ArgumentParser):
             match = pattern.search(line)
             if match:
                 line = reword(match, self._option_string_actions)
-        print(f"{self.prog}: {line} (see {self.prog} --help)", file=sys.stderr)
+        help_ = _HELP_ALL if self._common else "--help"
+        print(f"{self.prog}: {line} (see {self.prog} {help_})", file=sys.stderr)
         raise SystemExit(USAGE)
 
 
@@ -98,9 +121,8 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def descriptions(function: Callable[..., Any]) -> Mapping[str, str]:
+def descriptions(text: str) -> Mapping[str, str]:
     """The texts in the section ``Args`` of a docstring, by parameter, without markup."""
-    text = inspect.getdoc(function) or ""
     section = re.search(r"^Args:\n((?:    .*\n?|\n)+)", text, re.MULTILINE)
     entries = re.findall(
         r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", section.group(1) if section else "", re.MULTILINE
@@ -130,7 +152,9 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
 
 def _unrecognized(match: re.Match[str], flags: Mapping[str, Any]) -> str:
     name = match[1].partition("=")[0]
-    hint = nearest(name, flags) if name.startswith("-") else ""
+    known = [each.removeprefix("--") for each in flags if each.startswith("--")]
+    hint = nearest(name.strip("-"), known) if name.startswith("-") else ""
+    hint = hint.replace("'", "'--", 1)
     return f"unrecognized arguments: {match[1]}{hint}"
 
 

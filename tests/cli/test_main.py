@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 import graphsent as package
 from graphsent.cli import COMMANDS, main
+from graphsent.cli.arguments.train import COMMON
 
 
 def outcome(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -48,6 +50,23 @@ def test_every_command_has_help_with_examples(capsys, command):
     code, out, err = outcome(capsys, command, "--help")
     assert (code, err) == (0, "")
     assert f"  graphsent {command} " in out.partition("Examples:")[2] or "Example:" in out
+
+
+def shown_options(help_text: str) -> set[str]:
+    return set(re.findall(r"^  (--[a-z-]+)", help_text, re.MULTILINE))
+
+
+def test_help_of_train_shows_what_people_need_and_help_all_the_rest(capsys):
+    _, common, _ = outcome(capsys, "train", "--help")
+    names = {"--" + name.replace("_", "-") for name in COMMON}
+    assert shown_options(common) == {*names, "--help-all"}
+    assert "options of the model" not in common
+    assert "More examples" not in common
+    _, every, _ = outcome(capsys, "train", "--model=nbow", "--help-all")
+    assert shown_options(common) < shown_options(every)
+    assert {"--patience", "--embedding-dropout", "--debug"} < shown_options(every)
+    assert "options of the model nbow:" in every
+    assert "More examples" in every
 
 
 @pytest.mark.parametrize(

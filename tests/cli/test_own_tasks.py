@@ -91,7 +91,7 @@ def test_it_is_trained_resumed_judged_and_predicts(here, capsys):
 
 def test_its_parameters_are_options_in_the_help(here, capsys):
     with pytest.raises(SystemExit, match="0"):
-        main(["train", "--task=own_tasks_here:make", "--help"])
+        main(["train", "--task=own_tasks_here:make", "--help-all"])
     shown = " ".join(capsys.readouterr().out.split())
     assert re.search("options of the task own_tasks_here:make: --shout .*(default: False)", shown)
     assert "--names NAMES What the classes are called. (default: signs)" in shown
@@ -128,7 +128,7 @@ def test_what_is_no_task_is_refused_before_anything_is_written(here, capsys, tas
 
 def test_the_current_directory_is_looked_into_for_such_tasks_alone(here):
     with pytest.raises(SystemExit):
-        main(["train", "--task=sst5", "--help"])
+        main(["train", "--task=sst5", "--help-all"])
     assert str(here) not in sys.path
     with pytest.raises(DataError, match="there is no module 'own_tasks_here'"):
         get_task("own_tasks_here:make")

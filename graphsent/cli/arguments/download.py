@@ -1,0 +1,31 @@
+"""Download the corpora of tasks from where they are published.
+
+Every file is checked by its SHA-256. What was downloaded is kept in the cache (GRAPHSENT_CACHE,
+else ~/.cache/graphsent), and a download that was interrupted goes on. Without a network, --from-dir
+takes the files from a directory: as they are published, archives too, or another data directory.
+
+Examples:
+  graphsent download mr subj cr --data-dir DATA
+  graphsent download sst5 --data-dir DATA --from-dir ~/Downloads
+  GRAPHSENT_DATA=DATA graphsent train --task mr --fold 0 --model kimcnn --out runs/mr
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphsent.cli.declared import keys
+
+__all__ = ["add_arguments"]
+
+_TASKS = keys("graphsent.tasks.sources:SOURCES")
+
+
+def add_arguments(parser: Any) -> None:
+    """Declares the command's arguments."""
+    tasks = ", ".join(sorted(_TASKS))
+    parser.add_argument("tasks", type=str, nargs="+", metavar="TASK", help=f"Of {tasks}.")
+    parser.add_argument("--data-dir", type=str, help="Where to put them (default: GRAPHSENT_DATA).")
+    parser.add_argument(
+        "--from-dir", type=str, metavar="DIR", help="Copy from there, without a network."
+    )

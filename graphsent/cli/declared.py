@@ -1,0 +1,183 @@
+"""What modules of the package declare, read from their source.
+
+Importing the models takes seconds, for they import torch: too long for a help text, or for a
+message that an option is misspelt. What these need are names, defaults, types and texts, all of
+which are plain expressions in the source. Names in them are looked up where the module has them
+from: its own assignments, other modules of the package, which are not imported either, and the
+standard library.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import importlib
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = [
+    "MISSING",
+    "Option",
+    "attribute",
+    "constant",
+    "docstring",
+    "keys",
+    "options",
+    "parameters",
+]
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+MISSING = inspect.Parameter.empty  # the default of a parameter without one
+
+
+class Option(NamedTuple):
+    """A field of a dataclass of settings, declared by ``_option(default, text, choices)``."""
+
+    name: str
+    type: type
+    default: Any
+    help: str
+    choices: tuple[str, ...] | None
+
+
+def constant(place: str) -> Any:
+    """The value of a name at the top of a module, as ``constant("graphsent.models:MODELS")``."""
+    module, _, name = place.partition(":")
+    return _Names(module)[name]
+
+
+def keys(place: str) -> tuple[str, ...]:
+    """The keys of a dictionary at the top of a module, whatever its values are."""
+    module, _, name = place.partition(":")
+    names = _Names(module)
+    return tuple(map(names.evaluate, names.statements[name].value.keys))
+
+
+def parameters(place: str) -> dict[str, tuple[Any, Any]]:
+    """The parameters of a function or class: name -> type and default.
+
+    A type is None without an annotation, a default :data:`MISSING` where there is none.
+    """
+    names, found = _found(place)
+    if isinstance(found, ast.ClassDef):
+        names, found = next(_members(names, found, "__init__"))
+    declared = found.args
+    positional = [*declared.posonlyargs, *declared.args]
+    positional = positional[positional[:1] != [] and positional[0].arg == "self" :]
+    without = [None] * (len(positional) - len(declared.defaults))
+    defaults = [*without, *declared.defaults, *declared.kw_defaults]
+    return {
+        each.arg: (
+            names.evaluate(each.annotation),
+            MISSING if default is None else names.evaluate(default),
+        )
+        for each, default in zip([*positional, *declared.kwonlyargs], defaults, strict=True)
+    }
+
+
+def docstring(place: str) -> str:
+    """The docstring of a function or class, without its indentation."""
+    return ast.get_docstring(_found(place)[1]) or ""
+
+
+def attribute(place: str, name: str) -> Any:
+    """The value of an attribute in the body of a class, or of the nearest base that has it."""
+    names, found = _found(place)
+    owner, statement = next(_members(names, found, name))
+    return owner.evaluate(statement.value)
+
+
+def options(place: str) -> list[Option]:
+    """The fields of a dataclass of settings, in order."""
+    names, found = _found(place)
+    fields = [each for each in found.body if isinstance(each, ast.AnnAssign)]
+    declared = []
+    for field in fields:
+        default, text, *choices = map(names.evaluate, field.value.args)
+        kind = names.evaluate(field.annotation)
+        declared.append(Option(field.target.id, kind, default, text, *(choices or [None])))
+    return declared
+
+
+class _Names(Mapping[str, Any]):
+    """The names of a module, each evaluated when it is asked for."""
+
+    def __init__(self, module: str) -> None:
+        self.statements = {name: each for each in _parsed(module).body for name in _bound(each)}
+
+    def __getitem__(self, name: str) -> Any:
+        found = self.statements.get(name)
+        if found is None:
+            return getattr(builtins, name)
+        if isinstance(found, ast.ImportFrom):
+            module, original = _origin(found, name)
+            if module.startswith("graphsent"):
+                return _Names(module)[original]
+            return getattr(importlib.import_module(module), original)
+        if isinstance(found, ast.Assign | ast.AnnAssign):
+            return self.evaluate(found.value)
+        return object  # a class or function, which no option has but in its annotation
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def evaluate(self, node: ast.expr | None) -> Any:
+        """The value of an expression in the module, None of none."""
+        if node is None:
+            return None
+        return eval(compile(ast.Expression(node), "<declared>", "eval"), {}, self)
+
+
+@functools.cache
+def _parsed(module: str) -> ast.Module:
+    path = _PACKAGE.parent.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _bound(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.ImportFrom(names=names):
+            return [each.asname or each.name for each in names]
+    return []
+
+
+def _origin(statement: ast.ImportFrom, name: str) -> tuple[str, str]:
+    (original,) = (each.name for each in statement.names if (each.asname or each.name) == name)
+    return statement.module or "", original
+
+
+def _found(place: str) -> tuple[_Names, Any]:
+    """The definition of a function or class, and the names of the module that has it."""
+    module, _, name = place.partition(":")
+    names = _Names(module)
+    found = names.statements[name]
+    if isinstance(found, ast.ImportFrom):
+        return _found(":".join(_origin(found, name)))
+    return names, found
+
+
+def _members(names: _Names, found: ast.ClassDef, name: str) -> Iterator[tuple[_Names, Any]]:
+    """The definitions of a member, from the class itself to its bases in the package."""
+    for statement in found.body:
+        if name in _bound(statement):
+            yield names, statement
+    for base in found.bases:
+        if isinstance(base, ast.Name) and base.id in names.statements:
+            definition = names.statements[base.id]
+            if isinstance(definition, ast.ImportFrom):
+                module, original = _origin(definition, base.id)
+                if module.startswith("graphsent"):
+                    yield from _members(*_found(f"{module}:{original}"), name)
+            elif isinstance(definition, ast.ClassDef):
+                yield from _members(names, definition, name)

@@ -1,0 +1,110 @@
+"""What is read from the source of modules is what importing them gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import subprocess
+import sys
+from typing import get_type_hints
+
+import pytest
+
+from graphsent.cli import COMMANDS
+from graphsent.cli.declared import (
+    MISSING,
+    attribute,
+    constant,
+    docstring,
+    keys,
+    options,
+    parameters,
+)
+from graphsent.models import MODELS
+from graphsent.tasks import TASKS
+from graphsent.training import TrainingOptions
+from graphsent.training.inputs import InputOptions
+from graphsent.training.setting import _NOT_CHOSEN
+
+
+def imported(place: str):
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("place", [*MODELS.values(), *TASKS.values()])
+def test_parameters_and_docstrings(place):
+    found = imported(place)
+    signature = inspect.signature(found).parameters
+    declared = parameters(place)
+    assert {name: default for name, (_, default) in declared.items()} == {
+        name: each.default for name, each in signature.items()
+    }
+    types = get_type_hints(found.__init__ if inspect.isclass(found) else found)
+    for name, (kind, _) in declared.items():
+        if name not in _NOT_CHOSEN:
+            assert kind == types[name], name
+    assert docstring(place) == inspect.getdoc(found)
+
+
+@pytest.mark.parametrize("place", MODELS.values())
+@pytest.mark.parametrize("name", ["training_defaults", "task_defaults", "task_option_defaults"])
+def test_attributes_come_from_the_class_or_its_bases(place, name):
+    assert attribute(place, name) == getattr(imported(place), name)
+
+
+@pytest.mark.parametrize("cls", [TrainingOptions, InputOptions])
+def test_options(cls):
+    declared = options(f"{cls.__module__}:{cls.__name__}")
+    types = get_type_hints(cls)
+    fields = dataclasses.fields(cls)
+    assert [each.name for each in declared] == [each.name for each in fields]
+    for option, field in zip(declared, fields, strict=True):
+        assert (option.type, option.default) == (types[field.name], field.default)
+        assert {"help": option.help, "choices": option.choices} == field.metadata
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "graphsent.models:MODELS",
+        "graphsent.propagation:ENGINES",
+        "graphsent.tasks:INPUT_KINDS",
+        "graphsent.tasks:SPLITS",
+        "graphsent.tasks:TASKS",
+        "graphsent.trees:SHAPES",
+    ],
+)
+def test_constants(place):
+    assert constant(place) == imported(place)
+
+
+def test_keys_of_what_is_not_evaluated():
+    place = "graphsent.tasks.sources:SOURCES"
+    assert keys(place) == tuple(imported(place))
+
+
+def test_what_has_no_default_is_said_to_have_none():
+    assert parameters(MODELS["nbow"])["vocab"][1] is MISSING
+
+
+def test_names_that_are_not_there_are_an_error():
+    with pytest.raises(KeyError):
+        parameters("graphsent.models:NoModel")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "train --model kimcnn --task sst2"])
+def test_help_imports_nothing_that_takes_long(command):
+    script = f"""
+import sys
+from graphsent.cli import main
+try:
+    main({[*command.split(), "--help"]})
+except SystemExit:
+    print("heavy", *{{"torch", "dgl", "numpy", "nltk", "pytorch_lightning"}} & set(sys.modules))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.endswith("\nheavy\n")
