@@ -189,7 +189,32 @@ class CountsNodes(GatedSum):
         return (h / (1 + 0 * len(x)),)
 
 
+class WithoutGradients(GatedSum):
+    def combine(self, children, x):
+        (h,) = children
+        with torch.no_grad():
+            scale = torch.sigmoid(h)
+        return super().combine((scale * h,), x)
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * gradient
+
+
+class OwnGradient(GatedSum):
+    def combine(self, children, x):
+        return super().combine(children, Doubled.apply(x))
+
+
 UNTRACEABLE = {
+    WithoutGradients: "it computes under no_grad",
+    OwnGradient: r"or in an autograd\.Function",
     ByValue: "depends on the numbers in a tensor",
     Normalized: "it calls layer_norm",
     Constant: r"uses a tensor of shape \(19,\) that is no parameter or buffer",
@@ -209,7 +234,12 @@ def test_what_cannot_be_traced(kind, monkeypatch):
     assert explained.way == "levels"
     assert re.search(UNTRACEABLE[kind], explained.reason)
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
-    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
+    found = []
+    for engine in ("levels", "dgl"):
+        h = cell(graph, feat, engine=engine)
+        gradients = torch.autograd.grad(h.square().sum(), list(cell.parameters()))
+        found.append((h, *gradients))
+    torch.testing.assert_close(*found)
 
 
 def test_hooks_and_parametrizations():

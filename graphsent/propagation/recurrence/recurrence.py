@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
@@ -118,7 +119,7 @@ def trace(
     """
     tracer = Tracer(FUNCTIONS, tensors, num_slots)
     tracer.num_inputs = len(input_widths)
-    with tracer:
+    with torch.enable_grad(), tracer:
         inputs = [tracer.input(n, width) for n, width in enumerate(input_widths)]
         if children:
             states = tuple(tracer.children(part, size) for part in range(num_parts))
@@ -156,7 +157,7 @@ def linear_map(
         Untraceable: if that cannot be found out, or it gives no rows of numbers.
     """
     tracer = Tracer(FUNCTIONS, tensors)
-    with tracer:
+    with torch.enable_grad(), tracer:
         result = function(tracer.input(0, in_feats))
     if not isinstance(result, Symbol) or result.dim() != 2 or result.tags != (NODES, None):
         raise Untraceable("it does not return a row for each node")

@@ -123,6 +123,12 @@ class Symbol:
         raise Untraceable(f"it calls {func.__name__} outside of the function that is traced")
 
 
+def _check_gradients() -> None:
+    """Refuses what torch does not differentiate: functions are traced with gradients enabled."""
+    if not torch.is_grad_enabled():
+        raise Untraceable("it computes under no_grad, or in an autograd.Function")
+
+
 def _operator(name: str, turned: bool = False) -> Callable[..., Any]:
     def operate(self: Symbol, *args: Any) -> Any:
         return self.tracer.call(name, (*args, self) if turned else (self, *args), {})
@@ -239,12 +245,16 @@ class Tracer(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = dict(kwargs or {})
+        if func is torch._C._set_grad_enabled:  # what no_grad calls
+            return func(*args)
+        _check_gradients()
         if not _contains(Symbol, (args, kwargs)):
             return self.call_now(func, tuple(args), kwargs)
         return self.call(func.__name__, tuple(args), kwargs)
 
     def call(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """What a function of torch returns for symbols."""
+        _check_gradients()
         in_place = name.endswith("_") and not name.endswith("__")
         name = name.strip("_")
         if kwargs.get("out") is not None or in_place or name not in self.functions:
