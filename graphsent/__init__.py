@@ -38,6 +38,7 @@ _ROOMS = (
     "parsing",
     "propagation",
     "tasks",
+    "testing",
     "training",
     "trees",
 )

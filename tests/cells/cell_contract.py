@@ -1,4 +1,4 @@
-"""The table of cells: one row for each cell and option, which all contract tests go through.
+"""The table of cells: one row for each cell and option, which all checks go through.
 
 A new cell takes a row here and a function in ``cell_references.py``.
 """
@@ -26,8 +26,10 @@ from strategies import Shape, chain_shape, perfect_shape, shapes, star_shape
 from torch import Tensor, nn
 
 from graphsent import cells
+from graphsent.testing import Check, cell_checks
+from graphsent.testing.case import HIDDEN_FEATS, IN_FEATS, Case
 
-IN_FEATS, HIDDEN_FEATS, QUERY_FEATS = 3, 4, 5
+QUERY_FEATS = 5
 
 # What shapes of trees a cell takes: how to draw one, and one of each kind.
 ANY = (
@@ -82,6 +84,22 @@ class Row:
     def small_structure(self) -> Structure:
         """The small ones of these side by side: cheap, but with nodes of every kind."""
         return join([tree for tree in self.every_structure() if tree.num_nodes < 12])
+
+    def checks(self) -> list[Check]:
+        """The contract of all cells."""
+        graphs, arguments = self.case().graphs, self.case().arguments
+        return cell_checks(
+            lambda *_: self.build(), graphs=graphs, arguments=arguments, initial_state=self.initial
+        )
+
+    def case(self) -> Case:
+        """The cell and its trees, for single checks."""
+        trees = {str(number): tree.graph() for number, tree in enumerate(self.every_structure())}
+        return Case(lambda *_: self.build(), trees, self._arguments, self.initial)
+
+    def _arguments(self, graph: Any) -> dict[str, Tensor]:
+        rows = graph.num_nodes()
+        return {"query": torch.randn(rows, QUERY_FEATS).double()} if self.query else {}
 
     def cell(self, dtype: torch.dtype = torch.float64) -> nn.Module:
         """A cell with random parameters, none of them zero."""

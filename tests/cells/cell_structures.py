@@ -49,13 +49,6 @@ class Structure:
             graph.edata[self.field] = edges[:, 2]
         return graph
 
-    def relabelled(self, new_ids: Sequence[int]) -> Structure:
-        """The same, with node t under the number ``new_ids[t]``."""
-        incoming: list[list[tuple[int, int]]] = [[] for _ in self.incoming]
-        for node, before in enumerate(self.incoming):
-            incoming[new_ids[node]] = [(new_ids[k], slot) for k, slot in before]
-        return Structure(incoming, self.field)
-
     def mirrored(self) -> Structure:
         """The same, with the predecessors of each node in opposite slots."""
         turned = [

@@ -24,37 +24,6 @@ def prepared(row: Row, structure: Structure):
     return row.cell(), feat, row.arguments(structure)
 
 
-@each_cell
-def test_a_batch_equals_its_members(row):
-    members = row.every_structure()
-    cell, feat, arguments = prepared(row, join(members))
-    together = row.run_graph(cell, dgl.batch([m.graph() for m in members]), feat, **arguments)
-    start = 0
-    for member in members:
-        rows = slice(start, start + member.num_nodes)
-        own = {name: value[rows] for name, value in arguments.items()}
-        alone = row.run(cell, member, feat[rows], **own)
-        close([part[rows] for part in together], alone)
-        start += member.num_nodes
-
-
-@each_cell
-def test_numbering_of_nodes_and_order_of_edges_do_not_matter(row):
-    structure = join(row.every_structure())
-    cell, feat, arguments = prepared(row, structure)
-    new_ids = torch.randperm(structure.num_nodes)
-    relabelled = structure.relabelled(new_ids.tolist())
-    order = random.Random(0).sample(range(len(structure.edges)), len(structure.edges))
-    moved = {name: torch.empty_like(v).index_copy(0, new_ids, v) for name, v in arguments.items()}
-    found = row.run_graph(
-        cell,
-        relabelled.graph(order),
-        torch.empty_like(feat).index_copy(0, new_ids, feat),
-        **moved,
-    )
-    close([part[new_ids] for part in found], row.run(cell, structure, feat, **arguments))
-
-
 @cells_where(lambda row: row.structure.__name__ == "bottom_up")
 def test_only_ordered_cells_see_the_order_of_children(row):
     structure = join(row.every_structure())
@@ -103,22 +72,6 @@ def test_rows_of_inner_nodes_are_ignored(row):
     close(row.run(cell, structure, other, **arguments), states)
 
 
-@each_cell
-def test_the_graph_is_left_as_it_was(row):
-    structure = row.small_structure()
-    cell, feat, arguments = prepared(row, structure)
-    graph = structure.graph()
-    graph.ndata["h"] = torch.arange(structure.num_nodes)
-    graph.ndata["x"] = torch.ones(structure.num_nodes, 2)
-    graph.edata["slot"] = torch.ones(graph.num_edges())
-    nodes, edges = dict(graph.ndata), dict(graph.edata)
-    row.run_graph(cell, graph, feat, **arguments)
-    assert dict(graph.ndata).keys() == nodes.keys()
-    assert dict(graph.edata).keys() == edges.keys()
-    assert all(graph.ndata[name] is value for name, value in nodes.items())
-    assert all(graph.edata[name] is value for name, value in edges.items())
-
-
 @cells_where(lambda row: not row.name.startswith("bi_"))
 @pytest.mark.parametrize("how", ["prop_nodes_topo", "update_all"])
 def test_the_functions_work_in_a_users_own_propagation(row, how):
@@ -136,17 +89,6 @@ def test_the_functions_work_in_a_users_own_propagation(row, how):
                 graph.update_all(*functions, cell.apply_node_func)
     expected = row.run(cell, structure, feat, **arguments)
     close([graph.ndata[name] for name in cell.state_names], expected)
-
-
-@each_cell
-def test_no_nodes_and_no_edges(row):
-    cell, feat, _ = prepared(row, row.structure(chain_shape(0)))
-    nothing = Structure([], row.structure(chain_shape(0)).field)
-    h = cell(nothing.graph(), feat[:0], **row.arguments(nothing))
-    assert h.shape == (0, cell.out_feats)
-    alone = Structure([[], []], nothing.field)
-    h = cell(alone.graph(), torch.randn(2, IN_FEATS, dtype=torch.float64), **row.arguments(alone))
-    assert h.shape == (2, cell.out_feats)
 
 
 @each_cell

@@ -1,0 +1,148 @@
+"""A cell to be checked: how to make it, what it runs on, and how results are compared."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphsent._dgl import dgl
+from graphsent.cells import IndexedFeat
+
+__all__ = ["HIDDEN_FEATS", "IN_FEATS", "Case", "gradients"]
+
+IN_FEATS, HIDDEN_FEATS = 3, 4
+_SMALL = 12  # nodes of graphs on which derivatives are compared with differences
+
+BuildCell = Callable[[int, int], nn.Module]
+Arguments = Callable[[dgl.DGLGraph], Mapping[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A cell, the graphs it takes, and what is to be known of it.
+
+    Attributes:
+        build: Makes a cell of some sizes, (in_feats, hidden_feats).
+        graphs: Graphs by name.
+        arguments: Gives the float64 tensors that the cell takes beside features, a row for each
+            node of a graph, by name.
+        takes_initial_state: Whether there may be initial states.
+    """
+
+    build: BuildCell
+    graphs: Mapping[str, dgl.DGLGraph]
+    arguments: Arguments
+    takes_initial_state: bool
+
+    @cached_property
+    def name(self) -> str:
+        """What the cell is called in messages."""
+        return type(self.make()).__name__
+
+    def make(self) -> nn.Module:
+        """A cell as its constructor leaves it, in the default dtype."""
+        return self.build(IN_FEATS, HIDDEN_FEATS)
+
+    def cell(self, dtype: torch.dtype = torch.float64) -> nn.Module:
+        """A cell with random parameters, none of them zero."""
+        cell = self.make().to(dtype)
+        for parameter in cell.parameters():
+            nn.init.uniform_(parameter, -0.9, 0.9)
+        return cell
+
+    @property
+    def batch(self) -> dgl.DGLGraph:
+        """All graphs side by side."""
+        return dgl.batch(list(self.graphs.values()))
+
+    @property
+    def small(self) -> dgl.DGLGraph:
+        """The small ones of them side by side."""
+        return dgl.batch([g for g in self.graphs.values() if g.num_nodes() < _SMALL])
+
+    def feat(self, graph: dgl.DGLGraph) -> Tensor:
+        """Random features of all nodes, (num_nodes, in_feats) float64."""
+        return torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+
+    def words(self, graph: dgl.DGLGraph) -> IndexedFeat:
+        """Random features in which nodes share rows, and some nodes have none."""
+        index = torch.randint(-1, 4, (graph.num_nodes(),))
+        return IndexedFeat(torch.randn(4, IN_FEATS, dtype=torch.float64), index)
+
+    def initial_state(self, cell: nn.Module, graph: dgl.DGLGraph) -> Tensor | tuple[Tensor, ...]:
+        """Random initial states of all nodes, each (num_nodes, hidden_feats) float64."""
+        shape = (graph.num_nodes(), HIDDEN_FEATS)
+        parts = [torch.randn(shape, dtype=torch.float64) for _ in state_names(cell)]
+        return tuple(parts) if len(parts) > 1 else parts[0]
+
+    def expect(self, holds: bool, problem: str) -> None:
+        """Raises an AssertionError that names the cell."""
+        if not holds:
+            raise AssertionError(f"{self.name}: {problem}")
+
+    def expect_close(
+        self,
+        found: Iterable[Tensor],
+        expected: Iterable[Tensor],
+        what: str,
+        names: Sequence[str] = ("h", "c"),
+        tolerance: float = 1e-10,
+    ) -> None:
+        """Raises an AssertionError if tensors differ by more than a tolerance.
+
+        The tolerance is relative to the largest number of a tensor, but absolute where that is
+        below 1.
+
+        Args:
+            found: Tensors.
+            expected: As many tensors of the same shapes.
+            what: What is compared, for the message.
+            names: What the tensors are called.
+            tolerance: The largest difference.
+        """
+        for name, (one, other) in zip(names, zip(found, expected, strict=True), strict=False):
+            shapes = tuple(one.shape), tuple(other.shape)
+            self.expect(
+                shapes[0] == shapes[1],
+                f"{what}: {name} has shape {shapes[0]}, expected {shapes[1]}",
+            )
+            if one.numel() == 0:
+                continue
+            one, other = one.detach().double(), other.detach().double()
+            largest = float((one - other).abs().max())
+            bound = tolerance * max(1.0, float(other.abs().max()))
+            self.expect(
+                largest <= bound,  # not for NaN
+                f"{what}: {name} differs by {largest:.3g}, expected at most {bound:.3g}",
+            )
+
+
+def state_names(cell: nn.Module) -> tuple[str, ...]:
+    """Names of the parts of a cell's states."""
+    return getattr(cell, "state_names", ("h", "c"))
+
+
+def states(
+    cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **arguments: Any
+) -> tuple[Tensor, ...]:
+    """What a call of a cell gives, (h,) or (h, c), each (num_nodes, out_feats)."""
+    if "c" in state_names(cell) and "return_cell" in inspect.signature(cell.forward).parameters:
+        return cell(graph, feat, return_cell=True, **arguments)
+    return (cell(graph, feat, **arguments),)
+
+
+def gradients(
+    parts: Sequence[Tensor], inputs: Sequence[Tensor], *, create_graph: bool = False
+) -> tuple[Tensor, ...]:
+    """Gradients of a sum of all states with different weights; zeros where there are none."""
+    weights = [torch.linspace(-1, 2, part.numel()).to(part).view_as(part) for part in parts]
+    loss = sum((weight * part).sum() for weight, part in zip(weights, parts, strict=True))
+    return torch.autograd.grad(
+        loss, inputs, create_graph=create_graph, allow_unused=True, materialize_grads=True
+    )

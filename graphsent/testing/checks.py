@@ -1,0 +1,157 @@
+"""All checks of a cell, together or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from graphsent._dgl import dgl
+from graphsent.cells import SlottedCell, TreeCell
+from graphsent.testing import module_checks as modules
+from graphsent.testing import propagation_checks as propagation
+from graphsent.testing.case import HIDDEN_FEATS, IN_FEATS, Arguments, BuildCell, Case
+from graphsent.testing.example_graphs import example_graphs
+
+__all__ = ["Check", "cell_checks", "check_cell"]
+
+_WAYS = ("compiled", "torch")
+_ENGINES = ("levels", "dgl")
+
+# Each function takes a case, and the name of a variant where there are several.
+_CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
+    (propagation.agrees_with_dgl, _WAYS),
+    (propagation.agrees_with_dgl_on_shared_rows, _WAYS),
+    (propagation.agrees_with_dgl_from_initial_states, _WAYS),
+    (propagation.second_gradients_agree_with_dgl, _WAYS),
+    (propagation.gradients_equal_finite_differences, ()),
+    (propagation.batch_equals_single_graphs, ()),
+    (propagation.numbering_does_not_matter, ()),
+    (propagation.nodes_without_edges, ()),
+    (propagation.graph_is_left_as_it_was, _ENGINES),
+    (modules.lower_precision, _ENGINES),
+    (modules.under_autocast, ("levels",)),
+    (modules.no_gradients, _ENGINES),
+    (modules.functional_call, _ENGINES),
+    (modules.copies_and_saved_weights, _ENGINES),
+    (modules.checkpointing, _ENGINES),
+    (modules.every_parameter_is_used, _ENGINES),
+    (modules.reset_parameters, ()),
+    (modules.runs_on_cuda, ()),
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a cell: call it; its name says what holds.
+
+    Attributes:
+        name: Such as ``"agrees_with_dgl-compiled"``.
+        run: What is done, with random numbers from the global generator of torch.
+    """
+
+    name: str
+    run: Callable[[], None]
+
+    def __call__(self) -> None:
+        """Runs the check from one seed, and leaves the global generator as it was.
+
+        Raises:
+            AssertionError: What the name says does not hold; the message names the cell and the
+                largest difference.
+        """
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(0)
+            self.run()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def cell_checks(
+    build: BuildCell,
+    *,
+    graphs: Mapping[str, dgl.DGLGraph] | None = None,
+    arguments: Arguments | None = None,
+    initial_state: bool | None = None,
+) -> list[Check]:
+    """The checks of a cell, to be run one by one.
+
+    Cells are made with ``in_feats=3, hidden_feats=4``, and their parameters drawn uniformly from
+    -0.9 to 0.9. Results must follow from inputs and parameters: a cell with dropout is made with a
+    rate of zero. What is checked:
+
+    * states and gradients, first and second, are those of DGL's own propagation, in float64 to
+      1e-10, in compiled code and in torch: over each graph, over a batch of all, with features
+      that nodes share, from initial states; and gradients are what finite differences say;
+    * a batch has the states of its graphs alone; the numbers of nodes and the order of edges do
+      not matter; single nodes and graphs without nodes work; the caller's graph is left as it was;
+    * float32, bfloat16, autocast, inference mode, ``functional_call``, checkpoints, copies, and
+      saved weights work; every parameter has a gradient; ``reset_parameters``, if it is there,
+      draws all anew; where there is a GPU, states on it are those of the CPU.
+
+    Args:
+        build: The class of the cell, or another function of ``in_feats`` and ``hidden_feats`` that
+            makes one.
+        graphs: Graphs that the cell takes, by name; by default :func:`example_graphs`, with as
+            many children as a :class:`~graphsent.cells.SlottedCell` has slots.
+        arguments: Gives, for a graph, what the cell takes beside graph and features, by name:
+            float64 tensors with a row for each node.
+        initial_state: Whether the cell takes initial states; by default a
+            :class:`~graphsent.cells.TreeCell` does unless it says otherwise.
+    """
+    with torch.random.fork_rng(devices=()):
+        cell = build(IN_FEATS, HIDDEN_FEATS)
+    if graphs is None:
+        graphs = example_graphs(cell.num_slots if isinstance(cell, SlottedCell) else None)
+    if initial_state is None:
+        initial_state = isinstance(cell, TreeCell) and not cell.no_initial_state
+    case = Case(build, graphs, arguments or _nothing, initial_state)
+    left_out = {
+        propagation.agrees_with_dgl_from_initial_states: not initial_state,
+        modules.reset_parameters: not modules.defines_reset(cell),
+        modules.runs_on_cuda: not torch.cuda.is_available(),
+    }
+    return [
+        check
+        for function, variants in _CHECKS
+        if not left_out.get(function, False)
+        for check in _variants(function, case, variants)
+    ]
+
+
+def check_cell(
+    build: BuildCell,
+    *,
+    graphs: Mapping[str, dgl.DGLGraph] | None = None,
+    arguments: Arguments | None = None,
+    initial_state: bool | None = None,
+) -> None:
+    """Runs all of :func:`cell_checks`, whose arguments it takes.
+
+    Raises:
+        AssertionError: A check fails, the first of them that does.
+    """
+    checks = cell_checks(build, graphs=graphs, arguments=arguments, initial_state=initial_state)
+    for check in checks:
+        try:
+            check()
+        except AssertionError as error:
+            raise AssertionError(f"{check}: {error}") from error
+
+
+def _variants(
+    function: Callable[..., None], case: Case, variants: tuple[str, ...]
+) -> Iterator[Check]:
+    name = function.__name__
+    if not variants:
+        yield Check(name, partial(function, case))
+    for variant in variants:
+        yield Check(f"{name}-{variant}", partial(function, case, variant))
+
+
+def _nothing(graph: dgl.DGLGraph) -> dict[str, Tensor]:
+    return {}

@@ -1,0 +1,64 @@
+"""Small graphs that cells are checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from graphsent._dgl import dgl
+
+__all__ = ["example_graphs", "renumbered"]
+
+
+def example_graphs(max_children: int | None = None) -> dict[str, dgl.DGLGraph]:
+    """Graphs of each kind, by name, with edges from child to parent and their ``child_index``.
+
+    One node, a chain, a star, a binary tree, and an acyclic graph whose nodes have several
+    successors.
+
+    Args:
+        max_children: Largest number of children of a node; None for any number.
+    """
+    most = 5 if max_children is None else max_children
+    pairs = min(most, 2)
+    diamond = [[], [], [0, 1], [1, 0], [2, 3], [4, 2]]
+    children = {
+        "one node": [[]],
+        "chain": [[1], [2], [3], [4], []],
+        "star": [list(range(1, most + 1)), *([] for _ in range(most))],
+        "tree": [[1, 2], [3, 4], [5, 6], [], [], [], []],
+        "shared successors": [each[:pairs] for each in diamond],
+    }
+    if pairs < 2:
+        del children["tree"]
+    return {name: _graph(each) for name, each in children.items()}
+
+
+def renumbered(
+    graph: dgl.DGLGraph, new_ids: torch.Tensor, edge_order: torch.Tensor
+) -> dgl.DGLGraph:
+    """The same graph with other numbers for its nodes, and its edges in another order.
+
+    Args:
+        graph: Graph of N nodes and E edges; its edge data come along, its node data do not.
+        new_ids: The new number of each node, (N,) int64.
+        edge_order: The old number of each new edge, (E,) int64.
+    """
+    sources, targets = (new_ids[ends[edge_order].long()] for ends in graph.edges())
+    found = dgl.graph((sources, targets), num_nodes=graph.num_nodes())
+    for name, values in graph.edata.items():
+        found.edata[name] = values[edge_order]
+    return found
+
+
+def _graph(children: Sequence[Sequence[int]]) -> dgl.DGLGraph:
+    edges = [
+        (child, node, slot)
+        for node, below in enumerate(children)
+        for slot, child in enumerate(below)
+    ]
+    sources, targets, slots = torch.tensor(edges, dtype=torch.int64).view(-1, 3).unbind(1)
+    graph = dgl.graph((sources, targets), num_nodes=len(children))
+    graph.edata["child_index"] = slots
+    return graph

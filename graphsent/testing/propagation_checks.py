@@ -1,0 +1,196 @@
+"""Checks of what a cell computes: on every engine, over every graph, in values and gradients."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.gradcheck import GradcheckError
+
+from graphsent._dgl import dgl
+from graphsent.cells import IndexedFeat
+from graphsent.kernels.library import SWITCH
+from graphsent.testing.case import Case, gradients, states
+from graphsent.testing.example_graphs import renumbered
+
+__all__ = [
+    "agrees_with_dgl",
+    "agrees_with_dgl_from_initial_states",
+    "agrees_with_dgl_on_shared_rows",
+    "batch_equals_single_graphs",
+    "gradients_equal_finite_differences",
+    "graph_is_left_as_it_was",
+    "nodes_without_edges",
+    "numbering_does_not_matter",
+    "second_gradients_agree_with_dgl",
+]
+
+_BY_LEVELS = (
+    "by the engine 'levels' and by DGL (is combine random, does it keep something from one call "
+    "to the next, or compute with other nodes of its level?)"
+)
+
+
+@contextmanager
+def compiled_code(way: str) -> Iterator[None]:
+    """Lets cells run in compiled code, or ("torch") without."""
+    before = os.environ.get(SWITCH)
+    os.environ[SWITCH] = "0" if way == "torch" else "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SWITCH]
+        else:
+            os.environ[SWITCH] = before
+
+
+def agrees_with_dgl(case: Case, way: str) -> None:
+    """States and all gradients are those of DGL's propagation, over every graph."""
+    cell = case.cell()
+    for name, graph in {**case.graphs, "all graphs in a batch": case.batch}.items():
+        _compare(case, cell, graph, case.feat(graph), way, name)
+
+
+def agrees_with_dgl_on_shared_rows(case: Case, way: str) -> None:
+    """So they are where several nodes share a row of features."""
+    cell, graph = case.cell(), case.batch
+    _compare(case, cell, graph, case.words(graph), way, "IndexedFeat")
+
+
+def agrees_with_dgl_from_initial_states(case: Case, way: str) -> None:
+    """So they are with initial states, whose gradients are compared, too."""
+    cell, graph = case.cell(), case.batch
+    state = case.initial_state(cell, graph)
+    _compare(case, cell, graph, case.feat(graph), way, "initial states", initial_state=state)
+
+
+def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
+    """Gradients of a penalty on gradients are those of DGL's propagation."""
+    cell, graph = case.cell(), case.small
+    feat = case.feat(graph).requires_grad_()
+    arguments = case.arguments(graph)
+    found = []
+    for engine in ("levels", "dgl"):
+        with compiled_code(way):
+            parts = states(cell, graph, feat, engine=engine, **arguments)
+            (gradient,) = gradients(parts, [feat], create_graph=True)
+            found.append(gradients([gradient], [feat, *cell.parameters()]))
+    names = [f"second gradient of {name}" for name in _names(cell, {"feat": feat})]
+    case.expect_close(*found, _BY_LEVELS, names, 1e-9)
+
+
+def gradients_equal_finite_differences(case: Case) -> None:
+    """Gradients of features and parameters are what differences of states say."""
+    cell, graph = case.cell(), case.small
+    names = [name for name, _ in cell.named_parameters()]
+    arguments = dict(case.arguments(graph))
+
+    def run(feat: Tensor, *parameters: Tensor) -> Any:
+        weights = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(cell, weights, (graph, feat), arguments)
+
+    given = (case.feat(graph).requires_grad_(), *cell.parameters())
+    try:
+        torch.autograd.gradcheck(run, given, fast_mode=True, check_undefined_grad=False)
+    except GradcheckError as error:
+        raise AssertionError(f"{case.name}: {error}") from error
+
+
+def batch_equals_single_graphs(case: Case) -> None:
+    """A batch of graphs has the states of each graph alone."""
+    cell, graph = case.cell(), case.batch
+    feat, arguments = case.feat(graph), case.arguments(graph)
+    together = states(cell, graph, feat, **arguments)
+    first = 0
+    for name, member in case.graphs.items():
+        rows = slice(first, first + member.num_nodes())
+        own = {key: value[rows] for key, value in arguments.items()}
+        alone = states(cell, member, feat[rows], **own)
+        what = f"{name}, in a batch and alone (do rows of other nodes take part in combine?)"
+        case.expect_close([part[rows] for part in together], alone, what)
+        first = rows.stop
+
+
+def numbering_does_not_matter(case: Case) -> None:
+    """Nodes with other numbers, and edges in another order, have the same states."""
+    cell, graph = case.cell(), case.batch
+    feat, arguments = case.feat(graph), case.arguments(graph)
+    new_ids = torch.randperm(graph.num_nodes())
+    moved = renumbered(graph, new_ids, torch.randperm(graph.num_edges()))
+    old_ids = new_ids.argsort()
+    own = {name: value[old_ids] for name, value in arguments.items()}
+    found = states(cell, moved, feat[old_ids], **own)
+    what = (
+        "with nodes and edges in another order (in a TreeCell, combine has children in no certain "
+        "order; a SlottedCell has them in their slots)"
+    )
+    expected = states(cell, graph, feat, **arguments)
+    case.expect_close([part[new_ids] for part in found], expected, what)
+
+
+def nodes_without_edges(case: Case) -> None:
+    """A graph of two nodes and no edge has two states, one without nodes has none."""
+    cell = case.cell()
+    like = next(iter(case.graphs.values()))
+    for count in (2, 0):
+        graph = dgl.graph(([], []), num_nodes=count)
+        for name, values in like.edata.items():
+            graph.edata[name] = values[:0]
+        feat = case.feat(graph)
+        for engine in ("levels", "dgl"):
+            h = states(cell, graph, feat, engine=engine, **case.arguments(graph))[0]
+            expected = (count, cell.out_feats)
+            case.expect(
+                tuple(h.shape) == expected and h.dtype == feat.dtype,
+                f"{count} nodes without edges: expected h of shape {expected} and {feat.dtype}, "
+                f"got {tuple(h.shape)} and {h.dtype}",
+            )
+
+
+def graph_is_left_as_it_was(case: Case, engine: str) -> None:
+    """Node and edge data of the caller's graph are the same tensors as before."""
+    cell, graph = case.cell(), case.small
+    for name in ("h", "x"):
+        graph.ndata[name] = torch.ones(graph.num_nodes(), 2)
+    graph.edata["slot"] = torch.ones(graph.num_edges())
+    before = [dict(data) for data in (graph.ndata, graph.edata)]
+    states(cell, graph, case.feat(graph), engine=engine, **case.arguments(graph))
+    for data, old in zip((graph.ndata, graph.edata), before, strict=True):
+        same = data.keys() == old.keys() and all(data[name] is old[name] for name in old)
+        case.expect(same, f"it changes the data of the graph, {sorted(old)}, got {sorted(data)}")
+
+
+def _compare(
+    case: Case,
+    cell: nn.Module,
+    graph: dgl.DGLGraph,
+    feat: Tensor | IndexedFeat,
+    way: str,
+    what: str,
+    **extra: Any,
+) -> None:
+    """States and gradients of a cell, level by level and by DGL."""
+    rows = feat if isinstance(feat, Tensor) else feat.rows
+    arguments = {**case.arguments(graph), **extra}
+    inputs = {"feat": rows}
+    for name, value in arguments.items():
+        parts = (value,) if isinstance(value, Tensor) else value
+        names = [name] if len(parts) == 1 else [f"{name}[{i}]" for i in range(len(parts))]
+        inputs |= dict(zip(names, parts, strict=True))
+    leaves = [*(each.requires_grad_() for each in inputs.values()), *cell.parameters()]
+    found = []
+    for engine in ("levels", "dgl"):
+        with compiled_code(way):
+            parts = states(cell, graph, feat, engine=engine, **arguments)
+            found.append([*parts, *gradients(parts, leaves)])
+    names = [*"hc"[: len(parts)], *(f"gradient of {name}" for name in _names(cell, inputs))]
+    case.expect_close(*found, f"{what}, {_BY_LEVELS}", names)
+
+
+def _names(cell: nn.Module, inputs: dict[str, Tensor]) -> list[str]:
+    return [*inputs, *(name for name, _ in cell.named_parameters())]

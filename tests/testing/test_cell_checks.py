@@ -1,0 +1,154 @@
+"""The checks of graphsent.testing find what is wrong with a cell, and say what it is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from graphsent.cells import SlottedCell, TreeCell
+from graphsent.testing import cell_checks, check_cell
+
+
+class Sum(TreeCell):
+    """A cell without mistakes."""
+
+    state_names = ("h",)
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.W = nn.Linear(in_feats, hidden_feats)
+        self.U = nn.Linear(hidden_feats, hidden_feats)
+
+    def project(self, feat):
+        return self.W(feat)
+
+    def start(self, x):
+        return (torch.tanh(x),)
+
+    def combine(self, children, x):
+        (h,) = children
+        return (torch.tanh(x + self.U(h.sum(1))),)
+
+
+class MixesNodes(Sum):
+    def combine(self, children, x):
+        return super().combine(children, x - x.mean(0))
+
+
+class SeesTheOrder(Sum):
+    def combine(self, children, x):
+        return super().combine((children[0][:, :1],), x)
+
+
+class Random(Sum):
+    def combine(self, children, x):
+        return super().combine(children, x + torch.rand_like(x))
+
+
+class Remembers(Sum):
+    calls = 0
+
+    def combine(self, children, x):
+        self.calls += 1
+        return super().combine(children, x * self.calls)
+
+
+class HasNoUse(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.V = nn.Linear(hidden_feats, hidden_feats)
+
+
+class CutsTheGradient(Sum):
+    def combine(self, children, x):
+        return super().combine((children[0].detach(),), x)
+
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * gradient
+
+
+class HasAWrongGradient(Sum):
+    def combine(self, children, x):
+        return super().combine(children, Round.apply(x))
+
+
+class HidesAWeight(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.scale = torch.rand(())
+
+    def combine(self, children, x):
+        return super().combine(children, x * self.scale)
+
+
+class ForgetsTheDtype(Sum):
+    def start(self, x):
+        return (torch.tanh(x.double()).float().to(x.dtype) * 1.001,)
+
+    def project(self, feat):
+        return super().project(feat.float().to(feat.dtype) + 1e-3 * (feat.dtype == torch.float32))
+
+
+class ResetsAPart(Sum):
+    def reset_parameters(self):
+        self.W.reset_parameters()
+
+
+class ChangesTheGraph(Sum):
+    def extra_inputs(self, graph, device):
+        graph.ndata["h"] = torch.zeros(graph.num_nodes(), 4)
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("cell", "check", "message"),
+    [
+        (MixesNodes, "batch_equals_single_graphs", "do rows of other nodes take part in combine"),
+        (SeesTheOrder, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
+        (Random, "agrees_with_dgl-compiled", "is combine random"),
+        (Remembers, "agrees_with_dgl-torch", "keep something from one call"),
+        (HasNoUse, "every_parameter_is_used-dgl", r"V\.weight has no gradient"),
+        (HasAWrongGradient, "gradients_equal_finite_differences", "Jacobian"),
+        (HidesAWeight, "copies_and_saved_weights-dgl", "a cell with saved weights gives another h"),
+        (ForgetsTheDtype, "lower_precision-levels", "in torch.float32 and float64: h differs by"),
+        (ResetsAPart, "reset_parameters", r"reset_parameters leaves U\.weight as it was"),
+        (ChangesTheGraph, "graph_is_left_as_it_was-levels", "it changes the data of the graph"),
+    ],
+)
+def test_a_mistake_is_found(cell, check, message):
+    (found,) = [each for each in cell_checks(cell) if str(each) == check]
+    with pytest.raises(AssertionError, match=f"^{cell.__name__}: .*{message}"):
+        found()
+
+
+def test_a_cut_gradient_is_found():
+    with pytest.raises(AssertionError, match="gradients_equal_finite_differences: CutsTheGradient"):
+        check_cell(CutsTheGradient)
+
+
+def test_a_cell_without_mistakes_passes_and_the_seed_stays():
+    before = torch.random.get_rng_state()
+    check_cell(Sum)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_what_is_checked_depends_on_the_cell():
+    class Ternary(SlottedCell):
+        no_initial_state = "it has none"
+
+        def __init__(self, in_feats, hidden_feats):
+            super().__init__(in_feats, hidden_feats, num_slots=3)
+
+    names = {check.name.partition("-")[0] for check in cell_checks(Sum)}
+    others = {check.name.partition("-")[0] for check in cell_checks(Ternary)}
+    assert names - others == {"agrees_with_dgl_from_initial_states"}
+    assert "reset_parameters" not in names  # TreeCell's says that there is none
+    assert ("runs_on_cuda" in names) == torch.cuda.is_available()
