@@ -1,0 +1,114 @@
+"""docs/own_cell.md: its code runs as typed, outside the package, and computes what it says."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from graphsent.cells import AttentiveTreeLSTM, NaryTreeLSTM
+from graphsent.testing import example_graphs
+
+MOST_LINES = 15
+SIZES = (3, 4)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, repository):
+    """A directory with the page's code in the files that it names."""
+    text = (repository / "docs" / "own_cell.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    *cells, run, tests = blocks
+    directory = tmp_path_factory.mktemp("page")
+    (directory / "my_cells.py").write_text("\n\n".join(cells))
+    (directory / "run.py").write_text(run)
+    (directory / "test_my_cells.py").write_text(tests)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def cells(files):
+    spec = importlib.util.spec_from_file_location("my_cells", files / "my_cells.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def definitions(source: str) -> dict[str, tuple[str, int]]:
+    """Source of each class and function, and its lines without blank ones and docstrings."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            segment = ast.get_source_segment(source, node)
+            doc = ast.get_source_segment(source, node.body[0])
+            lines = [line for line in segment.replace(doc, "", 1).split("\n") if line.strip()]
+            found[node.name] = (segment, len(lines))
+    return found
+
+
+def test_the_code_runs_and_its_tests_pass(files):
+    shown = subprocess.run(
+        [sys.executable, "run.py"], cwd=files, capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.startswith(("compiled: ", "levels: "))
+    options = ["-q", "-p", "no:cacheprovider", "-k", "gated_sum or batch_equals or numbering"]
+    command = [sys.executable, "-m", "pytest", *options, "test_my_cells.py"]
+    done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout
+
+
+def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
+    ours = definitions((files / "my_cells.py").read_text())
+    benchmark = repository / "benchmarks" / "harness" / "users_cells.py"
+    theirs = definitions(benchmark.read_text(encoding="utf-8"))
+    assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum"}
+    for name, (segment, _) in ours.items():
+        assert theirs[name][0] == segment
+    for name, (_, num_lines) in theirs.items():
+        assert num_lines <= MOST_LINES, name
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+@pytest.mark.parametrize(
+    ("mine", "built_in"), [("Nary", NaryTreeLSTM), ("Attentive", AttentiveTreeLSTM)]
+)
+def test_they_compute_what_the_built_in_cells_do(cells, mine, built_in, engine):
+    expected, cell = built_in(*SIZES).double(), getattr(cells, mine)(*SIZES).double()
+    names = {
+        name.removeprefix("attention."): value for name, value in expected.state_dict().items()
+    }
+    cell.load_state_dict(names)
+    for name, graph in example_graphs(max_children=2).items():
+        feat = torch.randn(graph.num_nodes(), SIZES[0], dtype=torch.float64)
+        for found, known in zip(
+            cell(graph, feat, return_cell=True, engine=engine),
+            expected(graph, feat, return_cell=True),
+            strict=True,
+        ):
+            torch.testing.assert_close(found, known, rtol=0, atol=1e-12, msg=name)
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_the_gated_sum_is_that_of_the_paper(cells, engine):
+    cell = cells.GatedSum(*SIZES).double()
+    for graph in example_graphs().values():
+        feat = torch.randn(graph.num_nodes(), SIZES[0], dtype=torch.float64)
+        known: dict[int, torch.Tensor] = {}
+
+        def state(node, graph=graph, feat=feat, known=known):
+            if node not in known:
+                total = torch.zeros(SIZES[1], dtype=torch.float64)
+                for before in graph.predecessors(node).tolist():
+                    h = state(before)
+                    total = total + torch.sigmoid(cell.gate(h)) * cell.map(h)
+                known[node] = cell.gru(feat[node], total)
+            return known[node]
+
+        expected = torch.stack([state(node) for node in range(graph.num_nodes())])
+        torch.testing.assert_close(cell(graph, feat, engine=engine), expected, rtol=0, atol=1e-12)
