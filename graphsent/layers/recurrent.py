@@ -15,7 +15,9 @@ from graphsent.kernels.library import kernels_for, needs_gradients
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_lengths
 from graphsent.layers.steps import Batch, fits, packed_batch
-from graphsent.propagation.chains import Chains, gru_states, lstm_states, make_chains
+from graphsent.propagation.backends.c.library import generated_library
+from graphsent.propagation.chains import Chains, Step, chain_recurrence, chain_states, make_chains
+from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.untraced import untraced
 
 ENGINES = ("auto", "levels", "torch")
@@ -44,6 +46,8 @@ class _Recurrent(nn.RNNBase):
 
     engine = "auto"
     _fewest: _Fewest
+    _num_parts: int
+    _step: Step
 
     def __init__(self, *args: Any, engine: str = "auto", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -87,10 +91,21 @@ class _Recurrent(nn.RNNBase):
             layer: from 0.
             reverse: whether it is the direction from the last step to the first.
         """
-        per_layer = len(self._all_weights[0])
-        first = (layer * (1 + self.bidirectional) + reverse) * per_layer
-        weights = self._flat_weights[first : first + per_layer]
-        return self._states(chains, feat, rows, start, *weights)
+        weights = self._weights_of(layer, reverse)
+        bias, step_weights = self._divided(weights)
+        inputs = functional.linear(feat, weights[0], bias)
+        return chain_states(
+            self._recurrence(step_weights), chains, inputs, step_weights, rows, start
+        )
+
+    def _weights_of(self, layer: int = 0, reverse: bool = False) -> Sequence[Tensor]:
+        count = len(self._all_weights[0])
+        first = (layer * (1 + self.bidirectional) + reverse) * count
+        return self._flat_weights[first : first + count]
+
+    def _recurrence(self, step_weights: Sequence[Tensor]) -> Recurrence:
+        shapes = [tuple(weight.shape) for weight in step_weights]
+        return chain_recurrence(self._step, self._num_parts, *shapes)
 
     def runs_over(self, *tensors: Tensor) -> bool:
         """Whether the engine does what the layer does, for inputs and states like these."""
@@ -100,16 +115,18 @@ class _Recurrent(nn.RNNBase):
             return False
         if _autocast_on_cpu() or torch.compiler.is_compiling():
             return False
-        return kernels_for(*tensors, *self._flat_weights)
+        if not kernels_for(*tensors, *self._flat_weights):
+            return False
+        recurrence = self._recurrence(self._divided(self._weights_of())[1])
+        return not isinstance(generated_library(recurrence, tensors[0].dtype), str)
 
-    def _states(
-        self,
-        chains: Chains,
-        feat: Tensor,
-        rows: Tensor | None,
-        start: Sequence[Tensor] | None,
-        *weights: Tensor,
-    ) -> tuple[Tensor, ...]:
+    def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
+        """The bias of the inputs of all steps, and the weights of :meth:`_step`.
+
+        Args:
+            weights: of a layer and direction, in the order of torch: of inputs and states, and
+                their biases, if there are any.
+        """
         raise NotImplementedError
 
     def _runs(self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None) -> bool:
@@ -220,7 +237,7 @@ class _Recurrent(nn.RNNBase):
 
 
 class LSTM(_Recurrent, nn.LSTM):
-    r"""``torch.nn.LSTM``, its arguments, weights and results, by compiled walks over chains.
+    r"""``torch.nn.LSTM``, its arguments, weights and results, by generated walks over chains.
 
     .. math::
         c_t = \sigma(f_t) * c_{t-1} + \sigma(i_t) * \tanh(g_t), \qquad
@@ -232,8 +249,7 @@ class LSTM(_Recurrent, nn.LSTM):
     What the engine does not do runs in torch, with the same results: projections (``proj_size``),
     devices and types of numbers without compiled kernels, autocast, tracing and compiling. So
     does, with ``engine="auto"``, what is faster there: passes without gradients over batches
-    without padding, or of less than 16 steps. Gradients of gradients raise a PropagationError,
-    unless ``engine="torch"``.
+    without padding, or of less than 16 steps.
 
     Args:
         *args: those of ``torch.nn.LSTM``, as are other options.
@@ -261,21 +277,21 @@ class LSTM(_Recurrent, nn.LSTM):
 
     _fewest = _Fewest(full=inf, mixed=16, gradients=1)
 
-    def _states(
-        self,
-        chains: Chains,
-        feat: Tensor,
-        rows: Tensor | None,
-        start: Sequence[Tensor] | None,
-        *weights: Tensor,
-    ) -> tuple[Tensor, ...]:
-        bias = weights[2] + weights[3] if self.bias else None
-        inputs = functional.linear(feat, weights[0], bias)
-        return lstm_states(chains, inputs, weights[1], rows, start)
+    _num_parts = 2
+
+    @staticmethod
+    def _step(state: Sequence[Tensor], x: Tensor, weight: Tensor) -> Sequence[Tensor]:
+        h, c = state
+        i, f, g, o = (x + functional.linear(h, weight)).chunk(4, -1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
+        return (weights[2] + weights[3] if self.bias else None), weights[1:2]
 
 
 class GRU(_Recurrent, nn.GRU):
-    r"""``torch.nn.GRU``, its arguments, weights and results, by compiled walks over chains.
+    r"""``torch.nn.GRU``, its arguments, weights and results, by generated walks over chains.
 
     .. math::
         n_t = \tanh(W_n x_t + b_n + \sigma(r_t) * (U_n h_{t-1} + b'_n)), \qquad
@@ -301,18 +317,20 @@ class GRU(_Recurrent, nn.GRU):
 
     _fewest = _Fewest(full=32, mixed=16, gradients=4)
 
-    def _states(
-        self,
-        chains: Chains,
-        feat: Tensor,
-        rows: Tensor | None,
-        start: Sequence[Tensor] | None,
-        *weights: Tensor,
-    ) -> tuple[Tensor, ...]:
-        inputs = functional.linear(feat, weights[0], weights[2] if self.bias else None)
-        return gru_states(
-            chains, inputs, weights[1], weights[3] if self.bias else None, rows, start
-        )
+    _num_parts = 1
+
+    @staticmethod
+    def _step(
+        state: Sequence[Tensor], x: Tensor, weight: Tensor, bias: Tensor | None = None
+    ) -> Sequence[Tensor]:
+        (h,) = state
+        r, z, n = x.chunk(3, -1)
+        s, t, m = functional.linear(h, weight, bias).chunk(3, -1)
+        n = torch.tanh(n + torch.sigmoid(r + s) * m)
+        return (torch.lerp(n, h, torch.sigmoid(z + t)),)
+
+    def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
+        return (weights[2] if self.bias else None), weights[1:4:2]
 
 
 def _autocast_on_cpu() -> bool:

@@ -1,18 +1,18 @@
-"""Sequences as chains of nodes: the schedule, and states of LSTMs and GRUs along them."""
+"""Sequences as chains of nodes: the schedule, and states of recurrences along them."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.fused_gru import SequenceGRU
-from graphsent.propagation.fused_lstm import SequenceLSTM
-from graphsent.propagation.fused_slots import run_slots
+from graphsent.propagation.backends.c.library import generated_library
+from graphsent.propagation.recurrence.recurrence import Recurrence, trace
+from graphsent.propagation.run import Inputs, Start, run_recurrence
 from graphsent.propagation.schedule.schedule import Bounds, Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -84,82 +84,73 @@ def make_chains(sizes: np.ndarray) -> Chains:
     return Chains(schedule, Slots(1, schedule.source, schedule.sent_to), lengths, ends)
 
 
-def lstm_states(
+Step = Callable[..., Sequence[Tensor]]
+"""The state after a step, from the state before it, the input of the step and the weights.
+
+Parts of states are (num_chains, size), inputs (num_chains, width)."""
+
+
+@functools.cache
+def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Recurrence:
+    """The recurrence of a function of states, inputs and weights.
+
+    Args:
+        step: the function.
+        num_parts: parts of a state.
+        *shapes: of the weights; the first one's are the width of the inputs and the size of a
+            state.
+
+    Raises:
+        Untraceable: if there is something in it that has no expression.
+    """
+    (width, size), weights = shapes[0], [torch.empty(shape, device="cpu") for shape in shapes]
+    named = {str(number): weight for number, weight in enumerate(weights)}
+
+    def combine(states: Sequence[Any], x: Any) -> Sequence[Any]:
+        return step([part.squeeze(1) for part in states], x, *weights)
+
+    def start(x: Any) -> list[Any]:  # nobody asks for it: there are states before all chains
+        return [torch.zeros_like(x[:, :size])] * num_parts
+
+    sizes = ([width], size, num_parts)
+    traced = trace(combine, named, *sizes, children=True, num_slots=1)
+    zeros = trace(start, named, *sizes, children=False)
+    return Recurrence(size, num_parts, 1, traced, zeros, (width,), None, width)
+
+
+def chain_states(
+    recurrence: Recurrence,
     chains: Chains,
     inputs: Tensor,
-    weight: Tensor,
+    weights: Sequence[Tensor],
     input_rows: Tensor | None = None,
     start: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    r"""States of ``torch.nn.LSTM`` along chains.
-
-    .. math::
-        c = \sigma(f) * c_{t-1} + \sigma(i) * \tanh(g), \qquad h = \sigma(o) * \tanh(c)
-
-    with the sums i, f, g, o of the inputs and of :math:`W h_{t-1}`.
+    """The states along chains, in compiled code.
 
     Args:
+        recurrence: see :func:`chain_recurrence`; :func:`~.backends.c.library.generated_library`
+            has code for it.
         chains: on the CPU, as all tensors.
-        inputs: i, f, g, o of the steps, or with ``input_rows`` any rows, (..., 4 * size).
-        weight: W, (4 * size, size).
+        inputs: of the steps, or with ``input_rows`` any rows, (..., width).
+        weights: as many as the recurrence was made for.
         input_rows: (num_steps,) int64, the row of the inputs of each step.
-        start: h and c before each chain, (num_chains, size); zeros by default.
+        start: parts of the states before each chain, (num_chains, size); zeros by default.
 
     Returns:
-        h and c, (num_chains + num_steps, size), those before the chains first.
+        The parts of the states, (num_chains + num_steps, size), those before the chains first.
     """
-    size = weight.shape[1]
-    return _run(_rule(SequenceLSTM, size), chains, inputs, weight, None, input_rows, start)
-
-
-def gru_states(
-    chains: Chains,
-    inputs: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    input_rows: Tensor | None = None,
-    start: Sequence[Tensor] | None = None,
-) -> tuple[Tensor, ...]:
-    r"""States of ``torch.nn.GRU`` along chains.
-
-    .. math::
-        n = \tanh(x_n + \sigma(r) * (W_n h_{t-1} + b_n)), \qquad
-        h = (1 - \sigma(z)) * n + \sigma(z) * h_{t-1}
-
-    with the sums r, z of the inputs and of :math:`W h_{t-1} + b`.
-
-    Args:
-        chains: on the CPU, as all tensors.
-        inputs: r, z, n of the steps, or with ``input_rows`` any rows, (..., 3 * size).
-        weight: W, (3 * size, size).
-        bias: b, (3 * size,).
-        input_rows: (num_steps,) int64, the row of the inputs of each step.
-        start: h before each chain, alone in a sequence, (num_chains, size); zeros by default.
-
-    Returns:
-        h alone, (num_chains + num_steps, size), those before the chains first.
-    """
-    size = weight.shape[1]
-    if bias is not None:
-        bias = torch.nn.functional.pad(bias, (0, size))
-    return _run(_rule(SequenceGRU, size), chains, inputs, weight, bias, input_rows, start)
-
-
-_rule = functools.cache(lambda kind, size: kind(size))
-
-
-def _run(
-    rule: SequenceLSTM | SequenceGRU,
-    chains: Chains,
-    inputs: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    input_rows: Tensor | None,
-    start: Sequence[Tensor] | None,
-) -> tuple[Tensor, ...]:
     leaves = None
     if start is None:  # one row of zeros, which is multiplied once
-        start = [inputs.new_zeros(1, rule.size)] * rule.num_parts
-        leaves = torch.zeros(chains.num_chains, dtype=torch.int64)
-    problem = (rule, chains.schedule, chains.slots, start, inputs, [weight], bias, leaves)
-    return run_slots(*problem, input_rows)
+        start = [inputs.new_zeros(1, recurrence.size)] * recurrence.num_parts
+        leaves = torch.zeros(chains.num_chains, dtype=torch.int64, device="cpu")
+    return run_recurrence(
+        recurrence,
+        generated_library(recurrence, inputs.dtype),
+        chains.schedule,
+        chains.slots,
+        Start(start, True, 0, leaves),
+        Inputs((inputs,), input_rows),
+        {str(number): weight for number, weight in enumerate(weights)},
+        None,
+    )

@@ -122,20 +122,3 @@ class NaryLSTM:
         into.sums[:, :forget].unflatten(1, shape).mul_(level.slots[1])
         into.sums[:, :through_c].unflatten(1, (-1, self.size)).mul_(by_gate)
         torch.mul(level.sums[:, :forget].unflatten(1, shape), by_gate, out=into.slots[1])
-
-
-class SequenceLSTM(NaryLSTM):
-    """Rule of ``torch.nn.LSTM``: that of the N-ary Tree-LSTM for one predecessor.
-
-    Inputs and weight have the sums in torch's order: i, f, u, o.
-
-    Args:
-        size: of a state.
-    """
-
-    compiled = "lstm"
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size, 1)
-        self.order = (Block(1, 1), Block(0, 0), Block(2, 2, 2.0), Block(3, 3))
-        self.products = (Product(0, self.order),)

@@ -13,7 +13,6 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from graphsent.kernels.library import SWITCH, kernels_in_use
 from graphsent.layers import GRU, LSTM, LayerError, recurrent
-from graphsent.propagation import PropagationError
 
 KINDS = {LSTM: nn.LSTM, GRU: nn.GRU}
 IN_FEATS, HIDDEN_FEATS, BATCH, TIME = 4, 5, 4, 6
@@ -29,11 +28,8 @@ with_kernels = pytest.mark.skipif(
 def runs(monkeypatch):
     """Counts how often the engine runs over a direction of a layer."""
     count = []
-    for name in ("lstm_states", "gru_states"):
-        function = getattr(recurrent, name)
-        monkeypatch.setattr(
-            recurrent, name, lambda *a, function=function: count.append(1) or function(*a)
-        )
+    function = recurrent.chain_states
+    monkeypatch.setattr(recurrent, "chain_states", lambda *a: count.append(1) or function(*a))
     return count
 
 
@@ -218,14 +214,14 @@ def test_few_steps_are_left_to_torch(kind, runs):
 @with_kernels
 @each_kind
 def test_gradients_of_gradients(kind):
-    (layer, _), x = pair(kind), batch().requires_grad_()
-    loss = layer(x)[0].square().sum()
-    with pytest.raises(PropagationError, match='an LSTM or GRU with engine="torch"'):
-        torch.autograd.grad(loss, x, create_graph=True)
-    layer.engine = "torch"
-    (gradient,) = torch.autograd.grad(layer(x)[0].square().sum(), x, create_graph=True)
-    gradient.sum().backward()
-    assert x.grad is not None
+    layers, x = pair(kind), batch().requires_grad_()
+    found = []
+    for layer in layers:
+        (gradient,) = torch.autograd.grad(layer(x)[0].square().sum(), x, create_graph=True)
+        wanted = [x, *layer.parameters()]
+        found.append(torch.autograd.grad(gradient.square().sum(), wanted, allow_unused=True))
+    for got, expected in zip(*found, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
 
 
 @with_kernels

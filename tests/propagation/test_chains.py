@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent.kernels.library import SWITCH
-from graphsent.propagation.chains import gru_states, lstm_states, make_chains
+from graphsent.kernels.library import kernels_in_use
+from graphsent.layers import GRU, LSTM
+from graphsent.propagation.chains import make_chains
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.schedule.slots import make_slots
 
@@ -52,32 +53,28 @@ def step_by_step(cell, feat, rows, start, chains):
     return torch.cat(states)
 
 
-@pytest.mark.parametrize("kernels", ["0", "1"])
+@pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 @pytest.mark.parametrize("started", [False, True])
-@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
-def test_states_and_gradients(kind, started, kernels, monkeypatch):
-    monkeypatch.setenv(SWITCH, kernels)
+@pytest.mark.parametrize(("kind", "layer"), [(nn.LSTMCell, LSTM), (nn.GRUCell, GRU)])
+def test_states_and_gradients(kind, layer, started):
     torch.manual_seed(0)
     chains, cell = make_chains(np.array([4, 3, 3, 1])), kind(3, 5).double()
+    layer = layer(3, 5).double()
+    layer.load_state_dict({f"{name}_l0": part for name, part in cell.state_dict().items()})
     feat = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     rows = torch.randint(6, (11,))
     start = [torch.randn(4, 5, dtype=torch.float64, requires_grad=True) for _ in range(2)]
     given = start[: 2 if kind is nn.LSTMCell else 1]
     zeros = [torch.zeros_like(part) for part in given]
     expected = step_by_step(cell, feat, rows, given if started else zeros, chains)
-    if kind is nn.LSTMCell:
-        inputs = nn.functional.linear(feat, cell.weight_ih, cell.bias_ih + cell.bias_hh)
-        h, _ = lstm_states(chains, inputs, cell.weight_hh, rows, given if started else None)
-    else:
-        inputs = nn.functional.linear(feat, cell.weight_ih, cell.bias_ih)
-        found = gru_states(
-            *(chains, inputs, cell.weight_hh, cell.bias_hh, rows), given if started else None
-        )
-        (h,) = found
+    h = layer.chain_states(chains, feat, rows, given if started else None)[0]
     torch.testing.assert_close(h, expected, rtol=0, atol=1e-12)
-    wanted = [feat, *cell.parameters(), *(given if started else ())]
+    given = given if started else ()
     weights = torch.randn_like(h)
     weights[:4] = 0  # the states before the chains are none of their results
-    gradients = [torch.autograd.grad((part * weights).sum(), wanted) for part in (h, expected)]
+    gradients = [
+        torch.autograd.grad((part * weights).sum(), [feat, *module.parameters(), *given])
+        for part, module in ((h, layer), (expected, cell))
+    ]
     for got, gradient in zip(*gradients, strict=True):
         torch.testing.assert_close(got, gradient, rtol=0, atol=1e-12)

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from graphsent._dgl import dgl
 from graphsent.kernels.library import kernels_in_use
 from graphsent.propagation import PropagationError
-from graphsent.propagation.fused_gru import SequenceGRU
-from graphsent.propagation.fused_lstm import NaryLSTM, SequenceLSTM
+from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.fused_peephole import PeepholeLSTM
 from graphsent.propagation.fused_recursive import Mixture, Squash
 from graphsent.propagation.fused_slots import run_slots
@@ -44,8 +43,6 @@ RULES = {
     "squash": (lambda size, count: Squash(size), (1, 2, 3)),
     "composition": (lambda size, count: Composition(size), (2,)),
     "mixture": (lambda size, count: Mixture(size), (2,)),
-    "sequence LSTM": (lambda size, count: SequenceLSTM(size), (1,)),
-    "sequence GRU": (lambda size, count: SequenceGRU(size), (1,)),
 }
 
 
