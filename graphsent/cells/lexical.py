@@ -8,12 +8,11 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_own, rule_of
+from graphsent.cells.fusion import is_own
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation import resolve_engine
-from graphsent.propagation.fused_recursive import Mixture
 
 
 class HeadLexicalizer(SlottedCell):
@@ -83,10 +82,6 @@ class HeadLexicalizer(SlottedCell):
         z = torch.sigmoid(self.W(words.flatten(1)))
         left, right = words.unbind(1)
         return (z * left + (1 - z) * right,)
-
-    def fused_rule(self) -> Fused:
-        """The same as ``combine``."""
-        return Fused(rule_of(Mixture, self.hidden_feats), (self.W,), bias=self.W)
 
     def heads(
         self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"

@@ -6,20 +6,14 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import Fused, is_plain, map_nothing, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.fused_peephole import PeepholeLSTM
-from graphsent.propagation.linear import FirstOutputs
-from graphsent.propagation.starts import LSTMStart, Start
 from graphsent.propagation.untraced import untraced
 
 
@@ -180,38 +174,19 @@ class LexicalizedTreeLSTM(SlottedCell):
         """Inputs to i, f, g, o without biases, side by side in (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
-    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
-        """Inputs to i, g, o, a leaf has nothing to forget; or i, o, g with their biases."""
-        if not is_plain(self.W):
-            return self.project(feat)
-        i, _, g, o = self.W.weight.split(self.hidden_feats)
-        if self.leaf_peephole or autocast_enabled(feat.device.type):
-            return functional.linear(feat, torch.cat((i, g, o)))
-        bias = self._leaf_bias(feat)
-        return FirstOutputs(feat, torch.cat((i, o, g)), bias, len(bias))
-
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         i, *_, g, o = x.split(self.hidden_feats, -1)
-        b_i, b_o, b_g = self._leaf_bias(x).chunk(3)
+        b_i, b_o, b_g = self._leaf_bias(x)
         c = torch.sigmoid(i + b_i) * torch.tanh(g + b_g)
         peephole = self.V_o(c) if self.leaf_peephole else 0
         return torch.sigmoid(o + b_o + peephole) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor | FirstOutputs) -> Start:
-        """The same."""
-        if isinstance(x, FirstOutputs):
-            return LSTMStart(x)
-        if self.leaf_peephole:
-            return self.start(x)
-        i, *_, g, o = x.split(self.hidden_feats, -1)
-        return LSTMStart(torch.cat((i, o, g), -1) + self._leaf_bias(x))
-
-    def _leaf_bias(self, like: Tensor) -> Tensor:
-        """What ``U`` has for i, o, g where there are no children; of the dtype of rows."""
+    def _leaf_bias(self, like: Tensor) -> State:
+        """What ``U`` has for i, o, g where there are no children, each (1, hidden_feats)."""
         nothing = like.new_zeros(1, 2 * self.hidden_feats)
-        b_i, _, _, b_g, b_o = map_nothing(self.U, nothing).to(like.dtype).chunk(5)
-        return torch.cat((b_i, b_o, b_g))
+        b_i, _, _, b_g, b_o = self.U(nothing).to(like.dtype).chunk(5, -1)
+        return b_i, b_o, b_g
 
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, 2, hidden_feats), zeros where missing."""
@@ -226,11 +201,6 @@ class LexicalizedTreeLSTM(SlottedCell):
             + torch.sigmoid(f + h_fr + c_fr) * right
         )
         return torch.sigmoid(o + h_o + self.V_o(c)) * torch.tanh(c), c
-
-    def fused_rule(self) -> Fused:
-        """The same as ``combine``."""
-        rule = rule_of(PeepholeLSTM, self.hidden_feats, 2, shared_forget=self.lexicalized)
-        return Fused(rule, (self.U, self.V, self.V_o), bias=self.U)
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""

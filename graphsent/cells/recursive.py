@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.fusion import Fused, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.fused_recursive import Squash
 
 
 class RecursiveCell(SlottedCell):
@@ -70,10 +68,6 @@ class RecursiveCell(SlottedCell):
         """The input's part of the sum, (num_nodes, hidden_feats)."""
         return self.W(feat)
 
-    def project_nothing(self, like: Tensor) -> Tensor:
-        """The bias."""
-        return map_nothing(self.W, like)
-
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         return (torch.tanh(x),)
@@ -82,10 +76,6 @@ class RecursiveCell(SlottedCell):
         """State from the children's h, (nodes, N, hidden_feats), zeros where missing."""
         (h,) = children
         return (torch.tanh(x + self.U(h.flatten(1))),)
-
-    def fused_rule(self) -> Fused:
-        """The same as ``combine``."""
-        return Fused(rule_of(Squash, self.hidden_feats), (self.U,))
 
     def extra_repr(self) -> str:
         """The sizes."""

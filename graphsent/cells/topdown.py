@@ -6,13 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.feats import to_device
-from graphsent.cells.fusion import Fused, map_nothing, rule_of
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.turned import Graph
-from graphsent.propagation.fused_peephole import PeepholeLSTM
-from graphsent.propagation.starts import LSTMStart
 
 _SIDE = "side"
 
@@ -90,31 +87,22 @@ class TopDownTreeLSTM(SlottedCell):
         glorot_(self.V_o.weight, num_blocks=(self.num_inputs, 1))
 
     def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
-        """The side of each node, if it makes a difference to its inputs."""
+        """The side of each node, (num_nodes, 1), if it makes a difference to its inputs."""
         if self.td_share_input:
             return {}
-        sides = graph.edata[self.slot_name].long()
+        sides = graph.edata[self.slot_name].to(self.W.weight.dtype)
         by_node = sides.new_zeros(graph.num_nodes()).scatter(0, graph.edges()[1].long(), sides)
-        return {_SIDE: to_device(by_node, device)}
+        return {_SIDE: to_device(by_node.unsqueeze(1), device)}
 
     def project(self, feat: Tensor) -> Tensor:
         """Inputs to i, f, g, o, side by side in (num_nodes, 4 * hidden_feats) or twice that."""
         return self.W(feat)
-
-    def project_nothing(self, like: Tensor) -> Tensor:
-        """The bias."""
-        return map_nothing(self.W, like)
 
     def start(self, x: Tensor, side: Tensor | None = None) -> State:
         """State of the root."""
         i, _, g, o = self._of_side(x, side).chunk(4, -1)
         c = torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
-
-    def start_by_levels(self, x: Tensor, side: Tensor | None = None) -> LSTMStart:
-        """The same."""
-        i, _, g, o = self._of_side(x, side).chunk(4, -1)
-        return LSTMStart(torch.cat((i, o, g), -1))
 
     def combine(self, children: State, x: Tensor, side: Tensor | None = None) -> State:
         """State from the parent's h and c, (nodes, 2, hidden_feats), in the slot of the side."""
@@ -123,12 +111,6 @@ class TopDownTreeLSTM(SlottedCell):
         c_i, c_f = self.V(c.flatten(1)).chunk(2, -1)
         c = torch.sigmoid(i + c_i) * torch.tanh(g) + torch.sigmoid(f + c_f) * c.sum(1)
         return torch.sigmoid(o + self._of_side(self.V_o(c), side)) * torch.tanh(c), c
-
-    def fused_rule(self) -> Fused | None:
-        """The same as ``combine``, where both sides share inputs."""
-        if not self.td_share_input:
-            return None
-        return Fused(rule_of(PeepholeLSTM, self.hidden_feats, 1), (self.U, self.V, self.V_o))
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not the default."""
@@ -140,4 +122,4 @@ class TopDownTreeLSTM(SlottedCell):
         if side is None:
             return both
         left, right = both.chunk(2, -1)
-        return torch.where(side.unsqueeze(1) == 0, left, right)
+        return torch.where(side == 0, left, right)

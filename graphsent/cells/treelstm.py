@@ -11,10 +11,9 @@ from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
-from graphsent.propagation.fused_lstm import NaryLSTM
 from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
-from graphsent.propagation.starts import LSTMStart, Start
+from graphsent.propagation.starts import LSTMStart
 
 
 class PooledTreeLSTM(TreeCell):
@@ -237,16 +236,6 @@ class NaryTreeLSTM(SlottedCell):
         """Inputs to i, o, u, f (affine leaves: c, o), side by side in (num_nodes, ...)."""
         return self.W(feat)
 
-    def project_nothing(self, like: Tensor) -> Tensor:
-        """The bias."""
-        return map_nothing(self.W, like)
-
-    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
-        """Inputs to i, o, u (affine leaves: c, o): a leaf has nothing to forget."""
-        if self.leaf == "affine":
-            return self.project(feat)
-        return map_first(self.W, feat, self.num_updates * self.hidden_feats)
-
     def start(self, x: Tensor) -> State:
         """State of a leaf."""
         if self.leaf == "gated":
@@ -257,13 +246,6 @@ class NaryTreeLSTM(SlottedCell):
         c, o = x.chunk(2, -1)
         return torch.sigmoid(o) * torch.tanh(c), c
 
-    def start_by_levels(self, x: Tensor | FirstOutputs) -> Start:
-        """The same."""
-        if self.leaf != "gated":
-            return self.start(x)
-        sums = first_columns(x, self.num_updates * self.hidden_feats)
-        return LSTMStart(sums, self.gate_output)
-
     def combine(self, children: State, x: Tensor) -> State:
         """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""
         h, c = children
@@ -272,13 +254,6 @@ class NaryTreeLSTM(SlottedCell):
             input_update, input_forget = self._split(x, 1)
             update, forget = update + input_update, forget + input_forget
         return lstm_state(update, (torch.sigmoid(forget) * c).sum(1), self.gate_output)
-
-    def fused_rule(self) -> Fused:
-        """The same as ``combine``."""
-        gated = self.leaf == "gated"
-        sizes = (self.hidden_feats, self.num_children)
-        rule = rule_of(NaryLSTM, *sizes, gate_output=self.gate_output, shared_forget=gated)
-        return Fused(rule, (self.U,), bias=None if gated else self.U)
 
     def _split(self, sums: Tensor, num_forget: int) -> tuple[Tensor, Tensor]:
         """What enters i, o, u, and what enters f as (nodes, num_forget, hidden_feats)."""

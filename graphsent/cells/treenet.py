@@ -6,11 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
-from graphsent.cells.fusion import Fused, is_own, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.fused_treenet import Composition
 from graphsent.propagation.pointwise import lstm_state
 
 KIND = "kind"
@@ -150,11 +148,6 @@ class TreeNet(SlottedCell):
         self.compositor = GatedCompositor(hidden_feats) if compositor is None else compositor
 
     @property
-    def shares_leaves(self) -> bool:
-        """Whether equal tokens have equal states: other encoders may drop something."""
-        return is_own(self.encoder, GatedEncoder)
-
-    @property
     def memory(self) -> bool:
         """Whether states are pairs (h, c)."""
         return len(self.state_names) > 1
@@ -180,20 +173,11 @@ class TreeNet(SlottedCell):
             siblings, rightmost = siblings[0], rightmost[0]
         return self._state(self.compositor(rightmost, siblings), "compositor", x)
 
-    def fused_rule(self) -> Fused | None:
-        """The same as ``combine``, with the compositor of the paper."""
-        compositor = self.compositor
-        if not (self.memory and is_own(compositor, GatedCompositor)):
-            return None
-        return Fused(rule_of(Composition, self.hidden_feats), (compositor.W,), bias=compositor.W)
-
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
         """Checks what a module returned."""
         parts = state if isinstance(state, (tuple, list)) else (state,)
-        shapes = [
-            tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts
-        ]
-        expected = [(len(x), self.hidden_feats)] * len(self.state_names)
+        shapes = [tuple(getattr(part, "shape", [type(part).__name__])) for part in parts]
+        expected = [(x.shape[0], self.hidden_feats)] * len(self.state_names)
         if shapes != expected:
             raise CellError(
                 f"expected the {source} to return {len(expected)} tensors of shape "

@@ -15,15 +15,17 @@ static void multiply_slot(struct own *s, int part, int slot, int64_t first, int6
 
 // The gradients of these states.
 static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t last,
-                               const real *sums, int64_t width, const real *packed, real *to) {
+                               const real *sums, int64_t stride, int64_t width,
+                               const real *packed, real *to) {
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
   if (count < last - first) {
-    const struct rows rows = {sums - first * width, width, s->places.link_rows + at, NULL};
+    const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at, NULL};
     copy_rows(&rows, link, count, width, s->copied);
     sums = s->copied;
+    stride = width;
   }
-  multiply_into(sums, width, count, packed, width, SIZE,
+  multiply_into(sums, stride, count, packed, width, SIZE,
                 (struct sums){to, PADDED(SIZE), s->places.link_rows + at + link, first, 0});
 }
 
@@ -42,26 +44,26 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
 }
 
 // The gradients of the sums of pairs: those of all nodes that see them.
-static void sum_pairs(struct own *s, real *sums, int64_t width) {
+static void sum_pairs(struct own *s, real *sums, int64_t stride, int64_t width) {
   const int64_t pairs = number_of_pairs(&s->walk);
   const int64_t last = share(0, pairs, s->thread + 1, s->threads);
   for (int64_t pair = share(0, pairs, s->thread, s->threads); pair < last; pair++) {
     const int64_t *rows = s->places.seen_by + s->places.first_seen[pair];
     const int64_t count = s->places.first_seen[pair + 1] - s->places.first_seen[pair];
-    real *to = sums + (s->inner + pair) * width;
-    memcpy(to, sums + rows[0] * width, width * sizeof(real));
-    for (int64_t n = 1; n < count; n++) add(to, sums + rows[n] * width, 0, width);
+    real *to = sums + (s->inner + pair) * stride;
+    memcpy(to, sums + rows[0] * stride, width * sizeof(real));
+    for (int64_t n = 1; n < count; n++) add(to, sums + rows[n] * stride, 0, width);
   }
 }
 
 // The gradients of the states of the first level through pairs.
-static void multiply_pairs_back(struct own *s, int part, int slot, const real *sums, int64_t width,
-                                const real *packed) {
+static void multiply_pairs_back(struct own *s, int part, int slot, const real *sums,
+                                int64_t stride, int64_t width, const real *packed) {
   const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
-    multiply_into(sums + (s->inner + n) * width, width, count, packed, width, SIZE,
+    multiply_into(sums + (s->inner + n) * stride, stride, count, packed, width, SIZE,
                   (struct sums){s->copied, PADDED(SIZE), NULL, 0, 0});
     for (int64_t i = 0; i < count; i++) {
       add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * PADDED(SIZE), 0,
@@ -71,13 +73,13 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
 }
 
 // The gradient of some columns of a weight that states in a slot are multiplied by.
-static void weigh_slot(struct own *s, int part, int slot, real *sums, int64_t width, real *to,
-                       int64_t stride, int more) {
+static void weigh_slot(struct own *s, int part, int slot, const real *sums, int64_t apart,
+                       int64_t width, real *to, int64_t stride, int more) {
   const struct walk *w = &s->walk;
   const int64_t at = slot * s->inner;
   const int64_t links = s->places.earlier[slot * (s->inner + 1) + s->inner];
   const int64_t count = links + s->places.pair_ends[slot] - first_pair(&s->places, slot);
-  const struct rows rows = {sums, width, s->places.link_rows + at, NULL};
+  const struct rows rows = {sums, apart, s->places.link_rows + at, NULL};
   const struct rows states = {s->state[part] + (w->num_starts - w->num_sources) * SIZE, SIZE,
                               s->places.link_sources + at, s->state[part]};
   multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, more},

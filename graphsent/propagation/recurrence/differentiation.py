@@ -155,11 +155,15 @@ class _Reverse:
         sums = self.packed(value, pieces)
         for term in value.data:
             self.found.weights.append(WeightShare(term, sums))
-            rows = self.make("back", value.domain, term.rows.width, (sums.ref(),), term)
+            part = sums.ref().part(term.first, term.width)
+            rows = self.make("back", value.domain, term.rows.width, (part,), term)
             self.give(term.rows.ref(), rows.ref(), value.domain)
 
     def packed(self, value: Value, pieces: list[Share]) -> Value:
         """Gradients side by side, with zeros between."""
+        whole = pieces[0].ref.value
+        if len(pieces) == 1 and pieces[0].ref == whole.ref() and _is_made(value, whole):
+            return whole
         refs, end = [], 0
         for first, ref, _ in pieces:
             if first > end:
@@ -220,6 +224,12 @@ class _Reverse:
 
     through_fixed = through_step
 
+    def through_where(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+        zeros = self.expressions.number(0, result.width)
+        condition, domain = args[0], result.value.domain
+        self.give(args[1], self.pointwise("where", condition, gradient, zeros), domain)
+        self.give(args[2], self.pointwise("where", condition, zeros, gradient), domain)
+
     def through_sigmoid(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
         slope = self.pointwise("sub", result, self.pointwise("mul", result, result))
         self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
@@ -261,3 +271,9 @@ class _Reverse:
         mean = self.make("sum", Domain.NODE, result.width, (weighted,)).ref()
         through = self.pointwise("sub", weighted, self.pointwise("mul", result, mean))
         self.give(args[0], through, Domain.EDGE)
+
+
+def _is_made(value: Value, gradient: Value) -> bool:
+    """Whether a gradient is all of that of a value, and not given."""
+    same = (gradient.width, gradient.domain) == (value.width, value.domain)
+    return same and gradient.op not in ("gradient", "input", "constant", "state", "number")

@@ -22,6 +22,7 @@ _POINTWISE = {
     "maximum": lambda a, b: torch.where((a >= b) | a.isnan(), a, b),
     "largest": lambda *parts: torch.stack(parts).amax(0),
     "step": lambda a, b: (a >= b).to(a.dtype),
+    "where": lambda condition, a, b: torch.where(condition != 0, a, b),
 }
 
 
@@ -89,9 +90,11 @@ class Evaluation:
 
     def _product(self, value: Value) -> Tensor:
         total = None
-        for rows, number, column in value.data:
+        for rows, number, column, first, width in value.data:
             weight = self.constants[number][:, column : column + rows.width]
             part = functional.linear(self.values[id(rows)], weight)
+            if width < value.width:
+                part = functional.pad(part, (first, value.width - first - width))
             total = part if total is None else total + part
         return total
 

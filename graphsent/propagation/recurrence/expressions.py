@@ -57,15 +57,19 @@ class Term(NamedTuple):
         rows: what is multiplied; all columns of a value.
         weight: number of the constant, (out_feats, in_feats).
         column: the first column of the weight.
+        first: the first column of the product that it is added to.
+        width: how many, out_feats.
     """
 
     rows: Value
     weight: int
     column: int
+    first: int
+    width: int
 
 
 POINTWISE = (
-    *("add", "sub", "mul", "div", "maximum", "largest", "step"),
+    *("add", "sub", "mul", "div", "maximum", "largest", "step", "where"),
     *("sigmoid", "tanh", "exp", "relu"),
 )
 FUNCTIONS = ("sigmoid", "tanh", "exp")
@@ -85,7 +89,8 @@ class Value:
             - ``"number"``: ``data``.
             - one of :data:`POINTWISE`; ``"maximum"`` takes the first of equal numbers,
               ``"largest"``, of several arguments, all of them as far as gradients are concerned;
-              ``"step"`` is 1 where the first argument is not less than the second, else 0.
+              ``"step"`` is 1 where the first argument is not less than the second, else 0;
+              ``"where"`` is its second argument where the first is not 0, else the third.
             - ``"fixed"``: the same columns, without a gradient.
             - ``"product"``: the sum of ``data``, a tuple of :class:`Term`.
             - ``"back"``: the gradient of the rows of a term, ``data``, from that of its product.

@@ -104,6 +104,44 @@ def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
     return tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
 
 
+# Choices
+
+
+@_register("ge", "greater_equal")
+def _ge(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    return tracer.pointwise("step", a, b)
+
+
+@_register("le", "less_equal")
+def _le(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    return tracer.pointwise("step", b, a)
+
+
+@_register("gt", "greater")
+def _gt(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    return _ge(tracer, a, b) * (1 - _le(tracer, a, b))  # 0 where one of them is NaN
+
+
+@_register("lt", "less")
+def _lt(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    return _gt(tracer, b, a)
+
+
+@_register("eq")
+def _eq(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    return _ge(tracer, a, b) * _le(tracer, a, b)
+
+
+@_register("ne", "not_equal")
+def _ne(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    return 1 - _eq(tracer, a, b)
+
+
+@_register("where")
+def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
+    return tracer.pointwise("where", condition, a, b)
+
+
 # Linear maps
 
 
@@ -125,6 +163,41 @@ def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol
         codes = tracer.codes_of(refs).reshape(*input.codes.shape[:-1], len(weight))
         result = Symbol(tracer, codes, input.tags)
     return result if bias is None else tracer.pointwise("add", result, bias)
+
+
+@_register("gru_cell")
+def _gru_cell(
+    tracer: Tracer,
+    input: Any,
+    h: Any,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Any = None,
+    bias_hh: Any = None,
+) -> Symbol:
+    of_input = _linear(tracer, input, weight_ih, bias_ih)
+    of_state = _linear(tracer, h, weight_hh, bias_hh)
+    r, z, n = _chunk(tracer, of_input, 3, -1)
+    s, t, m = _chunk(tracer, of_state, 3, -1)
+    n = (n + (r + s).sigmoid() * m).tanh()
+    return n + (z + t).sigmoid() * (h - n)
+
+
+@_register("lstm_cell")
+def _lstm_cell(
+    tracer: Tracer,
+    input: Any,
+    state: Sequence[Any],
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Any = None,
+    bias_hh: Any = None,
+) -> tuple[Symbol, Symbol]:
+    h, c = state
+    of_input = _linear(tracer, input, weight_ih, bias_ih)
+    i, f, g, o = _chunk(tracer, of_input + _linear(tracer, h, weight_hh, bias_hh), 4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
 
 
 def _row(tracer: Tracer, weight: Tensor) -> Symbol:
@@ -303,7 +376,8 @@ def _zeros(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
         shape = tuple(shape[0])
     sizes = shape or a.shape
     tags = tuple(size if isinstance(size, Size) else None for size in sizes)
-    if tags[0] is not NODES or any(tag is CHILDREN for tag in tags[2:]):
+    places = {id(NODES): 0, id(CHILDREN): 1}
+    if any(tag is not None and places[id(tag)] != dim for dim, tag in enumerate(tags)):
         raise Untraceable("it makes zeros that are not rows of nodes or predecessors")
     lengths = [1 if isinstance(size, Size) else size for size in sizes]
     return Symbol(tracer, np.broadcast_to(tracer.lifted(0.0).codes, lengths), tags)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
+from graphsent.propagation.recurrence.merging import merge_products
 from graphsent.propagation.recurrence.tracing import (
     NODES,
     Call,
@@ -129,8 +130,9 @@ def trace(
     if not isinstance(state, (tuple, list)) or len(state) != num_parts:
         raise Untraceable(f"it does not return the {num_parts} parts of a state")
     results = [_columns(tracer, part, size) for part in state]
-    known = tracer.constants, tracer.shapes, tracer.hoisted, len(tracer.expressions.values)
-    return Traced(tracer.expressions, results, tracer.calls, *known)
+    expressions, results = merge_products(tracer.expressions, results)
+    known = tracer.constants, tracer.shapes, tracer.hoisted, len(expressions.values)
+    return Traced(expressions, results, tracer.calls, *known)
 
 
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:

@@ -62,6 +62,7 @@ class Symbol:
     """
 
     __array_priority__ = 1000
+    __hash__ = object.__hash__
 
     def __init__(self, tracer: Tracer, codes: np.ndarray, tags: Sequence[Size | None]) -> None:
         self.tracer, self.codes, self.tags = tracer, codes, tuple(tags)
@@ -96,8 +97,7 @@ class Symbol:
     def __bool__(self) -> bool:
         raise Untraceable("what it does depends on the numbers in a tensor")
 
-    __float__ = __int__ = __index__ = item = tolist = __bool__
-    __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: self.__bool__()
+    __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
 
     def __len__(self) -> int:
         if self.tags[0] is not None:
@@ -139,7 +139,7 @@ def _operator(name: str, turned: bool = False) -> Callable[..., Any]:
 for _name, _called in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
     setattr(Symbol, f"__{_name}__", _operator(_called))
     setattr(Symbol, f"__r{_name}__", _operator(_called, turned=True))
-for _name in ("neg", "getitem", "matmul", "pow"):
+for _name in ("neg", "getitem", "matmul", "pow", "eq", "ge", "le", "gt", "lt", "ne"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
 
 
@@ -349,7 +349,7 @@ class Tracer(TorchFunctionMode):
             if not whole or value.op == "number":
                 value = self.expressions.make("pack", value.domain, ref.width, (ref,))
             key = value.domain, _is_of_inputs(value)
-            groups.setdefault(key, []).append(Term(value, weight, column))
+            groups.setdefault(key, []).append(Term(value, weight, column, 0, out_feats))
             column += ref.width
         make = self.expressions.make
         results = []

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from graphsent.propagation.backends.c.forward import EDGE_BOUNDS
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
-from graphsent.propagation.backends.c.loops import AT_EDGE, EDGES_OF_ROW, over_row
+from graphsent.propagation.backends.c.loops import AT_EDGE, EDGES_OF_ROW, ZEROS, over_row
 from graphsent.propagation.backends.c.parts import Part
 from graphsent.propagation.backends.c.steps import Steps
 from graphsent.propagation.recurrence.differentiation import Share, WeightShare
-from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
+from graphsent.propagation.recurrence.expressions import Domain, Value
 
 
 class Backward:
@@ -55,39 +54,37 @@ class Backward:
         return f"{{ {' '.join(before)}\n{text}{_copied(at, self.size)}}}\n"
 
     def _slot_gradients(self, part: Part, number: int, before: list[str], starts: bool) -> str:
-        states = part.gradients.states
-        by_slot = [states.get((number, slot), []) for slot in range(self.count)]
-        ends = {s.first + n for shares in by_slot for s in shares for n in (0, s.ref.width)}
-        bounds = sorted({0, self.size, *ends})
-        text = ""
-        for first, last in pairwise(bounds):
-            cases = ""
-            for slot, shares in enumerate(by_slot):
-                for share in shares:
-                    if share.first <= first and last <= share.first + share.ref.width:
-                        ref = share.ref.part(first - share.first, last - first)
-                        cases += self._case(part, slot, ref, starts)
-            text += self._of_successors(first, last, cases)
-        return f"{{ {' '.join(before)}\n{text}}}\n"
-
-    def _case(self, part: Part, slot: int, ref: Ref, starts: bool) -> str:
-        body = self.steps.body(part, skip_back=starts)
-        name = body.code(ref)
-        lines = " ".join([*body.before, *body.lines])
-        return f"case {slot}: {{ {lines} total += {name}; break; }} "
-
-    def _of_successors(self, first: int, last: int, cases: str) -> str:
-        """Columns of what a state has of its successors, by its slot there."""
-        inner = (
-            "for (int64_t i = s->out_first[q]; i < s->out_first[q + 1]; i++) { "
-            f"const int64_t r = s->out[i] / COUNT; (void)r; switch (s->out[i] % COUNT) {{ {cases}"
-            "default: break; } }"
+        """One successor after the other; the sum goes to and fro, so that loops may overlap."""
+        cases = ""
+        for slot in range(self.count):
+            shares = part.gradients.states.get((number, slot), [])
+            text = self._of_successor(part, shares, starts)
+            if text:
+                cases += f"case {slot}: {{\n{text}}} break;\n"
+        if not cases:
+            return f"{{ {' '.join(before)}\n{_copied(0, self.size)}}}\n"
+        return (
+            f"{{ {' '.join(before)}\nreal other[SIZE]; const real *from = given;\n"
+            "for (int64_t i = s->out_first[q], left = s->out_first[q + 1] - i; left; i++, left--) {"
+            "\nconst int64_t r = s->out[i] / COUNT; (void)r;\nreal *sum = left % 2 ? to : other;\n"
+            f"switch (s->out[i] % COUNT) {{\n{cases}"
+            "default: memcpy(sum, from, SIZE * sizeof(real));\n}\nfrom = sum;\n}\n"
+            "if (from == given) memcpy(to, given, SIZE * sizeof(real));\n}\n"
         )
-        code = (
-            f"vec total = load(given + {first} + (j), n); {inner} "
-            f"store(to + {first} + (j), total, n);"
-        )
-        return over_row(last - first, code)
+
+    def _of_successor(self, part: Part, shares: list[Share], starts: bool) -> str:
+        """The loops that add what a state has of a successor; empty if that is nothing."""
+        text, at, added = "", 0, False
+        for first, ref, _ in shares:
+            body = self.steps.body(part, skip_back=starts)
+            name = body.code(ref)
+            if name == ZEROS:
+                continue
+            text += _moved(at, first)
+            store = f"store(sum + {first} + (j), load(from + {first} + (j), n) + {name}, n);"
+            text += over_row(ref.width, " ".join([*body.lines, store]), body.before)
+            at, added = first + ref.width, True
+        return text + _moved(at, self.size) if added else ""
 
     def nodes(self) -> str:
         """What inner nodes pass on."""
@@ -101,7 +98,7 @@ class Backward:
         return text + self._accumulate(part, (NODE, EDGE))
 
     def _input_gradient(self, part: Part, number: int, shares: list[Share]) -> str:
-        width = self.layout.input_width(part, number)
+        width, shares = self.layout.input_width(part, number), part.joined(shares)
         to = f"w->dinputs[{number}] + r * {width}"
         rows = self._filled(part, shares, to, str(width))
         name, _ = self.layout.accumulators["input", number]
@@ -137,7 +134,7 @@ class Backward:
         by_domain: dict[Domain, str] = {}
         for number, shares in part.gradients.constants.items():
             name, _ = self.layout.accumulators[f"{prefix}constant", number]
-            for share in shares:
+            for share in part.joined(shares):
                 if share.domain in domains:
                     text = self._added(part, share, name)
                     by_domain[share.domain] = by_domain.get(share.domain, "") + text
@@ -166,24 +163,22 @@ class Backward:
             if not number:
                 to = f"(w->num_projected ? s->dprojected : {to})"
                 width = f"(w->num_projected ? w->num_projected : {width})"
-            rows = self._filled(part, shares, f"{to} + r * {width}", width)
+            rows = self._filled(part, part.joined(shares), f"{to} + r * {width}", width)
             text += f"if ({to}) for (int64_t r = first; r < last; r++) {{\n{rows}}}\n"
         return given + text + self._accumulate(part, (NODE,))
 
     def pairs(self) -> str:
         """Through products of the states of the first level in slots."""
-        found = {}
-        for sums, _, _ in self.steps.back_pairs:
-            found[sums] = None
-        text = "".join(
-            f"  sum_pairs(s, s->{self.layout.places[sums].name}, {sums.width});\n" for sums in found
-        )
+        text = ""
+        for sums in dict.fromkeys(sums for sums, _, _ in self.steps.back_pairs):
+            array = self.layout.places[sums]
+            text += f"  sum_pairs(s, {array.begin}, {array.stride}, {sums.width});\n"
         for sums, term, packed in self.steps.back_pairs:
             part, slot = term.rows.data
-            name = self.layout.places[sums].name
+            array = self.layout.places[sums]
             text += (
-                f"  BARRIER\n  multiply_pairs_back(s, {part}, {slot}, s->{name}, {sums.width}, "
-                f"{packed});\n"
+                f"  BARRIER\n  multiply_pairs_back(s, {part}, {slot}, "
+                f"{array.begin} + {term.first}, {array.stride}, {term.width}, {packed});\n"
             )
         return f"{text}  BARRIER\n" if text else ""
 
@@ -214,19 +209,20 @@ class Backward:
         more = int(any((term.weight, column) in filled for column in columns))
         filled.update((term.weight, column) for column in columns)
         to = f"w->dconstants[{term.weight}] + {term.column}"
-        name = layout.places[sums].name
+        array = layout.places[sums]
+        begin = f"{array.begin} + {term.first}"
         head = f"  if (w->dconstants[{term.weight}]) "
         if layout.of_slot(term):
             part, slot = term.rows.data
             return (
-                f"{head}weigh_slot(s, {part}, {slot}, s->{name}, {sums.width}, {to}, {stride}, "
-                f"{more});\n"
+                f"{head}weigh_slot(s, {part}, {slot}, {begin}, {array.stride}, {term.width}, "
+                f"{to}, {stride}, {more});\n"
             )
         rows, row_stride = self._all_rows(term.rows)
         count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
         return (
-            f"{head}multiply_transposed((struct rows){{s->{name}, {sums.width}, NULL, NULL}}, "
-            f"{sums.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
+            f"{head}multiply_transposed((struct rows){{{begin}, {array.stride}, NULL, NULL}}, "
+            f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
             f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, {more}}}, "
             "s->turned, s->thread, s->threads);\n"
         )
@@ -237,7 +233,14 @@ class Backward:
         array = self.layout.places[value]
         if value in self.layout.combine.direct:
             return f"s->{array.name} + w->num_starts * SIZE", "SIZE"
-        return f"s->{array.name}", array.stride
+        return array.begin, array.stride
+
+
+def _moved(first: int, last: int) -> str:
+    """Columns that a successor adds nothing to."""
+    if first == last:
+        return ""
+    return f"memcpy(sum + {first}, from + {first}, {last - first} * sizeof(real));\n"
 
 
 def _copied(first: int, last: int) -> str:

@@ -70,7 +70,7 @@ class Forward:
             more = int((value, slot) in seen)
             seen.add((value, slot))
             text += (
-                f"  multiply_pairs(s, {part}, {slot}, {packed}, {value.width}, "
-                f"s->pairs{value.number}, {stride}, {more});\n"
+                f"  multiply_pairs(s, {part}, {slot}, {packed}, {term.width}, "
+                f"s->pairs{value.number} + {term.first}, {stride}, {more});\n"
             )
         return f"  BARRIER\n{text}" if text else ""

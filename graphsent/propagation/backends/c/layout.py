@@ -23,11 +23,18 @@ class Array(NamedTuple):
         stride: numbers from a row to the next, in C.
         whole: whether there is a row for all nodes, sources or edges, not those of a block alone;
             ``"kept"``: if a backward pass follows.
+        first: number of the first column in a row, of a value that is a part of another one.
     """
 
     name: str
     stride: str
     whole: bool | str
+    first: int = 0
+
+    @property
+    def begin(self) -> str:
+        """The first number."""
+        return f"s->{self.name} + {self.first}" if self.first else f"s->{self.name}"
 
 
 class Layout:
@@ -68,14 +75,18 @@ class Layout:
     # Arrays
 
     def _place(self, part: Part) -> None:
-        in_pull = self._whole_behind(part)
+        whole = self._whole_behind(part)
         for value in sorted(part.forward, key=lambda value: value.number):
             if value in part.direct:
                 self.places[value] = Array(f"state[{part.direct[value]}]", str(self.size), True)
                 continue
             self._add(part, value, "kept" if value in part.kept else False, back=False)
         for value in sorted(part.backward, key=lambda value: value.number):
-            self._add(part, value, value in in_pull or value.domain == SOURCE, back=True)
+            if value not in part.inside:
+                self._add(part, value, value in whole or value.domain == SOURCE, back=True)
+        for value in part.inside:
+            pack, first, *_ = part.located(value.ref())
+            self.places[value] = self.places[pack]._replace(first=first)
 
     def _add(self, part: Part, value: Value, whole: bool | str, *, back: bool) -> None:
         name = f"{part.prefix}{value.number}"
@@ -85,9 +96,10 @@ class Layout:
         rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
         if part.starts:
             rows = "w->num_starts"
-        if back and value.op == "pack" and self._in_slots(part, value):
+        if back and self._in_slots(part, value):
             rows += " + number_of_pairs(w)"
         local = {NODE: "s->block", EDGE: "s->edge_block", SOURCE: "s->block"}[value.domain]
+        local = "1" if value in part.brief else local
         self.places[value] = Array(name, stride, whole)
         if whole == "kept":
             self.kept_fields.append((name, f"{rows} * {stride}"))
@@ -100,9 +112,10 @@ class Layout:
             (self.back_scratch if back else self.scratch).append((name, f"{local} * {stride}"))
 
     def _in_slots(self, part: Part, sums: Value) -> bool:
-        """Whether gradients of sums are those of products of states in slots."""
+        """Whether gradients of products of states in slots are there."""
         return any(
-            share.sums is sums and self.of_slot(share.term) for share in part.gradients.weights
+            part.located(share.sums.ref()).value is sums and self.of_slot(share.term)
+            for share in part.gradients.weights
         )
 
     def of_slot(self, term: Term) -> bool:
@@ -115,15 +128,9 @@ class Layout:
         read = [ref.value for value in readers for ref in value.args]
         if self.slotted:
             read += [s.ref.value for shares in part.gradients.states.values() for s in shares]
-        arrays = part.forward | part.backward
-        aliased = {
-            part.aliases[ref].value
-            for value in part.back_values
-            for ref in value.args
-            if ref in part.aliases
-        }
-        whole = set(needed(read, arrays)) | aliased
-        return whole | {share.sums for share in part.gradients.weights}
+        whole = needed(read, part.forward | part.backward)
+        whole += [share.sums for share in part.gradients.weights]
+        return {part.located(value.ref()).value for value in whole}
 
     def input_width(self, part: Part, number: int) -> int:
         """Numbers in a row of an input."""

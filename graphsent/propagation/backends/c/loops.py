@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from graphsent.propagation.recurrence.expressions import FUNCTIONS, Ref, Value
@@ -20,7 +20,9 @@ _CODE = {
     "relu": "choose({0} <= all(0), all(0), {0})",
     "maximum": "first_of_largest({}, {})",
     "step": "at_least({}, {})",
+    "where": "choose({} != all(0), {}, {})",
 }
+ZEROS = "all(0)"
 SUMMED_AT_ONCE = 256
 """Longer sums are made in parts: each addition to a long one costs a bit of its digits."""
 
@@ -70,7 +72,6 @@ class Body:
     Args:
         address: from a value with an array, or given, to where its row begins.
         arrays: the values that have one.
-        aliases: columns that are in an array beside others.
         skip: whether a value is taken for zeros.
     """
 
@@ -78,10 +79,9 @@ class Body:
         self,
         address: Address,
         arrays: set[Value],
-        aliases: Mapping[Ref, Ref],
         skip: Callable[[Value], bool] = lambda value: False,
     ) -> None:
-        self.address, self.arrays, self.aliases, self.skip = address, arrays, aliases, skip
+        self.address, self.arrays, self.skip = address, arrays, skip
         self.rows: dict[Value, str] = {}
         self.spread: dict[tuple[Value, int], str] = {}
         self.vectors: dict[tuple, str] = {}
@@ -101,9 +101,7 @@ class Body:
         if value.op == "number":
             return f"all({value.data!r})"
         if self.skip(value):
-            return "all(0)"
-        ref = self.aliases.get(ref, ref)
-        value = ref.value
+            return ZEROS
         key = (value, ref.first, ref.spread)
         if key not in self.vectors:
             self.vectors[key] = self._made(ref)

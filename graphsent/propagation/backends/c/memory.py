@@ -70,7 +70,7 @@ class Memory:
             value.width
             for part in (layout.combine,)
             for value in part.forward
-            if value.domain in (NODE, EDGE)
+            if value.domain in (NODE, EDGE) and value not in part.brief
         ]
         row = self.size + sum(widths)
         lines = [
@@ -161,7 +161,7 @@ class Memory:
         for weight in self.steps.weights:
             if weight.back != back:
                 continue
-            depth, columns = weight.term.rows.width, weight.out_feats
+            depth, columns = weight.term.rows.width, weight.term.width
             if back:
                 depth, columns = columns, depth
             lines.append(f"  s->{weight.name} = take(work, {depth} * (int64_t)PADDED({columns}));")
@@ -173,7 +173,7 @@ class Memory:
             return "0"
         widths = [self.size]
         if back:
-            widths += [sums.width for sums, _, _ in self.steps.back_pairs]
+            widths += [term.width for _, term, _ in self.steps.back_pairs]
         return f"s->block * PADDED({max(widths)})"
 
     def _turned(self) -> str:
@@ -203,7 +203,7 @@ class Memory:
                 continue
             stride = self.layout.recurrence.combine.shapes[weight.term.weight][1]
             matrix = f"w->constants[{weight.term.weight}] + {weight.term.column}"
-            depth, columns, function = weight.term.rows.width, weight.out_feats, "pack_transposed"
+            depth, columns, function = weight.term.rows.width, weight.term.width, "pack_transposed"
             if back:
                 depth, columns, function = columns, depth, "pack"
             text += (

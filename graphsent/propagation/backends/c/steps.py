@@ -26,7 +26,6 @@ class Weight(NamedTuple):
 
     name: str
     term: Term
-    out_feats: int
     back: bool
 
 
@@ -45,7 +44,6 @@ class Steps:
         self.weights: list[Weight] = []
         self.pairs: list[tuple[Value, Term, str]] = []
         self.back_pairs: list[tuple[Value, Term, str]] = []
-        self.ready: dict[Ref, Ref] = {}  # columns that are in an array beside others by now
 
     def address(self, part: Part, value: Value) -> str:
         """Where the row of a value begins."""
@@ -69,7 +67,7 @@ class Steps:
             row = "r" if part.starts else "(w->num_starts + r)"
             return f"s->dstate[{value.data}] + {row} * {self.layout.size}"
         array = self.layout.places[value]
-        return f"s->{array.name} + {self._row(part, value, array)} * {array.stride}"
+        return f"{array.begin} + {self._row(part, value, array)} * {array.stride}"
 
     def _row(self, part: Part, value: Value, array: Array) -> str:
         if value in part.direct:
@@ -78,6 +76,7 @@ class Steps:
         if value.domain == SOURCE or array.whole is True:
             return name
         origin = {NODE: "first", EDGE: "s->first_edge"}[value.domain]
+        origin = name if value in part.brief else origin
         if array.whole == "kept":
             origin = f"(w->keep ? 0 : {origin})"
         return f"({name} - {origin})"
@@ -89,13 +88,11 @@ class Steps:
             return skip_back and value.op == "back" and self.layout.of_slot(value.data)
 
         arrays = part.forward | part.backward
-        return Body(lambda v: self.address(part, v), arrays, self.ready, skip)
+        return Body(lambda v: self.address(part, v), arrays, skip)
 
     def steps(self, part: Part, values: Sequence[Value], first: str, last: str) -> str:
         """Makes some values for a block of rows, in order."""
         text, group = "", []
-        made = set(values)
-        self.ready = {ref: to for ref, to in self.ready.items() if to.value not in made}
         for value in values:
             if value.op in ("product", "back"):
                 text += self._group(part, group, first, last) + self._multiplied(part, value)
@@ -145,8 +142,6 @@ class Steps:
             found = ""
             for loop in merged(stores, arrays):
                 found += store_loop(loop, self.body(part), lambda v: self.address(part, v))
-                for store in loop:
-                    self._stored(part, store.value)
             stores.clear()
             return found
 
@@ -154,17 +149,14 @@ class Steps:
             if value.op == "pack":
                 first = 0
                 for ref in value.args:
-                    stores.append(Store(value, first, ref))
+                    if part.inside.get(ref.value) != (value, first):
+                        stores.append(Store(value, first, ref))
                     first += ref.width
             elif value.op in ("sum", "pull", "rowsum", "softmax"):
                 text += flush() + getattr(self, f"_{value.op}")(part, value)
             else:
                 stores.append(Store(value, 0, None))
         return text + flush()
-
-    def _stored(self, part: Part, value: Value) -> None:
-        """From now on columns that are in a pack are read there."""
-        self.ready.update({ref: to for ref, to in part.aliases.items() if to.value is value})
 
     def _sum(self, part: Part, value: Value) -> str:
         body = self.body(part)
@@ -227,12 +219,12 @@ class Steps:
 
     # Products
 
-    def _packed(self, part: Part, term: Term, out_feats: int, *, back: bool) -> str:
+    def _packed(self, term: Term, *, back: bool) -> str:
         for weight in self.weights:
-            if weight[1:] == (term, out_feats, back):
+            if weight[1:] == (term, back):
                 return f"s->{weight.name}"
         name = f"packed[{len(self.weights)}]"
-        self.weights.append(Weight(name, term, out_feats, back))
+        self.weights.append(Weight(name, term, back))
         return f"s->{name}"
 
     def _rows_begin(self, part: Part, value: Value) -> tuple[str, str]:
@@ -248,7 +240,6 @@ class Steps:
         if value.op == "back":
             return self._multiplied_back(part, value)
         to, stride = self._rows_begin(part, value)
-        width = value.width
         text = f"{{ real *to = {to};\n"
         slots = [term for term in value.data if self.layout.of_slot(term)]
         added = 0
@@ -257,10 +248,10 @@ class Steps:
             added = 1
             for term in slots:
                 state, slot = term.rows.data
-                packed = self._packed(part, term, width, back=False)
+                packed = self._packed(term, back=False)
                 text += (
-                    f"multiply_slot(s, {state}, {slot}, first, last, {packed}, {width}, "
-                    f"to, {stride});\n"
+                    f"multiply_slot(s, {state}, {slot}, first, last, {packed}, {term.width}, "
+                    f"to + {term.first}, {stride});\n"
                 )
                 self.pairs.append((value, term, packed))
         count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
@@ -268,10 +259,10 @@ class Steps:
             if self.layout.of_slot(term):
                 continue
             rows, row_stride = self._rows_begin(part, term.rows)
-            packed = self._packed(part, term, width, back=False)
+            packed = self._packed(term, back=False)
             text += (
                 f"multiply_into({rows}, {row_stride}, {count}, {packed}, {term.rows.width}, "
-                f"{width}, (struct sums){{to, {stride}, NULL, 0, {added}}});\n"
+                f"{term.width}, (struct sums){{to + {term.first}, {stride}, NULL, 0, {added}}});\n"
             )
             added = 1
         return text + "}\n"
@@ -297,19 +288,20 @@ class Steps:
     def _multiplied_back(self, part: Part, value: Value) -> str:
         term: Term = value.data
         sums = value.args[0].value
-        packed = self._packed(part, term, sums.width, back=True)
+        packed = self._packed(term, back=True)
         to, stride = self._rows_begin(part, value)
         rows, row_stride = self._rows_begin(part, sums)
+        rows = f"{rows} + {term.first}"
         if self.layout.of_slot(term):
             slot = term.rows.data[1]
             self.back_pairs.append((sums, term, packed))
             return (
                 f"{{ real *to = {to}; multiply_slot_back(s, {slot}, first, last, {rows}, "
-                f"{sums.width}, {packed}, to); }}\n"
+                f"{row_stride}, {term.width}, {packed}, to); }}\n"
             )
         count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
         return (
-            f"multiply_into({rows}, {row_stride}, {count}, {packed}, {sums.width}, "
+            f"multiply_into({rows}, {row_stride}, {count}, {packed}, {term.width}, "
             f"{value.width}, (struct sums){{{to}, {stride}, NULL, 0, 0}});\n"
         )
 
