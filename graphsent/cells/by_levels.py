@@ -7,6 +7,7 @@ recursion runs as the cell allows: fused, if it states a rule, or by its ``combi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -218,10 +219,12 @@ class LevelRun:
 
     def _of_leaves_generated(self, generated: Generated, rows: Tensor) -> Tensor | FirstOutputs:
         """The columns that ``start`` reads."""
-        linear = generated.linear()
-        if linear is None:
+        linear, columns = generated.linear(), generated.recurrence.columns
+        if linear is None or not generated.recurrence.projects_starts:
             return self._projected(rows)
-        return FirstOutputs(rows, *linear, generated.recurrence.used)
+        if len(columns) > 1 or columns[0][0] > 0:
+            linear = [_some(part, columns) for part in linear]
+        return FirstOutputs(rows, *linear, sum(last - first for first, last in columns))
 
     def _of_no_input(self) -> Tensor:
         rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
@@ -326,3 +329,10 @@ class LevelRun:
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Rows of the nodes without predecessors, and of the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
+
+
+def _some(rows: Tensor, ranges: Sequence[tuple[int, int]]) -> Tensor:
+    """Some ranges of rows, one below the other."""
+    ends = [end for pair in ranges for end in pair]
+    sizes = [after - before for before, after in pairwise((0, *ends, len(rows)))]
+    return torch.cat(rows.split(sizes)[1::2])

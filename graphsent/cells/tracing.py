@@ -14,7 +14,7 @@ from torch.nn.modules.module import _has_any_global_hook
 from graphsent.cells.recursion import Recursion
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
-from graphsent.propagation.recurrence.recurrence import Recurrence, linear_map, trace
+from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
 from graphsent.propagation.recurrence.tracing import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -56,9 +56,12 @@ class Generated(NamedTuple):
     parameters: dict[str, Tensor]
 
     def linear(self) -> tuple[Tensor, Tensor] | None:
-        """Weight and bias of the projection, if it is a linear map."""
-        names = self.recurrence.projection
-        return None if names is None else (self.parameters[names[0]], self.parameters[names[1]])
+        """Weight and bias of the projection, if it is a linear map; without one, zeros."""
+        if self.recurrence.projection is None:
+            return None
+        weight, bias = self.recurrence.projection
+        zeros = self.parameters[weight].new_zeros(self.recurrence.input_widths[0])
+        return self.parameters[weight], zeros if bias is None else self.parameters[bias]
 
 
 def generated_for(
@@ -173,24 +176,16 @@ def _trace(cell: Recursion, extra_widths: Sequence[int], num_slots: int | None) 
     sizes = (widths, cell.hidden_feats, len(cell.state_names))
     combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
     start = trace(cell.start, tensors, *sizes, children=False)
-    used = width
-    if projection is not None and not start.hoisted:
-        values = start.expressions.values
-        refs = [ref for value in values for ref in value.args]
-        refs += [ref for part in start.results for ref in part]
-        ends = [
-            ref.first + (1 if ref.spread else ref.width)
-            for ref in refs
-            if ref.value.op == "input" and ref.value.data == 0
-        ]
-        used = max(ends, default=1)
+    columns = ((0, width),) if start.hoisted else columns_read(start)
     num_parts = len(cell.state_names)
     return Recurrence(
-        cell.hidden_feats, num_parts, num_slots, combine, start, widths, projection, used
+        cell.hidden_feats, num_parts, num_slots, combine, start, widths, projection, columns
     )
 
 
-def _projection(cell: Recursion, tensors: dict[str, Tensor]) -> tuple[tuple[str, str] | None, int]:
+def _projection(
+    cell: Recursion, tensors: dict[str, Tensor]
+) -> tuple[tuple[str, str | None] | None, int]:
     try:
         return linear_map(cell.project, tensors, cell.in_feats)
     except Untraceable:

@@ -176,7 +176,9 @@ class TreeNet(SlottedCell):
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
         """Checks what a module returned."""
         parts = state if isinstance(state, (tuple, list)) else (state,)
-        shapes = [tuple(getattr(part, "shape", [type(part).__name__])) for part in parts]
+        shapes = [
+            tuple(part.shape) if hasattr(part, "shape") else type(part).__name__ for part in parts
+        ]
         expected = [(x.shape[0], self.hidden_feats)] * len(self.state_names)
         if shapes != expected:
             raise CellError(

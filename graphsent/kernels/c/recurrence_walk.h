@@ -17,8 +17,7 @@ static void project_start(struct own *s, int64_t first, int64_t last) {
     const int64_t count = smaller(s->affine.block, last - row);
     const real *sums = affine_rows(&s->affine, row, count, s->thread);
     for (int64_t n = 0; n < count; n++) {
-      memcpy(s->projected + (row + n) * columns, sums + n * padded(columns),
-             columns * sizeof(real));
+      place_projected(s->projected + (row + n) * PROJECTED, sums + n * padded(columns));
     }
   }
 }

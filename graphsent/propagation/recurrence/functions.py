@@ -165,41 +165,6 @@ def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol
     return result if bias is None else tracer.pointwise("add", result, bias)
 
 
-@_register("gru_cell")
-def _gru_cell(
-    tracer: Tracer,
-    input: Any,
-    h: Any,
-    weight_ih: Tensor,
-    weight_hh: Tensor,
-    bias_ih: Any = None,
-    bias_hh: Any = None,
-) -> Symbol:
-    of_input = _linear(tracer, input, weight_ih, bias_ih)
-    of_state = _linear(tracer, h, weight_hh, bias_hh)
-    r, z, n = _chunk(tracer, of_input, 3, -1)
-    s, t, m = _chunk(tracer, of_state, 3, -1)
-    n = (n + (r + s).sigmoid() * m).tanh()
-    return n + (z + t).sigmoid() * (h - n)
-
-
-@_register("lstm_cell")
-def _lstm_cell(
-    tracer: Tracer,
-    input: Any,
-    state: Sequence[Any],
-    weight_ih: Tensor,
-    weight_hh: Tensor,
-    bias_ih: Any = None,
-    bias_hh: Any = None,
-) -> tuple[Symbol, Symbol]:
-    h, c = state
-    of_input = _linear(tracer, input, weight_ih, bias_ih)
-    i, f, g, o = _chunk(tracer, of_input + _linear(tracer, h, weight_hh, bias_hh), 4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
 def _row(tracer: Tracer, weight: Tensor) -> Symbol:
     lifted = tracer.lifted(weight)
     return Symbol(tracer, lifted.codes.reshape(-1), (None,))

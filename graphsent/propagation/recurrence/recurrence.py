@@ -74,8 +74,9 @@ class Recurrence:
         combine: of nodes with predecessors.
         start: of the others.
         input_widths: of ``combine`` and of ``start``.
-        projection: names of weight and bias, if inputs are projected by a linear map alone.
-        used: so many columns of the projection are what ``start`` reads, the first ones.
+        projection: names of weight and bias, or None without one, if inputs are projected by a
+            linear map alone.
+        columns: of the projection that ``start`` reads, as ranges from first to last + 1.
     """
 
     size: int
@@ -84,8 +85,8 @@ class Recurrence:
     combine: Traced
     start: Traced
     input_widths: tuple[int, ...]
-    projection: tuple[str, str] | None
-    used: int
+    projection: tuple[str, str | None] | None
+    columns: tuple[tuple[int, int], ...]
     differentiated: Differentiated | None = None
 
     @property
@@ -135,6 +136,21 @@ def trace(
     return Traced(expressions, results, tracer.calls, *known)
 
 
+def columns_read(traced: Traced) -> tuple[tuple[int, int], ...]:
+    """The columns of the first input that a function reads, as ranges from first to last + 1."""
+    refs = [ref for value in traced.expressions.values for ref in value.args]
+    refs += [ref for part in traced.results for ref in part]
+    found: list[tuple[int, int]] = []
+    for ref in sorted(refs, key=lambda ref: ref.first):
+        if ref.value.op != "input" or ref.value.data != 0:
+            continue
+        first, last = ref.first, ref.first + (1 if ref.spread else ref.width)
+        if found and first <= found[-1][1]:
+            first, last = found[-1][0], max(found.pop()[1], last)
+        found.append((first, last))
+    return tuple(found) or ((0, 1),)
+
+
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
     if not isinstance(part, Symbol) or part.codes.shape != (1, size):
         raise Untraceable(f"it does not return rows of {size} numbers")
@@ -148,12 +164,12 @@ def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
 
 def linear_map(
     function: Callable[[Any], Any], tensors: Mapping[str, Tensor], in_feats: int
-) -> tuple[tuple[str, str] | None, int]:
+) -> tuple[tuple[str, str | None] | None, int]:
     """What a projection of inputs is.
 
     Returns:
-        Names of a weight and a bias, if it is nothing but the linear map of these, else None; and
-        its number of columns.
+        Names of a weight and a bias, None without one, if it is nothing but the linear map of
+        these, else None; and its number of columns.
 
     Raises:
         Untraceable: if that cannot be found out, or it gives no rows of numbers.
@@ -165,15 +181,14 @@ def linear_map(
         raise Untraceable("it does not return a row for each node")
     width = result.codes.shape[1]
     refs = tracer.refs(result)
-    if len(refs) != 1 or refs[0].value.op != "add" or refs[0].width != refs[0].value.width:
+    added = refs[0].value.args if refs[0].value.op == "add" else refs[:1]
+    if len(refs) != 1 or any(ref != ref.value.ref() for ref in (*refs, *added)):
         return None, width
-    product, bias = refs[0].value.args
-    if product.value.op != "product" or bias.value.op != "constant":
+    if [ref.value.op for ref in added] not in (["product"], ["product", "constant"]):
         return None, width
-    terms = product.value.data
-    names = [tracer.constants[n].key for n in (terms[0].weight, bias.value.data)]
-    whole = product.width == product.value.width and bias.width == bias.value.width
-    plain = len(terms) == 1 and terms[0].rows.op == "input" and not bias.spread
-    if whole and plain and all(isinstance(name, str) for name in names):
-        return (names[0], names[1]), width
-    return None, width
+    terms = added[0].value.data
+    numbers = [terms[0].weight, *(ref.value.data for ref in added[1:])]
+    names = [tracer.constants[n].key for n in numbers]
+    if len(terms) > 1 or terms[0].rows.op != "input" or any(isinstance(n, int) for n in names):
+        return None, width
+    return (names[0], names[1] if len(names) > 1 else None), width

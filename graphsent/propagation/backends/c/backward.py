@@ -112,6 +112,21 @@ class Backward:
             f"}} else if (w->dinputs[{number}]) {{\n{loop} {{\n{added}}}\n}}\n"
         )
 
+    def _of_start(
+        self, part: Part, shares: Sequence[Share], to: str, width: str, number: int
+    ) -> str:
+        """Stores columns; those of a projection without the ones that nothing reads."""
+        ranges = self.layout.columns
+        if number or (len(ranges) == 1 and not ranges[0][0]):
+            return self._filled(part, part.joined(shares), to, width)
+        text = f"if (!w->num_projected) memset({to}, 0, {width} * sizeof(real));\n"
+        for first, ref, _ in part.joined(shares):
+            before = sum(min(first, last) - begin for begin, last in ranges if begin < first)
+            text += self.steps.stores(
+                part, [ref], f"{to} + (w->num_projected ? {before} : {first})"
+            )
+        return text
+
     def _filled(self, part: Part, shares: Sequence[Share], to: str, width: str) -> str:
         """Stores columns, and zeros where there are none."""
         text, at = "", 0
@@ -163,7 +178,7 @@ class Backward:
             if not number:
                 to = f"(w->num_projected ? s->dprojected : {to})"
                 width = f"(w->num_projected ? w->num_projected : {width})"
-            rows = self._filled(part, part.joined(shares), f"{to} + r * {width}", width)
+            rows = self._of_start(part, shares, f"{to} + r * {width}", width, number)
             text += f"if ({to}) for (int64_t r = first; r < last; r++) {{\n{rows}}}\n"
         return given + text + self._accumulate(part, (NODE,))
 

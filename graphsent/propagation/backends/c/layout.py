@@ -51,6 +51,7 @@ class Layout:
         self.recurrence = recurrence
         self.size, self.slotted = recurrence.size, recurrence.num_slots is not None
         self.count = recurrence.num_slots or 0
+        self.columns = recurrence.columns
         self.combine = Part(recurrence.combine, "v", starts=False)
         self.start = Part(recurrence.start, "w", starts=True)
         self.places: dict[Value, Array] = {}

@@ -20,7 +20,7 @@ _PROJECTION = """
                                 .dweight = w->dstart_weight,
                                 .dbias = w->dstart_bias};
     begin_affine(&s->affine, work, backward, threads);
-    s->projected = take(kept, w->num_starts * w->num_projected);
+    s->projected = take(kept, w->num_starts * PROJECTED);
     if (backward) s->dprojected = take(work, w->num_starts * w->num_projected);
   }"""
 

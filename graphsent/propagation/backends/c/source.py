@@ -65,6 +65,7 @@ def source_of(layout: Layout) -> str:
             memory.struct(),
             memory.divide(),
             slots,
+            _projected(layout),
             *functions,
             '#include "recurrence_walk.h"\n',
             layout_in_c((Walk,)),
@@ -76,9 +77,18 @@ def _sizes(layout: Layout, num_weights: int) -> str:
     return (
         f"enum {{ SIZE = {layout.size}, PARTS = {layout.recurrence.num_parts}, "
         f"COUNT = {layout.count}, NUM_WEIGHTS = {max(num_weights, 1)}, "
-        f"ACCUMULATED = {max(layout.acc_size, 1)} }};\n"
+        f"ACCUMULATED = {max(layout.acc_size, 1)}, PROJECTED = {layout.columns[-1][1]} }};\n"
         "#define PADDED(n) (((n) + PANEL - 1) / PANEL * PANEL)\n"
     )
+
+
+def _projected(layout: Layout) -> str:
+    """The function that puts columns of a projection where they are read."""
+    text, at = "", 0
+    for first, last in layout.columns:
+        text += f"  memcpy(to + {first}, sums + {at}, {last - first} * sizeof(real));\n"
+        at += last - first
+    return f"static void place_projected(real *to, const real *sums) {{\n{text}}}\n\n"
 
 
 def _of_rows(name: str, body: str) -> str:

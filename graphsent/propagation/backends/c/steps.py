@@ -52,7 +52,7 @@ class Steps:
                 given = f"w->start_inputs[{value.data}] + r * w->start_strides[{value.data}]"
                 if value.data:
                     return given
-                return f"(w->num_projected ? s->projected + r * w->num_projected : {given})"
+                return f"(w->num_projected ? s->projected + r * PROJECTED : {given})"
             return f"input_at(w, {value.data}, r)"
         if value.op == "constant":
             number = value.data + (
