@@ -121,6 +121,16 @@ def _hoisted(traced: Traced, inputs: Sequence[Tensor], constants: Sequence[Tenso
     return [result.squeeze(0) if flat else result for result in results]
 
 
+def _placed(rows: Tensor, columns: Sequence[tuple[int, int]]) -> Tensor:
+    """Ranges of columns where they belong, zeros before and between them."""
+    parts, end = [], 0
+    made = rows.split([last - first for first, last in columns], 1)
+    for (first, last), part in zip(columns, made, strict=True):
+        parts.append(functional.pad(part, (first - end, 0)))
+        end = last
+    return torch.cat(parts, 1)
+
+
 def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
     """The same in operations of torch, which autograd differentiates."""
     recurrence, schedule = plan.recurrence, plan.schedule
@@ -135,7 +145,8 @@ def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
     if plan.projected:
         x, weight, bias, *others = states
         count = plan.projected
-        states = [functional.linear(x, weight[:count], bias[:count]), *others]
+        made = functional.linear(x, weight[:count], bias[:count])
+        states = [_placed(made, recurrence.columns), *others]
     if not plan.starts_given:
         evaluation = Evaluation((), states, of_start)
         states = [evaluation.joined(refs) for refs in recurrence.start.results]
