@@ -6,14 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.base import TreeCell
-from graphsent.cells.fusion import Fused, first_columns, map_first, map_nothing, rule_of
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
-from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.pointwise import lstm_state
-from graphsent.propagation.starts import LSTMStart
 
 
 class PooledTreeLSTM(TreeCell):
