@@ -20,7 +20,7 @@ from torch import nn
 from users_cells import Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
-from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, NaryTreeLSTM, SlottedCell
+from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, SlottedCell
 from graphsent.kernels.library import SWITCH
 
 
@@ -267,7 +267,6 @@ def test_explanations_of_other_ways(monkeypatch):
     assert cell.explain(tree(1, 1)).way == "levels"
     monkeypatch.setenv(SWITCH, "0")
     assert cell.explain(graph).way == "levels"
-    assert NaryTreeLSTM(IN_FEATS, HIDDEN_FEATS).explain(tree(5, 2)).way == "rule"
     assert GatedSum(IN_FEATS, HIDDEN_FEATS).explain(graph).reason.startswith(f"{SWITCH}=0")
     cell.reduce_func = lambda nodes: None
     assert cell.explain(graph).way == "functions"
