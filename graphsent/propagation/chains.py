@@ -115,7 +115,7 @@ def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Re
     sizes = ([width], size, num_parts)
     traced = trace(combine, named, *sizes, children=True, num_slots=1)
     zeros = trace(start, named, *sizes, children=False)
-    return Recurrence(size, num_parts, 1, traced, zeros, (width,), None, width)
+    return Recurrence(size, num_parts, 1, traced, zeros, (width,), None, ((0, width),))
 
 
 def chain_states(
