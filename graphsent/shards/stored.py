@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,16 +11,29 @@ from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.structure import num_children
 
-if TYPE_CHECKING:
-    from graphsent.shards.shard import Block
+__all__ = ["KINDS", "Columns", "stored"]
 
-__all__ = ["KINDS", "stored"]
+
+class Columns(Protocol):
+    """The columns of a block of examples, each read in the row of one of them."""
+
+    def num_nodes_of(self, row: int) -> int:
+        """The number of nodes."""
+
+    def parents_of(self, row: int) -> np.ndarray:
+        """The parents or heads of the nodes, (num_nodes,) int64."""
+
+    def words_of(self, row: int) -> list[str]:
+        """The words of the sentence."""
+
+    def labels_of(self, row: int) -> tuple[str, ...]:
+        """The labels of the nodes, or of the sentence."""
 
 
 class _StoredTree(Tree):
     """A constituency tree."""
 
-    _place: tuple[Block, int]
+    _place: tuple[Columns, int]
 
     @property
     def num_nodes(self) -> int:
@@ -52,7 +65,7 @@ class _StoredTree(Tree):
 class _StoredDependencyTree(DependencyTree):
     """A dependency tree, without the columns that no model reads."""
 
-    _place: tuple[Block, int]
+    _place: tuple[Columns, int]
 
     @property
     def num_nodes(self) -> int:
@@ -87,7 +100,7 @@ class _StoredDependencyTree(DependencyTree):
 class _StoredSentence(Sentence):
     """A sentence."""
 
-    _place: tuple[Block, int]
+    _place: tuple[Columns, int]
 
     @cached_property
     def derived(self) -> dict[str, Any]:  # as trees have it: what is stored does not change
@@ -115,12 +128,12 @@ KINDS: dict[str, type] = {
 """The classes of what is stored, by name."""
 
 
-def stored(cls: type, place: tuple[Block, int], derived: dict[str, Any]) -> Any:
+def stored(cls: type, place: tuple[Columns, int], derived: dict[str, Any]) -> Any:
     """What is at a place.
 
     Args:
         cls: One of ``KINDS``.
-        place: Its block, and its row there.
+        place: The columns of its block, and its row there.
         derived: What is kept with it, see :attr:`graphsent.trees.Tree.derived`.
     """
     unit = cls.__new__(cls)
