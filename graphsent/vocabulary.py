@@ -23,14 +23,14 @@ _BRACKET = re.compile(r"(-[LR][RCS]B-)")  # as the Penn Treebank writes one
 
 
 class _Indices(dict[str, int]):
-    """The index of each word; 0 for a word that is not there."""
+    """The index of each word; 0 for an unknown word."""
 
     def __missing__(self, word: str) -> int:
         return 0
 
 
 class _IndicesOrLower(_Indices):
-    """The same, where a word that is not there as written stands for that in lower case."""
+    """The index of each word, or of its lower-case form if it is unknown as written."""
 
     def __missing__(self, word: str) -> int:
         return self.get(word.lower(), 0)
@@ -57,13 +57,13 @@ class Vocabulary:
     Args:
         words: Distinct words in the order of their indices, from 1.
         lower_fallback: Whether a word that is not among them as written is looked up in lower case
-            before it counts as unknown. It is saved with the words; files of versions that did not
-            know it load as False. ``in`` asks for the word as written in either case.
+            before it counts as unknown. It is saved with the words; files without it load as False.
+            ``in`` always looks for the word as written.
         lower: Whether all words are in lower case, as is what is looked up. Brackets stay as the
             Penn Treebank writes them (``-LRB-``). Saved as ``lower_fallback`` is.
 
     Raises:
-        DataError: If a word comes twice, is empty or is no string, or with ``lower`` is not in
+        DataError: If a word occurs twice, is empty or not a string, or with ``lower`` is not in
             lower case.
 
     Example:
@@ -114,9 +114,9 @@ class Vocabulary:
 
         Args:
             trees: Objects with a sequence ``words``, of any kind.
-            min_count: Words that come less often are left out.
+            min_count: Words with fewer occurrences are left out.
             lower_fallback: See the class.
-            lower: Whether words are brought to lower case, see the class.
+            lower: Whether words are converted to lower case, see the class.
 
         Raises:
             DataError: If ``min_count`` is below 1.
@@ -135,10 +135,10 @@ class Vocabulary:
         lower_fallback: bool = False,
         lower: bool = False,
     ) -> Vocabulary:
-        """Collects words that are counted already, in their order.
+        """Collects words that have been counted, in their order.
 
         Args:
-            word_counts: How often each word comes, as it is written.
+            word_counts: The number of occurrences of each word as written.
             min_count: As in :meth:`from_trees`, like the others.
             lower_fallback: See there.
             lower: See there.
@@ -175,7 +175,7 @@ class Vocabulary:
 
     @property
     def lower(self) -> bool:
-        """Whether words are brought to lower case before they are looked up."""
+        """Whether words are converted to lower case before they are looked up."""
         return self._lower
 
     def normal(self, word: str) -> str:
@@ -190,7 +190,7 @@ class Vocabulary:
         return map(self._indices.__getitem__, words)
 
     def unknown(self, words: Iterable[str]) -> Iterator[str]:
-        """Those of some words that stand for ``<unk>``, which itself is known."""
+        """The words among some that stand for ``<unk>``, which itself is known."""
         return (word for word in words if not self._indices[word] and word != UNKNOWN)
 
     def __contains__(self, word: object) -> bool:
@@ -224,7 +224,7 @@ class Vocabulary:
     def to_json(self) -> str:
         """A JSON object with ``format_version`` and ``words``, one word a line.
 
-        What is true of ``lower_fallback`` and ``lower`` is said before the words.
+        ``lower_fallback`` and ``lower`` stand before the words if they are true.
         """
         flags = {name: True for name in _FLAGS if getattr(self, name)}
         content = {"format_version": _FORMAT_VERSION, **flags, "words": self._words}

@@ -1,8 +1,8 @@
 """Ordinary tensor modules: convolution and pooling of sentences, sequence encoders, heads.
 
 Layers over sentences take ``x`` (batch, channels, time) and ``lengths`` (batch,) int64; one that
-changes the lengths returns ``(y, new_lengths)``. What stands beyond a sentence's length has no
-influence on any result, and is zero in results.
+changes the lengths returns ``(y, new_lengths)``. Values beyond a sentence's length have no
+influence on any result, and are zero in results.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
 
-# All of them keep zero, so that what is masked before stays so after.
+# All of them map zero to zero, so that masked steps stay zero.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "identity": lambda x: x,
     "relu": torch.relu,
@@ -31,8 +31,9 @@ class BiasActivation(nn.Module):
         y_{b,c,t} = f(x_{b,c,t} + b_c) \text{ for } t < \text{length}_b, \qquad 0 \text{ beyond}
 
     In `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
-    (Kalchbrenner et al. 2014) this follows pooling, with one bias for each map and row that folding
-    has left. The bias ends with the sentence: beyond it :math:`f(0 + b_c)` would not be zero.
+    (Kalchbrenner et al. 2014) this follows pooling, with one bias for each map and row that is
+    left after folding. The bias ends with the sentence: beyond it :math:`f(0 + b_c)` would not be
+    zero.
 
     Args:
         num_channels: C.
@@ -65,12 +66,12 @@ class BiasActivation(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Adds, masks, applies: (batch, C, time) -> (batch, C, time)."""
+        """Adds the bias, masks, and applies f: (batch, C, time) -> (batch, C, time)."""
         check_batch(x, lengths, len(self.bias))
         return ACTIVATIONS[self.activation](zero_beyond(x + self.bias[:, None], lengths))
 
     def of_rows(self, rows: Tensor) -> Tensor:
-        """Adds and applies, without padding: (num_rows, C) -> (num_rows, C)."""
+        """Adds the bias and applies f, without padding: (num_rows, C) -> (num_rows, C)."""
         return ACTIVATIONS[self.activation](rows + self.bias)
 
     def extra_repr(self) -> str:

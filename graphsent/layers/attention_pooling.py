@@ -1,4 +1,4 @@
-"""A sentence's steps averaged by how similar each is to a vector that guides."""
+"""Attention pooling: means over sentences, weighted by similarity to a guide vector."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class AttentionPooling(nn.Module):
             guide: g of each sentence, (num_sentences, channels).
 
         Returns:
-            (num_steps,), of which those of a sentence sum to one.
+            (num_steps,); the weights of a sentence sum to one.
         """
         begin, end = ranges.unbind(1)
         lengths = end - begin
@@ -118,12 +118,12 @@ class AttentionPooling(nn.Module):
         return torch.softmax(scores, 1).masked_fill(~own, 0).to(x.dtype)
 
     def _directions(self, vectors: Tensor) -> Tensor:
-        """The vectors (batch, channels, ...) at length one, or zero where there is nothing."""
+        """Vectors (batch, channels, ...) at norm one; zero where their norm is at most ``eps``."""
         wide = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
         norm = torch.linalg.vector_norm(wide, dim=1, keepdim=True)
         none = norm <= self.eps
         return (wide / norm.masked_fill(none, 1)).masked_fill(none, 0)
 
     def extra_repr(self) -> str:
-        """The temperature, where it is not the paper's."""
+        """The temperature, unless it is that of the paper."""
         return "" if self.temperature == 1 else f"temperature={self.temperature}"

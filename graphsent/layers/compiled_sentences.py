@@ -1,7 +1,7 @@
 """Convolution and pooling of sentences one after another, in compiled code.
 
-Sentences are ranges of the rows of a matrix. Every function gives None where there is no compiled
-code for its arguments: callers have the same in torch.
+Sentences are ranges of the rows of a matrix. A function returns None where there is no compiled
+code for its arguments, and its caller computes the same in torch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ _VECTOR_BYTES = 64  # of the widest vectors
 def sum_windows(
     products: Tensor, ranges: Tensor, width: int, words: Tensor | None
 ) -> Tensor | None:
-    """See :func:`graphsent.models.encoders.phrase_convolution.sum_windows`; the sums alone."""
+    """See :func:`graphsent.models.encoders.phrase_convolution.sum_windows`; the sums alone.
+
+    Args:
+        products: (num_rows, width * channels).
+        ranges: (num_sentences, 2) int64.
+        width: m.
+        words: (num_words,) int64, or None.
+
+    Returns:
+        (num_steps, channels).
+    """
     if not kernels_for(products) or not ranges.is_cpu:
         return None
     if words is None:
@@ -45,10 +55,10 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
     Args:
         x: (num_rows, channels).
         ranges: (num_sentences, 2) int64.
-        counts: (num_sentences,) int64, how many values are kept, at most those that there are.
+        counts: (num_sentences,) int64, numbers of values to keep, at most the sentences' lengths.
 
     Returns:
-        What is kept, and where in its sentence each value stood, both (sum of counts, channels),
+        The values kept, and the position of each in its sentence, both (sum of counts, channels),
         the latter int32.
     """
     if not kernels_for(x) or not ranges.is_cpu:
@@ -59,7 +69,17 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
 
 @untraced
 def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor | None:
-    """See :func:`graphsent.models.encoders.phrase_convolution.convolve`; the sums alone."""
+    """See :func:`graphsent.models.encoders.phrase_convolution.convolve`; the sums alone.
+
+    Args:
+        x: (num_rows, groups * q).
+        ranges: (num_sentences, 2) int64.
+        weight: (groups * j, q, m).
+        groups: number of groups.
+
+    Returns:
+        (num_steps, groups * j).
+    """
     if not kernels_for(x, weight) or not ranges.is_cpu:
         return None
     _check_numbers("rows", ranges, len(x) + 1)

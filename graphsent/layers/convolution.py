@@ -53,15 +53,15 @@ class _Conv1d(nn.Module):
             nn.init.uniform_(parameter, -bound, bound)
 
     def _correlate(self, x: Tensor, lengths: Tensor, margin: int) -> Tensor:
-        """Sums of products over all windows of x with ``margin`` zeros on either side."""
+        """Sums over all windows of x (batch, in_channels, time), padded by ``margin`` zeros."""
         return correlate(x, lengths, *self.filters(), margin=margin, method=self.method)
 
     def filters(self) -> tuple[Tensor, int]:
         """The weight of groups of channels that do not mix, and how many groups there are.
 
         Returns:
-            (out_channels, in_channels / groups, width), and the number of rows, or pairs of rows if
-            they are folded.
+            (out_channels, in_channels / groups, width), and the number of rows, or of pairs of rows
+            if they are folded.
         """
         if not self.fold:
             return self.weight, self.rows
@@ -93,7 +93,7 @@ def _check_rows(in_channels: int, out_channels: int, rows: int, fold: bool) -> N
 
 
 def _at_least(num_steps: int, x: Tensor) -> Tensor:
-    """``x`` with as many zeros after it as it takes to have ``num_steps`` steps."""
+    """``x`` (batch, channels, time), padded with zeros to at least ``num_steps`` steps."""
     missing = num_steps - x.shape[2]
     return functional.pad(x, (0, missing)) if missing > 0 else x
 
@@ -129,9 +129,9 @@ class WideConv1d(_Conv1d):
             (:class:`~graphsent.layers.Folding`); y has half of ``out_channels`` then.
         bias: whether there is a bias.
         activation: f: ``"identity"``, ``"tanh"`` or ``"relu"``.
-        method: how sums are made: ``"direct"``, ``"fft"`` (by Fourier transforms, the same numbers
-            but for rounding), or ``"auto"``, whichever takes less time: transforms from 16 steps
-            of a filter on in a batch of 50, from 24 on with eight rows or more
+        method: how sums are computed: ``"direct"``, ``"fft"`` (by Fourier transforms, equal up
+            to rounding), or ``"auto"``, whichever takes less time: transforms for filters
+            of at least 16 steps in a batch of 50, of at least 24 with eight rows or more
             (:func:`~graphsent.layers.correlation.faster_method`).
 
     Raises:

@@ -1,6 +1,6 @@
 """Correlation of batches of signals with filters: by windows, by torch, or by Fourier transforms.
 
-All make the same sums; the sizes decide what is fastest.
+All compute the same sums; sizes decide which is fastest.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from graphsent.layers.windows import correlate_windows
 
 # Measured on one core of an AMD EPYC with gradients, for groups, inputs and outputs of sentence
 # models (1 to 100 each), 10 to 300 steps, batches of 1 to 50, float32 and float64.
-# Products over windows pass torch's own convolution at so many groups, and steps of a batch,
+# Products over windows are faster than torch's own convolution for more groups and more steps in a
+# batch than these,
 _MOST_GROUPS_OF_TORCH = 7
 _MOST_STEPS_OF_TORCH = 100
-# until memory of that size has to be asked of the system anew each time.
+# unless windows are so large that the system has to provide their memory anew each time.
 _MOST_BYTES_OF_WINDOWS = 2**24
-# Padding is left out if that leaves at most this part of the columns, and for torch's convolution
-# if it saves so many products.
+# Padding is left out if at most this share of the columns remains, and for torch's convolution if
+# that saves at least this many products.
 _MOST_TO_KEEP = 0.8
 _LEAST_PRODUCTS_TO_SAVE = 15_000_000
-# Transforms pass torch's convolution or windows at filters that are wider in a large batch; in a
-# small one the filters' own transforms count, and for little work all that is called.
+# Transforms are faster than torch's convolution, or than windows, for filters wider than these: in
+# a small batch only for wider ones, since the filters are transformed, too, and never for few
+# products, where the overhead of the calls is all that counts.
 _WIDEST_OF_TORCH = 14
 _WIDEST_OF_WINDOWS = 22
 _SENTENCES_TIMES_STEPS = 100
@@ -48,8 +50,7 @@ def correlate(
         lengths: (batch,) int64.
         weight: (groups * j, q, m).
         groups: number of groups, which do not mix.
-        margin: how many zeros are on either side of x: m - 1 or 0; in the latter case m is at most
-            time.
+        margin: number of zeros on either side of x, m - 1 or 0; if 0, m is at most time.
         method: ``"direct"``, ``"fft"``, or ``"auto"``: the faster.
 
     Returns:
@@ -57,7 +58,7 @@ def correlate(
     """
     if method == "auto":
         method = faster_method(x, weight, groups, margin)
-    if method == "fft" and len(x):  # MKL has no transform of nothing
+    if method == "fft" and len(x):  # MKL cannot transform an empty batch
         return _by_transforms(x, weight, groups, margin)
     if x.is_cpu:
         return _directly_on_cpu(x, lengths, weight, groups, margin)
@@ -65,12 +66,18 @@ def correlate(
 
 
 def faster_method(x: Tensor, weight: Tensor, groups: int, margin: int) -> str:
-    """``"direct"`` or ``"fft"``, whichever takes less time for :func:`correlate`.
+    """``"direct"`` or ``"fft"``, whichever is faster in :func:`correlate`.
 
     On the CPU, in single and double precision, transforms are faster for filters of m steps from
     ``batch * (m - 14) >= 100`` on (m = 16 in a batch of 50), given a million products or more;
     with eight or more groups from ``batch * (m - 22) >= 100`` on (m = 24). Everything else is
     direct; on other devices nothing was measured.
+
+    Args:
+        x: (batch, groups * q, time).
+        weight: (groups * j, q, m).
+        groups: number of groups.
+        margin: number of zeros on either side of x.
     """
     num_products = len(x) * weight.numel() * (x.shape[2] + margin)
     widest = _WIDEST_OF_WINDOWS if groups > _MOST_GROUPS_OF_TORCH else _WIDEST_OF_TORCH
@@ -126,7 +133,7 @@ def _by_transforms(x: Tensor, weight: Tensor, groups: int, margin: int) -> Tenso
 
 
 def _fast_size(num_steps: int) -> int:
-    """The least number from ``num_steps`` on that 2, 3 and 5 make up: others are slow."""
+    """The least size from ``num_steps`` on without prime factors above 5: other sizes are slow."""
     size = num_steps
     while 30 ** size.bit_length() % size:
         size += 1

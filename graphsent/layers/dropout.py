@@ -1,4 +1,4 @@
-"""Dropout whose random numbers cost little."""
+"""Dropout with cheap random numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Dropout(nn.Dropout):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Drops elements in training; returns the input itself in evaluation."""
+        """Drops elements in training, (...) -> (...); returns the input itself in evaluation."""
         dropped = round(self.p * _LEVELS)
         if not (self.training and input.is_cpu and 0 < dropped < _LEVELS) or self.inplace:
             return super().forward(input)

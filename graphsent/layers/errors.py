@@ -1,4 +1,4 @@
-"""The error of this room."""
+"""The error that layers raise."""
 
 from graphsent.errors import GraphsentError
 

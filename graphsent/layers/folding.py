@@ -16,7 +16,7 @@ class Folding(nn.Module):
 
     `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
     (Kalchbrenner et al. 2014): after a convolution whose rows do not mix, before pooling. It has
-    no parameters and no length to look at. Channels are numbered row by row,
+    no parameters and does not depend on the lengths. Channels are numbered row by row,
     ``channel = row * num_maps + map``, as in :class:`~graphsent.layers.WideConv1d`, whose option
     ``fold`` gives the same result in less time.
 
@@ -42,7 +42,7 @@ class Folding(nn.Module):
         self.num_maps = num_maps
 
     def forward(self, x: Tensor) -> Tensor:
-        """Adds: (batch, rows * num_maps, time) -> (batch, rows / 2 * num_maps, time)."""
+        """Adds pairs: (batch, rows * num_maps, time) -> (batch, rows / 2 * num_maps, time)."""
         if x.dim() != 3 or x.shape[1] % (2 * self.num_maps):
             raise LayerError(
                 f"expected x of shape (batch, channels, time) with pairs of rows of "

@@ -14,7 +14,7 @@ Pooled = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]
 
 
 def dynamic_k(num_words: Tensor, k_top: int, layer: int, num_layers: int) -> Tensor:
-    r"""How many values a layer keeps of each sentence.
+    r"""The number of values that a layer keeps of each sentence.
 
     .. math::
         k_l = \max\left(k_\mathrm{top}, \left\lceil \tfrac{L - l}{L} s \right\rceil\right)
@@ -48,8 +48,8 @@ def pool_largest(
         x: (batch, channels, time).
         lengths: (batch,) int64.
         k: (batch,) int64.
-        width: time of the result, at least any of ``k``.
-        return_positions: whether positions are wanted.
+        width: time of the result, at least the largest of ``k``.
+        return_positions: whether to return positions.
 
     Returns:
         Values (batch, channels, width), new lengths, and positions, -1 beyond the new lengths.
@@ -65,7 +65,7 @@ def pool_largest(
 
 
 class KMaxPooling(nn.Module):
-    r"""Keeps the k largest values of each channel, in the order in which they stand.
+    r"""Keeps the k largest values of each channel, in their order in the sentence.
 
     `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
     (Kalchbrenner et al. 2014), section 3.3. Of equal values the earlier are kept. A sentence of
@@ -102,8 +102,8 @@ class KMaxPooling(nn.Module):
         Args:
             x: (batch, channels, time).
             lengths: (batch,) int64.
-            return_positions: whether to return where each value stood in x too, (batch, channels,
-                k) int64, -1 beyond the new lengths.
+            return_positions: whether to return the position of each value in x as well, (batch,
+                channels, k) int64, -1 beyond the new lengths.
 
         Returns:
             ``(y, new_lengths)`` or ``(y, new_lengths, positions)``.
@@ -113,7 +113,7 @@ class KMaxPooling(nn.Module):
         return pool_largest(x, lengths, k, self.k, return_positions)
 
     def extra_repr(self) -> str:
-        """How many are kept."""
+        """The number of values kept."""
         return f"k={self.k}"
 
 
@@ -169,8 +169,8 @@ class DynamicKMaxPooling(nn.Module):
             x: (batch, channels, time).
             lengths: steps of each sentence in x, (batch,) int64.
             num_words: words of each sentence, (batch,) int64.
-            return_positions: whether to return where each value stood in x too, (batch, channels,
-                largest k) int64, -1 beyond the new lengths.
+            return_positions: whether to return the position of each value in x as well, (batch,
+                channels, largest k) int64, -1 beyond the new lengths.
 
         Returns:
             ``(y, new_lengths)`` or ``(y, new_lengths, positions)``.
@@ -183,7 +183,7 @@ class DynamicKMaxPooling(nn.Module):
         return pool_largest(x, lengths, k, width, return_positions)
 
     def counts(self, num_words: Tensor) -> Tensor:
-        """K of sentences with so many words, (batch,) int64 -> (batch,) int64."""
+        """The k of each sentence from its number of words, (batch,) int64 -> (batch,) int64."""
         return dynamic_k(num_words, self.k_top, self.layer, self.num_layers)
 
     def extra_repr(self) -> str:

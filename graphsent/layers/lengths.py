@@ -1,4 +1,4 @@
-"""What layers over batches of sentences of different lengths share: masks, and checks."""
+"""Masks and checks for batches of sentences of different lengths."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch import Tensor
 from graphsent.layers.errors import LayerError
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-# From so many values on masks are applied by bits (measured on one core).
+# Tensors of at least this many values are masked bitwise (measured on one core).
 _MANY_VALUES = 2**16
 
 
 def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
-    """Which steps of each sentence are its own.
+    """Which steps belong to each sentence.
 
     Args:
         lengths: (batch,) int64.
-        num_steps: how many steps there are.
+        num_steps: number of steps of the batch.
 
     Returns:
         (batch, num_steps) bool, true at step t of sentence b where ``t < lengths[b]``.
@@ -33,15 +33,14 @@ def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
 
 
 def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
-    """``x`` with zeros at the steps beyond each sentence's length, whatever stands there.
+    """``x`` with zeros at the steps beyond each sentence's length, whatever is there.
 
     Args:
         x: (batch, channels, time).
         lengths: (batch,) int64.
 
     Returns:
-        (batch, channels, time). No gradient flows to what was replaced, and a value that is not a
-        number does not come through.
+        (batch, channels, time). No gradient flows to what was replaced, and NaN is replaced, too.
 
     Example:
         >>> import torch
@@ -91,12 +90,12 @@ class _ZeroBeyond(torch.autograd.Function):
 def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> None:
     """Raises a LayerError unless ``x`` and ``lengths`` are a batch.
 
-    The values of ``lengths`` are looked at on the CPU alone: on a GPU that would stall.
+    The values of ``lengths`` are checked on the CPU only: on a GPU the check would wait for them.
 
     Args:
-        x: what should be (batch, channels, time), floating point.
-        lengths: what should be (batch,) int64, from 0 to time.
-        num_channels: how many channels there should be; any number by default.
+        x: expected to be (batch, channels, time), floating point.
+        lengths: expected to be (batch,) int64, from 0 to time.
+        num_channels: the expected number of channels; any by default.
     """
     channels = "channels" if num_channels is None else f"{num_channels} channels"
     if x.dim() != 3 or num_channels not in (None, x.shape[1]):
@@ -109,7 +108,7 @@ def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> 
 def check_lengths(
     name: str, lengths: Tensor, size: int, longest: int | None = None, shortest: int = 0
 ) -> None:
-    """Raises a LayerError unless these are lengths of ``size`` sentences in these bounds."""
+    """Raises a LayerError unless ``lengths`` is (size,) int64, with values within these bounds."""
     if lengths.dtype != torch.int64 or lengths.shape != (size,):
         raise LayerError(
             f"expected {name} of shape (batch,) = ({size},), int64, "

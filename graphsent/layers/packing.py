@@ -15,16 +15,16 @@ Correlate = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def kept_columns(lengths: Tensor, num_steps: int, width: int, margin: int) -> Tensor:
-    """The columns that correlation in a row takes, of the batch's padded columns in a row.
+    """The columns that correlation needs, of the sentences of a padded batch one after another.
 
-    The zeros after a sentence are those before the next one, too. A sentence shorter than the
-    filter keeps as many as its first window takes.
+    The zeros after a sentence serve as those before the next. A sentence shorter than the filter
+    keeps as many columns as its first window spans.
 
     Args:
         lengths: (batch,) int64.
-        num_steps: steps of the batch.
+        num_steps: number of steps of the batch.
         width: m.
-        margin: zeros on either side of a sentence.
+        margin: number of zeros on either side of a sentence.
 
     Returns:
         (number of columns,) int64, each from 0 to ``batch * (num_steps + margin) - 1``.
@@ -48,8 +48,8 @@ def correlate_in_a_row(
         x: (batch, channels, time), zeros beyond the lengths.
         weight: (outputs, channels / groups, m).
         groups: number of groups.
-        margin: zeros on either side of a sentence.
-        columns: what to take of the padded batch, see :func:`kept_columns`; all by default.
+        margin: number of zeros on either side of a sentence.
+        columns: columns of the padded batch to keep, see :func:`kept_columns`; None for all.
         correlate: gives all full overlaps (outputs, n) of a signal (channels, n + m - 1), filters
             and groups.
 

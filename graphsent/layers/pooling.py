@@ -84,8 +84,8 @@ class MaxPooling(nn.Module):
         Args:
             x: (batch, channels, time).
             lengths: (batch,) int64.
-            return_positions: whether to return where each value stood too, (batch, channels)
-                int64, -1 for a sentence of length 0.
+            return_positions: whether to return the position of each value as well, (batch,
+                channels) int64, -1 for a sentence of length 0.
         """
         check_batch(x, lengths)
         if not x.shape[2]:

@@ -1,4 +1,4 @@
-"""Where the k largest values of each row stand, for many rows and different k at once."""
+"""Positions of the k largest values of each row, for many rows with different k at once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from graphsent.layers.lengths import lowest_beyond, time_mask
 
 
 def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
-    """Where the ``k[b]`` largest values of each channel of sentence b stand, in order.
+    """Positions of the ``k[b]`` largest values of each channel of sentence b, in order.
 
-    Of equal values the earlier are taken; a value that is not a number counts as the largest.
+    Of equal values the earlier are taken; NaN counts as the largest value.
 
     Args:
         x: (batch, channels, time).
         lengths: (batch,) int64.
         k: (batch,) int64, from 0 to ``lengths`` each.
-        width: at most time, at least any of ``k``.
+        width: at most time, at least the largest of ``k``.
 
     Returns:
-        (batch, channels, width) int64: rising positions in x, the last of x beyond ``k[b]``.
+        (batch, channels, width) int64: rising positions in x, beyond ``k[b]`` the last one of x.
     """
     values = lowest_beyond(x.detach(), lengths)
     if not values.is_cpu:
@@ -32,7 +32,7 @@ def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
 
 
 class _Selection(torch.autograd.Function):
-    """``by_threshold`` where ``torch.func`` transforms what it works on: numpy cannot see that."""
+    """``by_threshold`` under the transforms of ``torch.func``, which numpy cannot see."""
 
     @staticmethod
     def forward(values: Tensor, k: Tensor, width: int) -> Tensor:
@@ -48,7 +48,13 @@ class _Selection(torch.autograd.Function):
 
 
 def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
-    """``select_largest`` with torch's stable sort."""
+    """As :func:`select_largest`, by torch's stable sort.
+
+    Args:
+        values: (batch, channels, time), minus infinity beyond the lengths.
+        k: (batch,) int64.
+        width: of the result, (batch, channels, width) int64.
+    """
     order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
     num_steps = values.shape[2]
     unused = ~time_mask(k, width)[:, None]
@@ -56,10 +62,16 @@ def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
 
 
 def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
-    """``select_largest`` with numpy's sort, about three times as fast on one core.
+    """As :func:`by_sorting`, by numpy's sort: about three times as fast on one core.
 
     Numpy sorts short rows ten times as fast as torch, but neither stably nor with positions. So the
-    values are compared with the k-th largest, and rows where that does not give k go to torch.
+    values are compared with the k-th largest, and torch sorts the rows in which more or fewer than
+    k values reach it.
+
+    Args:
+        values: (batch, channels, time), minus infinity beyond the lengths.
+        k: (batch,) int64.
+        width: of the result, (batch, channels, width) int64.
     """
     num_steps = values.shape[2]
     wide = values.to(torch.promote_types(values.dtype, torch.float32))  # numpy has no bfloat16

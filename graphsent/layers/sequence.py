@@ -87,7 +87,7 @@ class SequenceEncoder(nn.Module):
             (num_sequences, out_feats).
 
         Raises:
-            LayerError: Ranges, or ``index``, name rows that there are not.
+            LayerError: Ranges, or ``index``, refer to rows that do not exist.
         """
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
@@ -108,14 +108,14 @@ class SequenceEncoder(nn.Module):
     def _last_states(
         self, feat: Tensor, ranges: np.ndarray, words: np.ndarray, reverse: bool
     ) -> Tensor:
-        """Of one direction, by the engine."""
+        """Last states of one direction, by the engine, (num_sequences, hidden_feats)."""
         chains, steps, last = _shared_chains(ranges, reverse)
         rows = torch.from_numpy(words[steps])
         h = self.cell.chain_states(chains, feat, rows, reverse=reverse)[0]
         return h.index_select(0, torch.from_numpy(last + chains.num_chains))
 
     def _packed(self, feat: Tensor, ranges: Tensor) -> Tensor:
-        """Of all directions, by torch."""
+        """Last states of all directions, by torch, (num_sequences, out_feats)."""
         begin, end = ranges.unbind(1)
         lengths = (end - begin).cpu()
         steps = torch.arange(int(lengths.max()), device=ranges.device)
@@ -128,7 +128,7 @@ class SequenceEncoder(nn.Module):
 
 
 def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:
-    """Raises a LayerError unless all are rows: compiled code would not notice."""
+    """Raises a LayerError unless all numbers are rows: compiled code would not notice."""
     low, high = rows.min(), rows.max()
     if low < 0 or high >= num_rows:
         raise LayerError(f"expected {name} of rows from 0 to {num_rows - 1}, got {low} to {high}")

@@ -1,4 +1,4 @@
-"""Batches of sequences step by step, as packed sequences have them."""
+"""Batches of sequences in the layout of packed sequences: one step after another."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Batch(NamedTuple):
 
     Attributes:
         data: (num_steps, in_feats).
-        sizes: (longest,) how many sequences have each step.
-        order: (batch,) which sequence each chain is; None: as they are.
-        inverse: (batch,) the chain of each sequence; None: as they are.
+        sizes: (longest,) the number of sequences that have each step.
+        order: (batch,) the sequence of each chain; None if they are in the same order.
+        inverse: (batch,) the chain of each sequence; None if they are in the same order.
         places: (num_steps,) the rows of ``data`` in the padded batch, its first two dimensions as
-            one; None: as they are.
+            one; None if they are in the same order.
         shape: of these dimensions; None if the batch came packed.
     """
 
@@ -39,10 +39,10 @@ def packed_batch(
     Args:
         input: (size, longest, in_feats) with ``batch_first``, else (longest, size, in_feats); or
             one sequence, (longest, in_feats).
-        lengths: (size,) int64, not all of them ``longest``; None: all are.
-        batch_first: whether sequences come first.
-        size: how many sequences there are.
-        longest: how many steps.
+        lengths: (size,) int64, not all of them ``longest``; None if they are.
+        batch_first: whether the first dimension is that of the sequences.
+        size: number of sequences.
+        longest: number of steps.
     """
     if lengths is None:
         steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
@@ -60,6 +60,6 @@ def packed_batch(
 
 
 def fits(packed: PackedSequence) -> bool:
-    """Whether the data are as many as the sizes say, as they are unless somebody made them."""
+    """Whether there are as many rows of data as the batch sizes say, as torch's packing ensures."""
     sizes = packed.batch_sizes.numpy()
     return sizes[-1] > 0 and not (np.diff(sizes) > 0).any() and sizes.sum() == len(packed.data)

@@ -51,9 +51,9 @@ def iter_trees(
     empty_nodes: str = "error",
     require_labels: bool = True,
 ) -> Iterator[Tree]:
-    """The trees of a file one by one: arguments and errors of :func:`read_trees`, in little memory.
+    """The trees of a file one by one, as :func:`read_trees` reads them, in little memory.
 
-    Errors come where the reading gets to them, after the trees before.
+    An error is raised when reading reaches it, after the trees before it.
     """
     for line, text in _whole_trees(text_pieces(path, encoding)):
         yield from trees_of(parse(text, str(path), empty_nodes, require_labels, line))
@@ -121,7 +121,7 @@ def read_labelled_trees(
 def iter_labelled_trees(
     path: str | os.PathLike[str], *, encoding: str = "utf-8", empty_nodes: str = "error"
 ) -> Iterator[tuple[str, Tree | None]]:
-    """The lines of a file one by one: see :func:`read_labelled_trees`; in little memory."""
+    """The lines of a file one by one: as :func:`read_labelled_trees`, but in little memory."""
     for first_line, text in text_pieces(path, encoding):
         yield from _labelled_trees(text, str(path), empty_nodes, first_line)
 

@@ -25,7 +25,7 @@ class Items:
         kinds: ``OPEN``, ``CLOSE`` or ``ATOM`` for each item.
         offsets: Byte at which each item starts, int64.
         level: Number of brackets open before each item, int64.
-        final_level: The same at the end of the text.
+        final_level: Number of brackets open at the end of the text.
         first_line: Number of the text's first line in its file.
     """
 
@@ -51,7 +51,7 @@ class Items:
         return b"\n".join(atoms).decode("utf-8", "surrogatepass").split("\n") if atoms else []
 
     def before(self, distance: int) -> np.ndarray:
-        """Kind of the item ``distance`` places before each; ``CLOSE`` before the first."""
+        """Kind of the item ``distance`` before each, (num_items,) int8; at the start ``CLOSE``."""
         kinds = np.full(len(self.kinds), CLOSE, np.int8)
         kinds[distance:] = self.kinds[:-distance]
         return kinds

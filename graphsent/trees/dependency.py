@@ -137,7 +137,7 @@ class DependencyTree:
         return {}
 
     def replace(self, **arguments: Any) -> DependencyTree:
-        """The tree with other values for some arguments of the constructor."""
+        """A copy of the tree with other values for some arguments of the constructor."""
         columns = {name: getattr(self, name) for name in ("words", "heads", *_COLUMNS, "metadata")}
         return DependencyTree(**{**columns, **arguments})
 
@@ -182,7 +182,7 @@ class Fault(NamedTuple):
 
 
 def find_fault(heads: np.ndarray) -> Fault | None:
-    """The first reason why 0-based heads are no tree, None if they are one.
+    """The first reason why 0-based heads, (N,) int64, are no tree; None if they are one.
 
     Messages count words and heads as CoNLL-U does: words from 1, head 0 at the root.
     """

@@ -73,9 +73,9 @@ def read_conllu(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> lis
 def iter_conllu(
     path: str | os.PathLike[str], *, encoding: str = "utf-8"
 ) -> Iterator[DependencyTree]:
-    """The trees of a CoNLL-U file one by one: see :func:`read_conllu`; in little memory.
+    """The trees of a CoNLL-U file one by one, as :func:`read_conllu` reads them, in little memory.
 
-    Errors come where the reading gets to them, after the trees before.
+    An error is raised when reading reaches it, after the trees before it.
     """
     pieces = text_pieces(path, encoding)
     lines = (line for _, text in pieces for line in text.removesuffix("\n").split("\n"))

@@ -52,7 +52,7 @@ def _check_children(children: list, label: str, tree_type: type) -> None:
 
 
 def to_nltk(labels: Sequence[str], tokens: Sequence[str | None], parents: np.ndarray) -> nltk.Tree:
-    """The tree of these labels, tokens and parents, without recursion."""
+    """The tree of N labels, tokens and parents, (N,) int64, without recursion."""
     import nltk
 
     children = children_lists(parents)

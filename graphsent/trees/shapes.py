@@ -1,6 +1,6 @@
-"""Trees that no parser made: balanced, left-branching, right-branching and random ones.
+"""Trees without a parser: balanced, left-branching, right-branching and random ones.
 
-They are controls: a model that does as well on them does not owe it to the parse.
+They are controls: a model that does as well on them does not owe its result to the parse.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Quantities of a forest, each a few vectorised operations whatever its depth.
+"""Properties of a forest, each computed in a few vectorised operations whatever its depth.
 
-A forest is an int64 array of parents: ``parents[i]`` is the row of the parent of node ``i``, -1 at
-roots. It may hold one tree or those of a whole batch, one after the other, with parents counted
-from the first row of the batch. All results are int64 with one row per node.
+A forest is an array of parents, (N,) int64: ``parents[i]`` is the row of the parent of node ``i``,
+-1 at roots. It may hold one tree or those of a whole batch, one after the other, with parents
+counted from the first row of the batch. Results are (N,) int64 unless they say otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NO_PARENT = -1
 
 
 def depths(parents: np.ndarray) -> np.ndarray:
-    """Number of steps from each node up to its root; for nodes in any order.
+    """Number of steps from each node up to its root, (N,) int64; for nodes in any order.
 
     Pointer jumping: after ``k`` rounds every node knows its ``2**k``-th ancestor and the number of
     steps to it, so that time is O(N log depth).
@@ -28,7 +28,7 @@ def depths(parents: np.ndarray) -> np.ndarray:
 
 
 def heights(parents: np.ndarray) -> np.ndarray:
-    """Number of steps from each node down to its deepest descendant; for nodes in any order.
+    """Steps from each node down to its deepest descendant, (N,) int64; for nodes in any order.
 
     Pointer jumping as in :func:`depths`: after ``k`` rounds every node knows its descendants up to
     ``2**k - 1`` steps below.
@@ -45,12 +45,12 @@ def heights(parents: np.ndarray) -> np.ndarray:
 
 
 def num_children(parents: np.ndarray) -> np.ndarray:
-    """Number of children of each node; for nodes in any order."""
+    """Number of children of each node, (N,) int64; for nodes in any order."""
     return np.bincount(parents[parents >= 0], minlength=len(parents)).astype(np.int64)
 
 
 def child_index(parents: np.ndarray) -> np.ndarray:
-    """Index of each node among the children of its parent, 0 at roots; for nodes in any order.
+    """Index of each node among its siblings, (N,) int64, 0 at roots; for nodes in any order.
 
     Siblings count in the order of their rows: in preorder from left to right.
     """
@@ -63,7 +63,7 @@ def child_index(parents: np.ndarray) -> np.ndarray:
 
 
 def parents_from_depths(depth: np.ndarray) -> np.ndarray:
-    """Parents of a forest in preorder, given the depth of each node.
+    """Parents of a forest in preorder, (N,) int64, from the depth of each node, (N,) int64.
 
     The parent is the last node before with a depth smaller by one, -1 where the depth is 0.
     """
@@ -75,16 +75,17 @@ def parents_from_depths(depth: np.ndarray) -> np.ndarray:
 
 
 def num_closed(depth: np.ndarray) -> np.ndarray:
-    """Brackets that close between each node's opening bracket and the next, for a preorder forest.
+    """Brackets that close between each opening bracket and the next, (N,) int64, in preorder.
 
-    0 where the next node is a child; the total is the number of nodes.
+    The depths are (N,) int64. The number is 0 where the next node is a child; the total is that of
+    the nodes.
     """
     following = np.append(depth[1:], 0)[: len(depth)]
     return depth - following + 1
 
 
 def subtree_ends(parents: np.ndarray) -> np.ndarray:
-    """One past the last row of each node's subtree, for a forest in preorder.
+    """One past the last row of each node's subtree, (N,) int64, for a forest in preorder.
 
     The subtree of node ``i`` is the rows ``i`` to ``subtree_ends(parents)[i] - 1``.
     """
@@ -101,13 +102,13 @@ def subtree_ends(parents: np.ndarray) -> np.ndarray:
 
 
 def has_words(parents: np.ndarray, is_word: np.ndarray) -> np.ndarray:
-    """Whether each node of a preorder forest has a word in its subtree, bool."""
+    """Whether each node of a preorder forest has a word in its subtree, (N,) bool."""
     before = np.concatenate(([0], np.cumsum(is_word)))
     return before[subtree_ends(parents)] > before[:-1]
 
 
 def word_spans(parents: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Half-open range ``[min, max + 1)`` of the positions in each node's subtree, shape (N, 2).
+    """Half-open range ``[min, max + 1)`` of the positions in each node's subtree, (N, 2) int64.
 
     For nodes in any order, each with a position of its own (the words of dependency trees). A
     range holds positions outside the subtree where the tree is not projective. O(N log depth).
@@ -123,7 +124,7 @@ def word_spans(parents: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 def node_on_cycle(parents: np.ndarray) -> int | None:
-    """A node that is its own ancestor, or None where the parents are a forest."""
+    """A node that is its own ancestor, or None where the parents, (N,) int64, are a forest."""
     ancestor = parents.astype(np.int64)
     for _ in range(len(parents).bit_length()):
         below = np.flatnonzero(ancestor >= 0)
@@ -134,12 +135,12 @@ def node_on_cycle(parents: np.ndarray) -> int | None:
 
 
 def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """Parents of the nodes to keep, numbered without the others; for nodes in any order.
+    """Parents of the nodes to keep, numbered without the others, (M,) int64; in any order.
 
     The parent of a node becomes its nearest ancestor that is kept, -1 if there is none.
 
     Args:
-        parents: Parent of each of N nodes.
+        parents: Parent of each node, (N,) int64.
         keep: Whether to keep each node, (N,) bool.
     """
     ancestor = parents.astype(np.int64)
@@ -151,13 +152,13 @@ def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The array itself, from now on without write access."""
+    """The array itself, (...), from now on without write access."""
     array.flags.writeable = False
     return array
 
 
 def children_lists(parents: np.ndarray) -> list[list[int]]:
-    """The children of each node, in the order of their rows."""
+    """The children of each of N nodes, in the order of their rows; the parents are (N,) int64."""
     children: list[list[int]] = [[] for _ in range(len(parents))]
     for node, parent in enumerate(parents.tolist()):
         if parent >= 0:

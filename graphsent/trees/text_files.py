@@ -1,4 +1,4 @@
-"""Text files, gzipped or not by their name."""
+"""Text files, gzipped if their names end in ``.gz``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
 def text_pieces(
     path: str | os.PathLike[str], encoding: str = "utf-8", size: int = _PIECE_BYTES
 ) -> Iterator[tuple[int, str]]:
-    """The text of a file in pieces of whole lines, so that a large file never is in memory.
+    """The text of a file in pieces of whole lines, so that a large file need not fit into memory.
 
     Args:
         path: The file; unzipped if named ``*.gz``.
@@ -94,7 +94,7 @@ def _unreadable(error: Exception, path: Path) -> DataError:
 def _undecodable(
     error: UnicodeDecodeError, path: Path, encoding: str, line: int, pending: str
 ) -> UndecodableText:
-    """The error at bytes that come after some text of a line that is decoded."""
+    """The error for bytes that cannot be decoded, after the decoded part of their line."""
     data = error.object
     before = pending + data[: error.start].decode(encoding, "replace")
     found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])

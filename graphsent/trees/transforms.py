@@ -1,4 +1,4 @@
-"""Transforms that rename, drop or merge nodes. Each gives a new tree, in linear time."""
+"""Transforms that rename, drop or merge nodes. Each returns a new tree, in linear time."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def strip_traces(tree: Tree) -> Tree:
 def collapse_unary(
     tree: Tree, keep: str = "top", *, keep_tags: bool = False, separator: str = "+"
 ) -> Tree:
-    """The tree with each chain of only children made one node.
+    """The tree with each unary chain merged into one node.
 
     ::
 

@@ -232,7 +232,7 @@ def _preorder(parents: np.ndarray) -> np.ndarray:
     """A read-only int64 copy of the parents of one tree in preorder.
 
     Raises:
-        InvalidStructure: They are no such thing.
+        InvalidStructure: They are not the parents of one tree in preorder.
     """
     if not np.issubdtype(parents.dtype, np.integer):
         raise InvalidStructure(f"expected integer parents, got {parents.dtype}")
