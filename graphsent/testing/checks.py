@@ -84,9 +84,9 @@ def cell_checks(
     -0.9 to 0.9. Results must follow from inputs and parameters: a cell with dropout is made with a
     rate of zero. What is checked:
 
-    * states and gradients, first and second, are those of DGL's own propagation, in float64 to
-      1e-10, in compiled code and in torch: over each graph, over a batch of all, with features
-      that nodes share, from initial states; and gradients are what finite differences say;
+    * states and gradients are those of DGL's own propagation, in float64 to 1e-10 (gradients of
+      gradients to 1e-9), in compiled code and in torch: over each graph, over a batch of all, with
+      features that nodes share, from initial states; and gradients are what finite differences say;
     * a batch has the states of its graphs alone; the numbers of nodes and the order of edges do
       not matter; single nodes and graphs without nodes work; the caller's graph is left as it was;
     * float32, bfloat16, autocast, inference mode, ``functional_call``, checkpoints, copies, and
