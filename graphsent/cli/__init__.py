@@ -30,6 +30,7 @@ COMMANDS = {
     "debug-data": "look at data, of your own or of a task, before a model is trained on them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",
     "demo": "train, judge, predict and draw on the embedded data",
+    "completion": "print a script that completes commands and options in a shell",
     "install-dgl": "install DGL, also for Python 3.13 and later",
 }
 

@@ -23,7 +23,7 @@ __all__ = [
     "Option",
     "attribute",
     "constant",
-    "docstring",
+    "docstrings",
     "keys",
     "options",
     "parameters",
@@ -60,27 +60,30 @@ def parameters(place: str) -> dict[str, tuple[Any, Any]]:
     """The parameters of a function or class: name -> type and default.
 
     A type is None without an annotation, a default :data:`MISSING` where there is none.
+    ``**options`` of a constructor are, as for :func:`graphsent.models.arguments.signature_of`, the
+    keyword-only parameters with a default of the next constructor among the bases.
     """
     names, found = _found(place)
-    if isinstance(found, ast.ClassDef):
-        names, found = next(_members(names, found, "__init__"))
-    declared = found.args
-    positional = [*declared.posonlyargs, *declared.args]
-    positional = positional[positional[:1] != [] and positional[0].arg == "self" :]
-    without = [None] * (len(positional) - len(declared.defaults))
-    defaults = [*without, *declared.defaults, *declared.kw_defaults]
-    return {
-        each.arg: (
-            names.evaluate(each.annotation),
-            MISSING if default is None else names.evaluate(default),
-        )
-        for each, default in zip([*positional, *declared.kwonlyargs], defaults, strict=True)
-    }
+    if isinstance(found, ast.FunctionDef):
+        return {each.name: each[1:3] for each in _declared(names, found.args)}
+    known: dict[str, tuple[Any, Any]] = {}
+    for owner, constructor in _members(names, found, "__init__"):
+        _, *own = _declared(owner, constructor.args)  # without self
+        inherits = bool(known)
+        for name, kind, default, is_option in own:
+            if not inherits or (is_option and default is not MISSING):
+                known.setdefault(name, (kind, default))
+        if constructor.args.kwarg is None:
+            break
+    return known
 
 
-def docstring(place: str) -> str:
-    """The docstring of a function or class, without its indentation."""
-    return ast.get_docstring(_found(place)[1]) or ""
+def docstrings(place: str) -> list[str]:
+    """The docstring of a function, or those of a class and its bases in the package."""
+    names, found = _found(place)
+    if isinstance(found, ast.FunctionDef):
+        return [ast.get_docstring(found) or ""]
+    return [ast.get_docstring(each) or "" for _, each in _classes(names, found)]
 
 
 def attribute(place: str, name: str) -> Any:
@@ -167,17 +170,41 @@ def _found(place: str) -> tuple[_Names, Any]:
     return names, found
 
 
+class _Parameter(NamedTuple):
+    name: str
+    type: Any
+    default: Any
+    is_option: bool  # by keyword alone
+
+
+def _declared(names: _Names, declared: ast.arguments) -> Iterator[_Parameter]:
+    positional = [*declared.posonlyargs, *declared.args]
+    without = [None] * (len(positional) - len(declared.defaults))
+    defaults = [*without, *declared.defaults, *declared.kw_defaults]
+    for each, default in zip([*positional, *declared.kwonlyargs], defaults, strict=True):
+        value = MISSING if default is None else names.evaluate(default)
+        kind = names.evaluate(each.annotation)
+        yield _Parameter(each.arg, kind, value, each in declared.kwonlyargs)
+
+
 def _members(names: _Names, found: ast.ClassDef, name: str) -> Iterator[tuple[_Names, Any]]:
-    """The definitions of a member, from the class itself to its bases in the package."""
-    for statement in found.body:
-        if name in _bound(statement):
-            yield names, statement
+    """The definitions of a member, from the class itself to its bases."""
+    for owner, each in _classes(names, found):
+        for statement in each.body:
+            if name in _bound(statement):
+                yield owner, statement
+
+
+def _classes(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.ClassDef]]:
+    """A class and its bases in the package, each after all that extend it, as Python has them."""
+    classes = [(names, found)]
     for base in found.bases:
-        if isinstance(base, ast.Name) and base.id in names.statements:
-            definition = names.statements[base.id]
-            if isinstance(definition, ast.ImportFrom):
-                module, original = _origin(definition, base.id)
-                if module.startswith("graphsent"):
-                    yield from _members(*_found(f"{module}:{original}"), name)
-            elif isinstance(definition, ast.ClassDef):
-                yield from _members(names, definition, name)
+        definition = names.statements.get(base.id) if isinstance(base, ast.Name) else None
+        if isinstance(definition, ast.ClassDef):
+            classes += _classes(names, definition)
+        elif isinstance(definition, ast.ImportFrom):
+            module, original = _origin(definition, base.id)
+            if module.startswith("graphsent"):
+                classes += _classes(*_found(f"{module}:{original}"))
+    last = {each: place for place, (_, each) in enumerate(classes)}
+    return [each for place, each in enumerate(classes) if last[each[1]] == place]

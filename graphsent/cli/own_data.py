@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphsent.cli.declared import constant, docstring, parameters
+from graphsent.cli.declared import constant, docstrings, parameters
 from graphsent.cli.usage import UsageError, descriptions, flag
 
 __all__ = ["add_own_data", "is_asked_for", "with_own_data"]
@@ -29,7 +29,8 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 def add_own_data(group: Any) -> None:
     """Declares the flags."""
-    texts = descriptions(docstring(_OWN))
+    (document,) = docstrings(_OWN)
+    texts = descriptions(document)
     for name in parameters(_OWN):
         kind = _KINDS.get(name, {})
         if "choices" not in kind:

@@ -30,7 +30,10 @@ _EXTRAS = {
     "pytorch_lightning": "train",
     "torchmetrics": "train",
     "matplotlib": "draw",
+    "mlflow": "mlflow",
+    "shtab": "completion",
     "transformers": "contextual",
+    "wandb": "wandb",
 }
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # of torch
 

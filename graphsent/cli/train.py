@@ -117,9 +117,10 @@ def _config(given: dict[str, Any]) -> RunConfig:
             values[options] = {}  # of another task or model
             values.pop("tokenizer", None)
     values.update((name, given[name]) for name in _names(RunConfig) if name in given)
+    of_task = task_options(values["task"])
     parts = {
-        "task_options": task_options(values["task"]),
-        "model_options": model_options(values["model"]),
+        "task_options": of_task,
+        "model_options": [name for name in model_options(values["model"]) if name not in of_task],
         "inputs": _names(InputOptions),
         "training": _names(TrainingOptions),
     }

@@ -6,12 +6,11 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from pytorch_lightning import Trainer
-from pytorch_lightning.loggers import Logger, TensorBoardLogger
 
 from graphsent._files import named
 from graphsent.errors import GraphsentError
@@ -26,6 +25,7 @@ from graphsent.training.devices import trainer_device
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.interruption import Interruption
+from graphsent.training.loggers import run_loggers
 from graphsent.training.module import TrainingModule
 from graphsent.training.options import TrainingOptions
 from graphsent.training.progress import EpochBar
@@ -73,11 +73,17 @@ def fit(
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
     interruption = Interruption(keeper.describe_interruption)
-    with _quiet_lightning(), _matmul(options.precision), _memory(), interruption.handled():
+    with (
+        _quiet_lightning(),
+        _matmul(options.precision),
+        _memory(),
+        run_loggers(run, options.logger) as loggers,
+        interruption.handled(),
+    ):
         trainer = Trainer(
             max_epochs=options.epochs,
             callbacks=[*bar, keeper, interruption],
-            logger=_loggers(run),
+            logger=loggers,
             enable_checkpointing=False,
             enable_model_summary=False,
             enable_progress_bar=False,
@@ -98,12 +104,6 @@ def fit(
         if trainer.interrupted:  # versions of Lightning that return
             raise KeyboardInterrupt
     return keeper.history
-
-
-def _loggers(run: RunDirectory) -> list[Logger]:
-    with suppress(ModuleNotFoundError):  # tensorboard is optional
-        return [TensorBoardLogger(run.path, name=run.logs.name, version="tensorboard")]
-    return []
 
 
 @contextmanager

@@ -87,6 +87,12 @@ class TrainingOptions:
         "device can; or bfloat16, to 7 bits. Weights and their updates are float32 in any case.",
         ("float32", "tf32", "bfloat16"),
     )
+    logger: str = _option(
+        "tensorboard",
+        "Where the figures of each epoch go beside the CSV file of the run: TensorBoard, if it is "
+        "installed; Weights & Biases; MLflow, at MLFLOW_TRACKING_URI or in the run; or nowhere.",
+        ("tensorboard", "wandb", "mlflow", "none"),
+    )
     num_threads: int = _option(0, "Threads of torch on the CPU; 0 leaves torch's own choice.")
 
     def __post_init__(self) -> None:

@@ -39,6 +39,7 @@ from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
+from graphsent.training.loggers import check_logger
 from graphsent.training.optimizers import encoder_parameters, takes_rows, word_tables
 from graphsent.training.streaming import stream_data
 
@@ -86,10 +87,12 @@ def prepare(
         DataError: Task, corpus or vectors are not usable.
         ModelError: The model does not take a value.
         ParserFailed: The parser cannot work.
+        ModuleNotFoundError: The package of the logger is not installed.
         TrainingError: There is no such device; or the model is not for this task, has no such
             option, or no room for the vectors.
     """
     trainer_device(config.training.device)
+    check_logger(config.training)
     _check_goal(config)
     _check_tokenizer(config)
     encoder = config.inputs.load_encoder()  # before all that takes long, and before the seed

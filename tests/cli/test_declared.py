@@ -16,7 +16,7 @@ from graphsent.cli.declared import (
     MISSING,
     attribute,
     constant,
-    docstring,
+    docstrings,
     keys,
     options,
     parameters,
@@ -41,11 +41,15 @@ def test_parameters_and_docstrings(place):
     assert {name: default for name, (_, default) in declared.items()} == {
         name: each.default for name, each in signature.items()
     }
-    types = get_type_hints(found.__init__ if inspect.isclass(found) else found)
+    constructors = [vars(each).get("__init__") for each in getattr(found, "__mro__", ())]
+    types: dict[str, object] = {}
+    for function in reversed([found.__init__, *constructors] if constructors else [found]):
+        if inspect.isfunction(function) and function.__module__.startswith("graphsent."):
+            types |= get_type_hints(function)
     for name, (kind, _) in declared.items():
         if name not in _NOT_CHOSEN:
             assert kind == types[name], name
-    assert docstring(place) == inspect.getdoc(found)
+    assert docstrings(place)[0] == inspect.getdoc(found)
 
 
 @pytest.mark.parametrize("place", MODELS.values())

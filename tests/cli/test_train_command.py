@@ -13,6 +13,11 @@ import pytest
 from toy_treebank import TINY
 
 from graphsent.cli import main
+from graphsent.cli import train as train_command
+from graphsent.cli.arguments.train import add_arguments
+from graphsent.cli.usage import CommandParser
+from graphsent.models import MODELS
+from graphsent.tasks import TASKS
 from graphsent.training import RunConfig
 
 
@@ -118,3 +123,18 @@ def test_evaluate_on_other_data(trained, tmp_path, capsys):
         (corpus / f"{split}.txt").write_text("(3 (2 a) (3 film))\n")
     assert main(["evaluate", str(trained), f"--data-dir={tmp_path}"]) == 0
     assert "(test 1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("task", TASKS)
+def test_options_of_models_and_tasks_go_together(model, task):
+    arguments = [f"--task={task}", f"--model={model}"]
+    parser = CommandParser("train", "", arguments)
+    add_arguments(parser)
+    assert parser.parse_args(arguments).task == task
+
+
+def test_an_option_of_both_is_that_of_the_task():
+    config = train_command._config({"task": "mr", "model": "dcnn", "fold": 3, "k_top": 5})
+    assert config.task_options == {"fold": 3}
+    assert config.model_options == {"k_top": 5}

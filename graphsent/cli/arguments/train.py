@@ -50,7 +50,7 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from graphsent._names import unknown
-from graphsent.cli.declared import MISSING, attribute, constant, docstring, options, parameters
+from graphsent.cli.declared import MISSING, attribute, constant, docstrings, options, parameters
 from graphsent.cli.own_data import add_own_data, is_asked_for
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.errors import ModelError
@@ -161,9 +161,16 @@ def _add_model(parser: Any, chosen: argparse.Namespace) -> None:
     """Declares the options of the model, and those of training with its defaults."""
     place = _MODELS[chosen.model]
     group = parser.add_argument_group(f"options of the model {chosen.model}")
-    declared = {name: each for name, each in parameters(place).items() if name not in _NOT_CHOSEN}
+    task = chosen.task or "own"
+    of_task = parameters(_TASKS[task]) if task in _TASKS else {}
+    # An option that both have, such as `fold`, is the task's; that of the model is for --config.
+    declared = {
+        name: each
+        for name, each in parameters(place).items()
+        if name not in {*_NOT_CHOSEN, *of_task}
+    }
     defaults = attribute(place, "task_defaults").get(chosen.task, {})
-    _add_parameters(group, declared, docstring(place), defaults)
+    _add_parameters(group, declared, docstrings(place), defaults)
     group = parser.add_argument_group("training")
     defaults = attribute(place, "training_defaults")
     for option in options("graphsent.training.options:TrainingOptions"):
@@ -180,7 +187,7 @@ def _add_task(parser: Any, group: Any, chosen: argparse.Namespace) -> None:
     defaults = attribute(_MODELS[chosen.model], "task_option_defaults").get(chosen.task, {})
     if chosen.task in _TASKS:
         place = _TASKS[chosen.task]
-        _add_parameters(group, parameters(place), docstring(place), defaults)
+        _add_parameters(group, parameters(place), docstrings(place), defaults)
         return
     from graphsent.cli.own_tasks import import_from_here
     from graphsent.tasks import task_maker, task_options
@@ -195,7 +202,7 @@ def _add_task(parser: Any, group: Any, chosen: argparse.Namespace) -> None:
             )
     types = _types(make)
     declared = {name: (types.get(name), each.default) for name, each in found.items()}
-    _add_parameters(group, declared, inspect.getdoc(make) or "", defaults)
+    _add_parameters(group, declared, [inspect.getdoc(make) or ""], defaults)
 
 
 def _add_inputs(parser: Any) -> None:
@@ -236,10 +243,12 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
 
 
 def _add_parameters(
-    group: Any, declared: _Parameters, text: str, defaults: Mapping[str, Any]
+    group: Any, declared: _Parameters, documents: list[str], defaults: Mapping[str, Any]
 ) -> None:
-    """Adds a flag for each parameter of a function or class, described by its docstring."""
-    texts = descriptions(text)
+    """Adds a flag for each parameter, described by the first of some docstrings that has it."""
+    texts = {
+        name: each for text in reversed(documents) for name, each in descriptions(text).items()
+    }
     for name, (kind, default) in declared.items():
         default = defaults.get(name, default)
         required = default is MISSING

@@ -1,0 +1,61 @@
+"""Where the figures of each epoch go beside the run's own CSV file: loggers of Lightning."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from pytorch_lightning.loggers import Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
+
+from graphsent.training.directory import RunDirectory
+from graphsent.training.options import TrainingOptions
+
+__all__ = ["check_logger", "run_loggers"]
+
+_PROJECT = "graphsent"
+
+
+def check_logger(options: TrainingOptions) -> None:
+    """Imports what the logger needs, before anything that takes long.
+
+    Raises:
+        ModuleNotFoundError: It is not installed.
+    """
+    if options.logger in ("wandb", "mlflow"):
+        importlib.import_module(options.logger)
+
+
+@contextmanager
+def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
+    """The loggers of a run, closed at the end, so that the next run of a process has its own."""
+    made = {"tensorboard": _tensorboard, "wandb": _wandb, "mlflow": _mlflow}
+    logger = made[name](run) if name in made else None
+    if logger is None:
+        yield []
+        return
+    if name != "tensorboard":
+        logger.log_hyperparams(run.open().to_dict())
+    try:
+        yield [logger]
+    finally:
+        if name == "wandb":
+            logger.experiment.finish()
+
+
+def _tensorboard(run: RunDirectory) -> Logger | None:
+    with suppress(ModuleNotFoundError):  # it is optional
+        return TensorBoardLogger(run.path, name=run.logs.name, version="tensorboard")
+    return None
+
+
+def _wandb(run: RunDirectory) -> Logger:
+    run.logs.mkdir(exist_ok=True)
+    return WandbLogger(name=run.path.name, project=_PROJECT, save_dir=run.logs)
+
+
+def _mlflow(run: RunDirectory) -> Logger:
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{run.logs.resolve()}/mlflow.db"
+    run.logs.mkdir(exist_ok=True)
+    return MLFlowLogger(_PROJECT, run_name=run.path.name, tracking_uri=uri)
