@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphsent.models.apdcnn import APDCNN
-from graphsent.models.arnn import ARNNClassifier, ARNNEncoder, ARNNRelatedness
+from graphsent.models.arnn import ARNNClassifier, ARNNRelatedness
 from graphsent.models.base.losses import classification_loss, regression_loss
 from graphsent.models.base.model import Model
 from graphsent.models.base.prediction import PairPrediction, Prediction
@@ -15,6 +15,7 @@ from graphsent.models.bitreelstm import BiTreeLSTMClassifier
 from graphsent.models.dcnn import DCNN
 from graphsent.models.embeddings.contextual import Contextual
 from graphsent.models.embeddings.inputs import Inputs
+from graphsent.models.encoders.arnn import ARNNEncoder
 from graphsent.models.heads.classification import Classifier, SentenceClassifier, TreeClassifier
 from graphsent.models.heads.relatedness import RelatednessModel, TreeRelatednessModel
 from graphsent.models.inside import (

@@ -7,27 +7,22 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphsent._names import unknown
-from graphsent.cells import NaryTreeLSTM
-from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_rates
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.batches.guided import GuidedBatch, guided_batch
-from graphsent.models.batches.shape import to_binary
 from graphsent.models.batches.trees import chosen_units, context_of
+from graphsent.models.encoders.apdcnn import APDCNNEncoder
 from graphsent.models.encoders.filters import Filter
-from graphsent.models.encoders.guided_stack import GuidedStack
-from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import TreeClassifier, limit_row_norms
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["APDCNN", "APDCNNEncoder"]
+__all__ = ["APDCNN"]
 
-_BRANCHES = ("both", "tree", "convolution")
 _FUSIONS = ("joint", "late")
 
 
@@ -56,17 +51,6 @@ class APDCNN(TreeClassifier):
         num_classes: Number of classes.
         embedding_dim: Length of a word vector.
         hidden: Length of :math:`c_t` and of :math:`\tilde s`.
-        widths: For each stack, the width of the filters of each layer.
-        convolution: ``"full"`` as in the paper, or ``"rowwise"`` as in the DCNN.
-        row_maps: Number of maps of each layer with ``"rowwise"``.
-        pool: ``"kmax"`` or ``"none"`` between layers; without pooling, positions are those of the
-            words, and their weights can be shown.
-        readout: ``"sum"`` as above, or ``"kmax"``: the largest values of each channel of
-            :math:`\alpha_t c_t`.
-        k_top: Least number of values that pooling keeps.
-        temperature: Divides the cosines.
-        branches: ``"both"``; ``"tree"``, the Tree-LSTM alone; or ``"convolution"``, the stacks
-            alone, with k-max pooling of the last layer.
         fusion: ``"joint"``, one loss; or ``"late"``, one loss for each of the two parts of
             :math:`W_s`, whose outputs are added at test.
         keep_tree: Probability with which :math:`\tilde s` enters :math:`W_s` in training; 0 is the
@@ -75,13 +59,15 @@ class APDCNN(TreeClassifier):
             none.
         phrases: Whether labelled phrases are examples; if not, only sentences are.
         dropout: Dropout on :math:`[s; \tilde s]`.
-        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
+        **options: Those of :class:`~graphsent.models.encoders.apdcnn.APDCNNEncoder` and of
+            :class:`~graphsent.models.heads.classification.TreeClassifier`.
 
     Raises:
-        ModelError: A size is not positive, a choice does not exist, or choices exclude each other.
+        ModelError: A choice does not exist, or choices exclude each other.
     """
 
     name = "apdcnn"
+    encoder_class = APDCNNEncoder
     training_defaults: Mapping[str, Any] = {
         "batch_size": 50,
         "optimizer": "adadelta",
@@ -98,14 +84,6 @@ class APDCNN(TreeClassifier):
         embedding_dim: int = 300,
         hidden: int = 100,
         *,
-        widths: tuple[tuple[int, ...], ...] = ((7, 5),),
-        convolution: str = "full",
-        row_maps: tuple[int, ...] = (6, 14),
-        pool: str = "kmax",
-        readout: str = "sum",
-        k_top: int = 4,
-        temperature: float = 1.0,
-        branches: str = "both",
         fusion: str = "joint",
         keep_tree: float = 1.0,
         max_norm: float = 3.0,
@@ -113,19 +91,8 @@ class APDCNN(TreeClassifier):
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
-        _check_choices(branches, fusion, keep_tree)
-        encoder = APDCNNEncoder(
-            embedding_dim,
-            hidden,
-            widths,
-            branches=branches,
-            convolution=convolution,
-            row_maps=row_maps,
-            pool=pool,
-            readout=readout,
-            k_top=k_top,
-            temperature=temperature,
-        )
+        encoder = APDCNNEncoder(embedding_dim, hidden, **self._encoder_options(options))
+        _check_choices(encoder.branches, fusion, keep_tree)
         super().__init__(
             vocab,
             num_classes,
@@ -137,7 +104,6 @@ class APDCNN(TreeClassifier):
         if fusion == "late" and self.goal == "regression":
             raise ModelError("fusion='late' adds up logits: it is for two classes or more")
         self.phrases = phrases
-        self.branches = branches
         self.fusion = fusion
         self.keep_tree = keep_tree
         self.max_norm = max_norm
@@ -165,7 +131,7 @@ class APDCNN(TreeClassifier):
         In training with late fusion, those of each part, (2, num_units, num_classes).
         """
         states = self.dropout(self.node_states(batch))
-        if self.training and self.branches == "both":
+        if self.training and self.encoder.branches == "both":
             convolved, tree = states.tensor_split([self.encoder.num_convolved], 1)
             if self.fusion == "late":
                 return self._logits_of_parts(convolved, tree)
@@ -214,8 +180,10 @@ class APDCNN(TreeClassifier):
         Raises:
             ModelError: The model has one branch alone, or something is no tree.
         """
-        if self.branches != "both":
-            raise ModelError(f"there is no attention: the model has branches={self.branches!r}")
+        if self.encoder.branches != "both":
+            raise ModelError(
+                f"there is no attention: the model has branches={self.encoder.branches!r}"
+            )
         trees = self._read(trees)
         with evaluating(self) as model:
             return map_batches(trees, [*map(self._size, trees)], batch_size, model._weights)
@@ -238,90 +206,9 @@ class APDCNN(TreeClassifier):
         return torch.stack([each @ weight.T + self.output.bias / 2 for each, weight in parts])
 
 
-class APDCNNEncoder(TreeEncoder):
-    """Stacks of convolutions over the words below nodes, and the Tree-LSTM that guides them.
-
-    Args:
-        in_feats: Length of a word vector.
-        hidden: Length of the last convolution's positions and of the Tree-LSTM's state.
-        widths: For each stack, the width of the filters of each layer.
-        branches: ``"both"``, ``"tree"`` or ``"convolution"``.
-        readout: Of the stacks; with ``"convolution"`` alone it is ``"kmax"``.
-        **options: Other ones of :class:`~graphsent.models.encoders.guided_stack.GuidedStack`.
-
-    Raises:
-        ModelError: Sizes or choices are wrong, or there is no stack.
-    """
-
-    def __init__(
-        self,
-        in_feats: int,
-        hidden: int,
-        widths: Sequence[Sequence[int]],
-        *,
-        branches: str,
-        readout: str,
-        **options: Any,
-    ) -> None:
-        super().__init__(shape=to_binary)
-        if branches != "tree" and not widths:
-            raise ModelError("widths: expected at least one stack")
-        readout = "kmax" if branches == "convolution" else readout
-        self.stacks = nn.ModuleList(
-            GuidedStack(in_feats, hidden, each, readout=readout, **options)
-            for each in (() if branches == "tree" else widths)
-        )
-        self.tree = NaryTreeLSTM(in_feats, hidden) if branches != "convolution" else None
-        self.num_convolved = sum(stack.num_features for stack in self.stacks)
-        self.num_features = self.num_convolved + (0 if self.tree is None else hidden)
-
-    def forward(
-        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
-    ) -> Tensor:
-        """The vectors of each unit side by side, those of the tree last.
-
-        Args:
-            batch: Some units of trees.
-            rows: (num_rows, in_feats), the vectors of words.
-            words: (num_words,) int64, the row of each word; None where they are in order.
-            engine: One of :data:`graphsent.propagation.ENGINES`.
-
-        Returns:
-            (num_units, num_features).
-        """
-        guides = self._guides(batch, rows, words, engine)
-        if not len(batch.nodes):
-            return rows.new_zeros(0, self.num_features)
-        parts = [stack(stack.word_rows(rows), batch.ranges, guides, words) for stack in self.stacks]
-        return torch.cat(parts if guides is None else [*parts, guides], 1)
-
-    def position_weights(
-        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
-    ) -> list[list[np.ndarray]]:
-        """For each stack and unit the attention weights; arguments as of :meth:`forward`."""
-        guides = self._guides(batch, rows, words, engine)
-        of_stacks = []
-        for stack in self.stacks:
-            weights, counts = stack.weights(stack.word_rows(rows), batch.ranges, guides, words)
-            of_stacks.append([part.numpy() for part in weights.cpu().split(counts.tolist())])
-        return of_stacks
-
-    def _guides(
-        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, engine: str
-    ) -> Tensor | None:
-        """The Tree-LSTM's h of each unit, (num_units, hidden)."""
-        if self.tree is None:
-            return None
-        index = batch.word_of_node
-        if words is not None:
-            index = torch.where(index < 0, -1, words[index])
-        return self.tree(batch.graph, IndexedFeat(rows, index), engine=engine)[batch.nodes]
-
-
 def _check_choices(branches: str, fusion: str, keep_tree: float) -> None:
-    for name, value, valid in (("branches", branches, _BRANCHES), ("fusion", fusion, _FUSIONS)):
-        if value not in valid:
-            raise ModelError(unknown(name, value, valid))
+    if fusion not in _FUSIONS:
+        raise ModelError(unknown("fusion", fusion, _FUSIONS))
     check_rates(keep_tree=keep_tree)
     if branches != "both" and (fusion != "joint" or keep_tree != 1):
         raise ModelError(f"fusion and keep_tree are choices of branches='both', not {branches!r}")

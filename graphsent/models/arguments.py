@@ -31,9 +31,10 @@ _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
 
 
 def signature_of(cls: type) -> inspect.Signature:
-    """The parameters of a constructor, in which ``**options`` are those of the class it extends.
+    """The parameters of a constructor, with those that its ``**options`` stands for.
 
-    These are its keyword-only ones with a default: the others are set by the constructor itself.
+    These are the options of the class's ``encoder_class`` and of the class that it extends:
+    keyword-only parameters with a default, as the others are set by the constructor itself.
     """
     return inspect.Signature(_parameters(cls.__mro__))
 
@@ -42,14 +43,13 @@ def _parameters(classes: tuple[type, ...]) -> list[inspect.Parameter]:
     place = next(place for place, cls in enumerate(classes) if "__init__" in vars(cls))
     _, *own = inspect.signature(vars(classes[place])["__init__"]).parameters.values()
     if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
-        names = {parameter.name for parameter in own}
-        own[-1:] = [
-            parameter
-            for parameter in _parameters(classes[place + 1 :])
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-            and parameter.default is not inspect.Parameter.empty
-            and parameter.name not in names
-        ]
+        encoder = vars(classes[place]).get("encoder_class")
+        others = _parameters(encoder.__mro__) if encoder else []
+        found = {each.name: each for each in own[:-1]}
+        for each in (*others, *_parameters(classes[place + 1 :])):
+            if each.kind is each.KEYWORD_ONLY and each.default is not each.empty:
+                found.setdefault(each.name, each)
+        own = [*found.values()]
     return own
 
 
@@ -79,7 +79,8 @@ def _check_type(name: str, hint: Any, value: Any) -> None:
 @functools.cache
 def _hints(cls: type) -> dict[str, Any]:
     hints: dict[str, Any] = {}
-    for each in reversed(cls.__mro__):
+    encoder = getattr(cls, "encoder_class", object)
+    for each in (*reversed(encoder.__mro__), *reversed(cls.__mro__)):
         with suppress(NameError):  # a model of one's own, whose annotations are for readers
             hints |= get_type_hints(vars(each).get("__init__", object))
     return hints

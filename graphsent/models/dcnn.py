@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -25,15 +25,18 @@ class DCNNEncoder(nn.Module):
         maps: Number of maps of each layer.
         k_top: How many values of each row the last layer keeps.
         fold: Whether rows are added in pairs after each convolution.
+
+    Raises:
+        ModelError: A size is not positive, or widths and maps are not of as many layers.
     """
 
     def __init__(
         self,
         in_feats: int,
-        widths: Sequence[int],
-        maps: Sequence[int],
-        k_top: int,
         *,
+        widths: tuple[int, ...] = (7, 5),
+        maps: tuple[int, ...] = (6, 14),
+        k_top: int = 4,
         fold: bool = True,
     ) -> None:
         super().__init__()
@@ -67,18 +70,13 @@ class DCNN(ConvolutionClassifier):
         vocab: The words the model knows.
         num_classes: Number of classes.
         embedding_dim: Length of a word vector.
-        widths: Width of the filters of each layer.
-        maps: Number of maps of each layer.
-        k_top: How many values of each row the last layer keeps.
-        fold: Whether rows are added in pairs after each convolution.
         dropout: Dropout on the last layer.
-        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
-
-    Raises:
-        ModelError: A size is not positive, or widths and maps are not of as many layers.
+        **options: Those of :class:`DCNNEncoder` and of
+            :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 
     name = "dcnn"
+    encoder_class = DCNNEncoder
     training_defaults: Mapping[str, Any] = {
         "batch_size": 50,
         "optimizer": "adagrad",
@@ -98,14 +96,10 @@ class DCNN(ConvolutionClassifier):
         num_classes: int,
         embedding_dim: int = 48,
         *,
-        widths: tuple[int, ...] = (7, 5),
-        maps: tuple[int, ...] = (6, 14),
-        k_top: int = 4,
-        fold: bool = True,
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
-        encoder = DCNNEncoder(embedding_dim, widths, maps, k_top, fold=fold)
+        encoder = DCNNEncoder(embedding_dim, **self._encoder_options(options))
         super().__init__(
             vocab,
             num_classes,

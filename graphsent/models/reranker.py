@@ -17,7 +17,7 @@ from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.base.reading import ReadsTrees
 from graphsent.models.batches.shape import with_joined_chains
 from graphsent.models.batches.trees import tree_graph
-from graphsent.models.bitreelstm import BiTreeLSTMEncoder
+from graphsent.models.encoders.bitreelstm import BiTreeLSTMEncoder
 from graphsent.trees import ParseList, Tree, bracket_counts
 from graphsent.vocabulary import Vocabulary
 

@@ -35,17 +35,15 @@ class SequenceClassifier(SentenceClassifier):
         num_classes: Number of classes.
         embedding_dim: Length of a word vector.
         hidden: Length of the state of each direction.
-        cell: ``"lstm"`` or ``"gru"``.
         bidirectional: Whether there is a second network from right to left; h is then the last
             states of both.
         dropout: Dropout on h.
-        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
-
-    Raises:
-        ModelError: There is no such cell.
+        **options: ``cell`` as in :class:`~graphsent.layers.SequenceEncoder`, and those of
+            :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 
     name = "sequence"
+    encoder_class = SequenceEncoder
 
     def __init__(
         self,
@@ -54,12 +52,12 @@ class SequenceClassifier(SentenceClassifier):
         embedding_dim: int = 300,
         hidden: int = 168,
         *,
-        cell: str = "lstm",
         bidirectional: bool = False,
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
+        of_encoder = self._encoder_options(options)
         super().__init__(
             vocab,
             num_classes,
@@ -69,7 +67,7 @@ class SequenceClassifier(SentenceClassifier):
             **options,
         )
         self.encoder = SequenceEncoder(
-            embedding_dim, hidden, cell=cell, bidirectional=bidirectional
+            embedding_dim, hidden, bidirectional=bidirectional, **of_encoder
         )
 
 
@@ -86,15 +84,13 @@ class SequenceRelatedness(ReadsWords, RelatednessModel):
         embedding_dim: Length of a word vector.
         hidden: Length of the state of each direction.
         comparison: Length of the hidden layer of the head.
-        cell: ``"lstm"`` or ``"gru"``.
         bidirectional: See :class:`~graphsent.layers.SequenceEncoder`.
-        **options: Those of :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
-
-    Raises:
-        ModelError: There is no such cell.
+        **options: ``cell`` as there, and those of
+            :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
     """
 
     name = "sequence-relatedness"
+    encoder_class = SequenceEncoder
     unsaved_tokenizer = "treebank"  # that of the trees of SICK
 
     def __init__(
@@ -105,11 +101,11 @@ class SequenceRelatedness(ReadsWords, RelatednessModel):
         hidden: int = 150,
         comparison: int = 50,
         *,
-        cell: str = "lstm",
         bidirectional: bool = False,
         **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
+        of_encoder = self._encoder_options(options)
         super().__init__(
             vocab,
             num_classes,
@@ -119,7 +115,7 @@ class SequenceRelatedness(ReadsWords, RelatednessModel):
             **options,
         )
         self.encoder = SequenceEncoder(
-            embedding_dim, hidden, cell=cell, bidirectional=bidirectional
+            embedding_dim, hidden, bidirectional=bidirectional, **of_encoder
         )
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:

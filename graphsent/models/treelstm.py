@@ -13,7 +13,35 @@ from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import TreeClassifier
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["TreeLSTMClassifier"]
+__all__ = ["TreeLSTMClassifier", "TreeLSTMEncoder"]
+
+
+class TreeLSTMEncoder(TreeEncoder):
+    """The h of each node in a Tree-LSTM over word vectors (Tai et al. 2015).
+
+    Args:
+        in_feats: Length of a word vector.
+        hidden: Length of h and c.
+        cell: ``"nary"``, the binary constituency Tree-LSTM (other trees are binarized first), or
+            ``"childsum"``, for trees of any shape, dependency trees among them.
+        leaf: How the binary cell treats leaves, see :class:`~graphsent.cells.NaryTreeLSTM`.
+
+    Raises:
+        ModelError: There is no such cell, or ``leaf`` is set for a cell without that choice.
+    """
+
+    def __init__(
+        self, in_feats: int, hidden: int, *, cell: str = "nary", leaf: str = "gated"
+    ) -> None:
+        if cell not in ("nary", "childsum"):
+            hint = nearest(cell, ("nary", "childsum"))
+            raise ModelError(f"unknown cell {cell!r}: expected 'nary' or 'childsum'{hint}")
+        if cell == "nary":
+            super().__init__(NaryTreeLSTM(in_feats, hidden, leaf=leaf), shape=to_binary)
+        elif leaf == "gated":
+            super().__init__(ChildSumTreeLSTM(in_feats, hidden))
+        else:
+            raise ModelError(f"leaf={leaf!r} is a choice of the cell 'nary' only")
 
 
 class TreeLSTMClassifier(TreeClassifier):
@@ -30,17 +58,13 @@ class TreeLSTMClassifier(TreeClassifier):
         num_classes: Number of classes.
         embedding_dim: Length of a word vector.
         hidden: Length of h and c.
-        cell: ``"nary"``, the binary constituency Tree-LSTM (other trees are binarized first), or
-            ``"childsum"``, for trees of any shape, dependency trees among them.
-        leaf: How the binary cell treats leaves, see :class:`~graphsent.cells.NaryTreeLSTM`.
         dropout: Dropout on :math:`h_t`.
-        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
-
-    Raises:
-        ModelError: There is no such cell, or ``leaf`` is set for a cell without that choice.
+        **options: Those of :class:`TreeLSTMEncoder` and of
+            :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 
     name = "treelstm"
+    encoder_class = TreeLSTMEncoder
 
     def __init__(
         self,
@@ -49,12 +73,11 @@ class TreeLSTMClassifier(TreeClassifier):
         embedding_dim: int = 300,
         hidden: int = 150,
         *,
-        cell: str = "nary",
-        leaf: str = "gated",
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
         check_sizes(hidden=hidden)
+        of_encoder = self._encoder_options(options)
         super().__init__(
             vocab,
             num_classes,
@@ -63,15 +86,4 @@ class TreeLSTMClassifier(TreeClassifier):
             dropout=dropout,
             **options,
         )
-        self.encoder = _encoder(cell, leaf, embedding_dim, hidden)
-
-
-def _encoder(name: str, leaf: str, in_feats: int, hidden: int) -> TreeEncoder:
-    if name == "nary":
-        return TreeEncoder(NaryTreeLSTM(in_feats, hidden, leaf=leaf), shape=to_binary)
-    if name != "childsum":
-        hint = nearest(name, ("nary", "childsum"))
-        raise ModelError(f"unknown cell {name!r}: expected 'nary' or 'childsum'{hint}")
-    if leaf != "gated":
-        raise ModelError(f"leaf={leaf!r} is a choice of the cell 'nary' only")
-    return TreeEncoder(ChildSumTreeLSTM(in_feats, hidden))
+        self.encoder = TreeLSTMEncoder(embedding_dim, hidden, **of_encoder)

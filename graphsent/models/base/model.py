@@ -52,6 +52,7 @@ class Model(RawText, EmbedsWords, ABC):
             differ from the constructor's defaults; used in training unless told otherwise.
         task_option_defaults: Task -> options of the task itself that the paper has, where they
             differ from the task's defaults; used in training unless told otherwise.
+        encoder_class: The class of its encoder, whose options are among those of the constructor.
         unsaved_arguments: What arguments of the constructor are in models that were saved before it
             had them.
         vocab: The words it knows.
@@ -69,6 +70,7 @@ class Model(RawText, EmbedsWords, ABC):
     training_defaults: Mapping[str, Any] = {}
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {}
+    encoder_class: type[nn.Module]
     unsaved_arguments: Mapping[str, Any] = {}
     vocab: Vocabulary
     encoder: nn.Module
@@ -98,6 +100,12 @@ class Model(RawText, EmbedsWords, ABC):
         super().__init__(vocab, embedding_dim, **options)
         check_sizes(num_features=num_features)
         self.num_features = num_features
+
+    @classmethod
+    def _encoder_options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Takes those of the encoder out of the options of a constructor."""
+        names = signature_of(cls.encoder_class).parameters
+        return {name: options.pop(name) for name in names if name in options}
 
     @property
     def config(self) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""Convolutions whose positions a Tree-LSTM weighs."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from graphsent._names import unknown
+from graphsent.cells import NaryTreeLSTM
+from graphsent.cells.feats import IndexedFeat
+from graphsent.errors import ModelError
+from graphsent.models.batches.guided import GuidedBatch
+from graphsent.models.batches.shape import to_binary
+from graphsent.models.encoders.guided_stack import GuidedStack
+from graphsent.models.encoders.tree import TreeEncoder
+
+__all__ = ["APDCNNEncoder"]
+
+_BRANCHES = ("both", "tree", "convolution")
+
+
+class APDCNNEncoder(TreeEncoder):
+    """Stacks of convolutions over the words below nodes, and the Tree-LSTM that guides them.
+
+    Args:
+        in_feats: Length of a word vector.
+        hidden: Length of the last convolution's positions and of the Tree-LSTM's state.
+        widths: For each stack, the width of the filters of each layer.
+        branches: ``"both"``; ``"tree"``, the Tree-LSTM alone; or ``"convolution"``, the stacks
+            alone, with k-max pooling of the last layer.
+        convolution: See :class:`~graphsent.models.encoders.guided_stack.GuidedStack`, as for all
+            that follow; ``"full"`` as in the paper, or ``"rowwise"`` as in the DCNN.
+        row_maps: Number of maps of each layer with ``"rowwise"``.
+        pool: ``"kmax"`` or ``"none"`` between layers; without pooling, positions are those of the
+            words, and their weights can be shown.
+        readout: ``"sum"`` of the positions by attention, or ``"kmax"``, the largest values of each
+            channel of the weighted positions.
+        k_top: Least number of values that pooling keeps.
+        temperature: Divides the cosines of the attention.
+
+    Raises:
+        ModelError: Sizes or choices are wrong, or there is no stack.
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        hidden: int,
+        *,
+        widths: tuple[tuple[int, ...], ...] = ((7, 5),),
+        branches: str = "both",
+        convolution: str = "full",
+        row_maps: tuple[int, ...] = (6, 14),
+        pool: str = "kmax",
+        readout: str = "sum",
+        k_top: int = 4,
+        temperature: float = 1.0,
+    ) -> None:
+        if branches not in _BRANCHES:
+            raise ModelError(unknown("branches", branches, _BRANCHES))
+        super().__init__(shape=to_binary)
+        if branches != "tree" and not widths:
+            raise ModelError("widths: expected at least one stack")
+        self.branches = branches
+        self.stacks = nn.ModuleList(
+            GuidedStack(
+                in_feats,
+                hidden,
+                each,
+                convolution=convolution,
+                row_maps=row_maps,
+                pool=pool,
+                readout="kmax" if branches == "convolution" else readout,
+                k_top=k_top,
+                temperature=temperature,
+            )
+            for each in (() if branches == "tree" else widths)
+        )
+        self.tree = NaryTreeLSTM(in_feats, hidden) if branches != "convolution" else None
+        self.num_convolved = sum(stack.num_features for stack in self.stacks)
+        self.num_features = self.num_convolved + (0 if self.tree is None else hidden)
+
+    def forward(
+        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
+    ) -> Tensor:
+        """The vectors of each unit side by side, those of the tree last.
+
+        Args:
+            batch: Some units of trees.
+            rows: (num_rows, in_feats), the vectors of words.
+            words: (num_words,) int64, the row of each word; None where they are in order.
+            engine: One of :data:`graphsent.propagation.ENGINES`.
+
+        Returns:
+            (num_units, num_features).
+        """
+        guides = self._guides(batch, rows, words, engine)
+        if not len(batch.nodes):
+            return rows.new_zeros(0, self.num_features)
+        parts = [stack(stack.word_rows(rows), batch.ranges, guides, words) for stack in self.stacks]
+        return torch.cat(parts if guides is None else [*parts, guides], 1)
+
+    def position_weights(
+        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
+    ) -> list[list[np.ndarray]]:
+        """For each stack and unit the attention weights; arguments as of :meth:`forward`."""
+        guides = self._guides(batch, rows, words, engine)
+        of_stacks = []
+        for stack in self.stacks:
+            weights, counts = stack.weights(stack.word_rows(rows), batch.ranges, guides, words)
+            of_stacks.append([part.numpy() for part in weights.cpu().split(counts.tolist())])
+        return of_stacks
+
+    def _guides(
+        self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, engine: str
+    ) -> Tensor | None:
+        """The Tree-LSTM's h of each unit, (num_units, hidden)."""
+        if self.tree is None:
+            return None
+        index = batch.word_of_node
+        if words is not None:
+            index = torch.where(index < 0, -1, words[index])
+        return self.tree(batch.graph, IndexedFeat(rows, index), engine=engine)[batch.nodes]

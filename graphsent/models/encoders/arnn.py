@@ -1,0 +1,146 @@
+"""The attentive recursive network over trees, and the cells without attention beside it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+from torch import nn
+
+from graphsent._dgl import dgl
+from graphsent._names import nearest, unknown
+from graphsent.cells import (
+    AttentiveTreeGRU,
+    AttentiveTreeLSTM,
+    ChildSumTreeGRU,
+    ChildSumTreeLSTM,
+)
+from graphsent.cells.feats import IndexedFeat
+from graphsent.errors import ModelError
+from graphsent.graphs import root_nodes, word_ranges
+from graphsent.layers import SequenceEncoder
+from graphsent.models.encoders.tree import TreeEncoder
+
+__all__ = ["ARNNEncoder"]
+
+_CELLS = {
+    ("lstm", False): ChildSumTreeLSTM,
+    ("lstm", True): AttentiveTreeLSTM,
+    ("gru", False): ChildSumTreeGRU,
+    ("gru", True): AttentiveTreeGRU,
+}
+_ATTENTION = ("static", "dynamic", "none")
+# Options that not every cell has, where they change nothing.
+_DEFAULTS = {"memory": "per_child", "gate_output": True, "reset": "per_child"}
+
+
+class ARNNEncoder(TreeEncoder):
+    """States of all nodes of trees of words, with attention over the children.
+
+    *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan).
+    With dynamic attention the vector that a sentence's nodes attend by is the last state of a
+    sequential LSTM or GRU over the same word vectors, with parameters of its own. Without
+    attention the cells are the child-sum Tree-LSTM and Tree-GRU that the paper compares with.
+
+    Args:
+        in_feats: Length of a word vector.
+        hidden: Length of h.
+        cell: ``"lstm"`` or ``"gru"``.
+        attention: ``"static"``, by a learnt vector; ``"dynamic"``, by the last state of a
+            sequential network over the sentence; or ``"none"``, the child-sum Tree-LSTM or
+            Tree-GRU.
+        memory: See :class:`~graphsent.cells.AttentiveTreeLSTM`.
+        gate_output: See :class:`~graphsent.cells.AttentiveTreeLSTM`.
+        reset: See :class:`~graphsent.cells.AttentiveTreeGRU`.
+
+    Raises:
+        ModelError: Cell or attention is unknown, or an option is set that the cell does not have.
+    """
+
+    def __init__(
+        self,
+        in_feats: int,
+        hidden: int,
+        *,
+        cell: str = "lstm",
+        attention: str = "static",
+        memory: str = "per_child",
+        gate_output: bool = True,
+        reset: str = "per_child",
+    ) -> None:
+        if attention not in _ATTENTION:
+            raise ModelError(unknown("attention", attention, _ATTENTION))
+        attends = attention != "none"
+        if (cell, attends) not in _CELLS:
+            hint = nearest(cell, ("lstm", "gru"))
+            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
+        cls = _CELLS[cell, attends]
+        options = _options_of(cls, memory=memory, gate_output=gate_output, reset=reset)
+        if attends:
+            options["attention"] = attention
+        super().__init__(cls(in_feats, hidden, **options))
+        self.attends = attends
+        self.sequence: SequenceEncoder | None = None
+        if attention == "dynamic":
+            self.sequence = SequenceEncoder(in_feats, hidden, cell=cell)
+
+    def forward(
+        self,
+        graph: dgl.DGLGraph,
+        words: torch.Tensor | IndexedFeat,
+        query: torch.Tensor | None = None,
+        *,
+        engine: str = "auto",
+    ) -> torch.Tensor:
+        """The h of each node, (num_nodes, hidden).
+
+        Args:
+            graph: A batch of trees, edges from child to parent.
+            words: (num_nodes, in_feats), or as rows that nodes share.
+            query: With dynamic attention the vector of each sentence, (batch_size, hidden); by
+                default :meth:`queries`.
+            engine: One of :data:`graphsent.propagation.ENGINES`.
+        """
+        vectors = self._attention_vectors(graph, words, query)
+        return self.cell(graph, words, engine=engine, **vectors)
+
+    def edge_weights(
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
+    ) -> torch.Tensor:
+        """The attention: how much each node counts among its parent's children, (num_edges,).
+
+        Raises:
+            ModelError: There is no attention.
+        """
+        if not self.attends:
+            raise ModelError("there are no weights: the model was built with attention='none'")
+        vectors = self._attention_vectors(graph, words, None)
+        _, weights = self.cell(graph, words, return_attention=True, engine=engine, **vectors)
+        return weights
+
+    def queries(self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat) -> torch.Tensor:
+        """The attention vector of each sentence, (batch_size, hidden), with dynamic attention."""
+        assert self.sequence is not None
+        nodes, ranges = word_ranges(graph)
+        sentences = ranges[root_nodes(graph)]
+        rows, index = words, nodes
+        if isinstance(words, IndexedFeat):
+            rows, index = words.rows, words.index[nodes]
+        return self.sequence(rows, sentences.to(rows.device), index.to(rows.device))
+
+    def _attention_vectors(
+        self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, query: torch.Tensor | None
+    ) -> dict[str, torch.Tensor]:
+        if self.sequence is None:
+            return {}
+        return {"query": self.queries(graph, words) if query is None else query}
+
+
+def _options_of(cls: type[nn.Module], **options: Any) -> dict[str, Any]:
+    """The options that a cell has; the others must be at their defaults."""
+    known = inspect.signature(cls).parameters
+    for name, value in options.items():
+        if name not in known and value != _DEFAULTS[name]:
+            raise ModelError(f"{name}={value!r} is no choice of the cell {cls.__name__}")
+    return {name: value for name, value in options.items() if name in known}
