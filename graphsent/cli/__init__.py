@@ -22,14 +22,14 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "download": "download the corpora of tasks, or take them from a directory",
-    "train": "train a model on a task, or go on with a run",
-    "evaluate": "judge a trained model on a split of its task",
+    "train": "train a model on a task, or continue a run",
+    "evaluate": "evaluate a trained model on a split of its task",
     "parse": "parse sentences to a file of trees",
     "predict": "classify every phrase of parse trees",
     "draw": "draw parse trees, with what a model says about them",
     "debug-data": "look at data, of your own or of a task, before a model is trained on them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",
-    "demo": "train, judge, predict and draw on the embedded data",
+    "demo": "train, evaluate, predict and draw on the embedded data",
     "completion": "print a script that completes commands and options in a shell",
     "install-dgl": "install DGL, also for Python 3.13 and later",
 }
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _in_one_line(message: str) -> str:
-    """The message without line ends, and without characters that no terminal shows."""
+    """The message without line ends and unprintable characters."""
     line = " ".join(message.split())
     return line.encode(errors="backslashreplace").decode()
 

@@ -1,4 +1,4 @@
-"""What evaluate says of classes: tables, a picture, and the examples that are classified wrong."""
+"""What evaluate reports on classes: tables, a picture, and misclassified examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CONFUSIONS = 10
 
 
 def tables(report: ClassReport) -> str:
-    """Precision, recall and F1 of each class, and which classes are taken for which."""
+    """Precision, recall and F1 of each class, and the confusion matrix."""
     rows = [
         (each.name, *(100 * value for value in each[1:4]), each.count) for each in report.classes
     ]
@@ -37,19 +37,19 @@ def describe(report: ClassReport) -> dict[str, Any]:
 
 
 def list_mistakes(report: ClassReport, number: int, data: TaskData, split: str) -> str:
-    """The mistakes that the model is surest of, a line each, and how many there are."""
+    """The most confident errors, a line each, and the number of all."""
     mistakes = report.mistakes()
     rows = [
         (place, each.gold, each.predicted, f"{each.probability:.3f}", text)
         for each, place, text in _with_places(mistakes[:number], data, split)
     ]
     table = Table(("where", "gold", "predicted", "probability", "sentence"), rows).to_text()
-    head = f"{min(number, len(mistakes)):,} of {len(mistakes):,} mistakes, the surest first:"
-    return f"{head}\n{table}" if rows else "no mistakes"
+    head = f"{min(number, len(mistakes)):,} of {len(mistakes):,} errors, the most confident first:"
+    return f"{head}\n{table}" if rows else "no errors"
 
 
 def write_mistakes(path: str, report: ClassReport, data: TaskData, split: str) -> int:
-    """Writes all mistakes to a CSV file; gives their number."""
+    """Writes all errors to a CSV file; returns their number."""
     mistakes = report.mistakes()
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -22,7 +22,7 @@ _MOST_ARITIES = 6
 
 
 def run(arguments: Any) -> None:
-    """Prints what was found.
+    """Prints the findings.
 
     Raises:
         FailedError: There are bad lines.

@@ -1,4 +1,4 @@
-"""Judge a trained model on a split of its task."""
+"""Evaluate a trained model on a split of its task."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _show(report: ClassReport, arguments: Any, data: TaskData) -> None:
         print(f"\n{class_results.list_mistakes(report, arguments.errors, data, arguments.split)}")
     if arguments.errors_file:
         number = class_results.write_mistakes(arguments.errors_file, report, data, arguments.split)
-        print(f"wrote {arguments.errors_file}: {number:,} mistakes")
+        print(f"wrote {arguments.errors_file}: {number:,} errors")
     if arguments.confusion:
         draw_confusion(report.confusion, report.names, path=arguments.confusion)
         print(f"wrote {arguments.confusion}: the confusion matrix")

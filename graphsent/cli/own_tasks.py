@@ -1,4 +1,4 @@
-"""Tasks and parsers that users bring along, in modules of the current directory."""
+"""Users' own tasks and parsers, in modules of the current directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["import_from_here"]
 def import_from_here(*names: str | None) -> None:
     """Makes modules of the current directory importable if a name is ``module:function``.
 
-    For other names it is not: no file that happens to lie there is imported in place of a package.
+    For other names it does not, so that no file there is imported in place of a package.
 
     Args:
         *names: Of tasks and parsers, None where there is none.

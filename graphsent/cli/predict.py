@@ -50,12 +50,12 @@ class _Input(NamedTuple):
 
 
 class _Tally:
-    """Counts inputs and words, and tells people about those that are not as they should be.
+    """Counts inputs and words, and reports bad and unknown ones.
 
     Args:
         model: Knows words.
         strict: Whether the first bad input is the end.
-        listed: Whether unknown words are listed, and not only counted.
+        listed: Whether unknown words are listed, not only counted.
     """
 
     def __init__(self, model: Model, *, strict: bool, listed: bool) -> None:
@@ -70,7 +70,7 @@ class _Tally:
         """Reports an input that is not predicted.
 
         Raises:
-            FailedError: None is to be left out.
+            FailedError: Bad input is not allowed.
         """
         if self._strict:
             raise FailedError(errors[0])
@@ -269,7 +269,7 @@ def _lines(model: Model, inputs: list[_Input], arguments: Any, tally: _Tally) ->
 
 
 def _answers(predict: Callable[[list[Any]], Sequence[Any]], inputs: list[Any]) -> list[Any]:
-    """A prediction for each input, or what the model has against it."""
+    """A prediction for each input, or the error with which the model refuses it."""
     try:
         return list(predict(inputs))
     except GraphsentError as error:

@@ -1,4 +1,4 @@
-"""Several runs on the command line: which ones, and their figures in a table."""
+"""Several runs on the command line: which ones, and their metrics in a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def asked(given: Mapping[str, Any]) -> dict[str, Any]:
         given: The options of the command that were given.
 
     Raises:
-        UsageError: They do not go together, or are no numbers.
+        UsageError: They are inconsistent, or not numbers.
     """
     for one, many in (("fold", "folds"), ("seed", "seeds")):
         if one in given and many in given:

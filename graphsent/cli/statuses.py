@@ -1,4 +1,4 @@
-"""What a command exits with, and the one line that says why: decided here and nowhere else."""
+"""Exit statuses of commands, and the one line that explains them: decided only here."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def run(arguments: Any) -> None:
         _resume(arguments, options)
         return
     if not arguments.out:
-        raise UsageError("--out RUN is missing (or --resume RUN to go on with a run)")
+        raise UsageError("--out RUN is missing (or --resume RUN to continue a run)")
     options["overwrite"] = arguments.overwrite
     several = asked(given)
     config = _config(given)

@@ -57,7 +57,7 @@ _MOST_COMMENTS = 1000  # lines above the first sentence of a text that may be Co
 
 
 class Given(NamedTuple):
-    """What a user gave at a line: a tree or sentence, or what is wrong there."""
+    """The input at a line: a tree or sentence, or what is wrong with it."""
 
     line: int
     content: Content
@@ -74,7 +74,7 @@ def given_in(
     """The trees or sentences of a file, of standard input for ``-``, piece by piece as they come.
 
     The formats are those of :func:`trees_from` and :func:`sentences_from`, but what is wrong takes
-    its place among the rest, trees and sentences may be mixed, and a tree goes on only in lines
+    its place among the rest, trees and sentences may be mixed, and a tree continues only in lines
     that are indented, or begin with a bracket and close more than they open. An empty line is
     wrong, unless it divides trees of several lines or of CoNLL-U.
 

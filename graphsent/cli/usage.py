@@ -24,7 +24,7 @@ _RARE_EXAMPLES = "More examples:"
 
 
 class UsageError(Exception):
-    """The arguments of a command do not go together."""
+    """The arguments of a command are not consistent."""
 
 
 class CommandParser(ArgumentParser):
@@ -59,7 +59,7 @@ class CommandParser(ArgumentParser):
 
     @property
     def options(self) -> Iterable[str]:
-        """The flags that there are so far."""
+        """The flags so far."""
         return self._option_string_actions
 
     def parse(self) -> Any:
@@ -131,7 +131,7 @@ def descriptions(text: str) -> Mapping[str, str]:
 
 
 def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] = ()) -> None:
-    """Checks that a file can be written to without a loss, before any work is done.
+    """Checks that a file can be written without destroying others, before any work is done.
 
     Args:
         path: The file; nothing is checked without one.

@@ -1,4 +1,4 @@
-"""Putting graphs together, taking them apart, turning their edges round, finding their roots."""
+"""Batching and unbatching graphs, reversing their edges, finding their roots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphsent.graphs.notes import known_levels, note_levels, share_notes
 
 
 def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
-    """One graph of several, in order; node ids, edge ids and data one after the other.
+    """Joins several graphs into one, in order; node ids, edge ids and data are concatenated.
 
     This is ``dgl.batch``. Child order survives, since the edges of each graph keep their order. For
     trees that are not graphs yet, ``constituency_batch`` and ``dependency_batch`` are much faster.
@@ -40,7 +40,7 @@ def unbatch(graph: dgl.DGLGraph) -> list[dgl.DGLGraph]:
 
 
 def reverse(graph: dgl.DGLGraph) -> dgl.DGLGraph:
-    """The graph with every edge turned round; turns ``bottom_up`` into ``top_down`` and back.
+    """The graph with every edge reversed: ``bottom_up`` becomes ``top_down`` and vice versa.
 
     Unlike ``dgl.reverse`` it keeps the batch information. Nodes and edges keep their ids, so node
     data, edge data and child order stay valid; the tensors are shared with ``graph``.

@@ -23,13 +23,13 @@ from graphsent.graphs.scene import Box, Caption, Line, Scene
 
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 20_000, 50_000_000  # along one side, in all; larger pictures are scaled down
-_SMALLEST_TEXT = 1.0  # points; anything smaller is no letter any more
+_SMALLEST_TEXT = 1.0  # points; anything smaller is illegible
 _ARROW = 5.5
 _HALF_CAPITAL = 0.36  # half the height of a digit, as a share of the font size
 
 
 class TreeFigure(Figure):
-    """A figure without a window; a notebook shows it where it is the value of a cell."""
+    """A figure without a window; a notebook shows it as the value of a cell."""
 
     def _repr_png_(self) -> bytes:
         data = io.BytesIO()

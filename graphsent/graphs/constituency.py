@@ -45,8 +45,8 @@ def constituency_batch(
 ) -> dgl.DGLGraph:
     r"""One batched graph of many constituency trees, built at once.
 
-    Equal to ``batch([constituency_graph(tree, ...) for tree in trees])``, data, edge order and
-    batch information included, at a fraction of the time. What depends on a tree alone is computed
+    Equal to ``batch([constituency_graph(tree, ...) for tree in trees])``, including data, edge
+    order and batch information, in a fraction of the time. What depends on a tree alone is computed
     once and kept with it.
 
     The nodes of a tree are its brackets in order of opening (preorder, root first). Edges run
@@ -71,7 +71,7 @@ def constituency_batch(
             decimal number becomes that number and any other -1.
 
     Raises:
-        DataError: The direction is none of the three; ``vocab`` or ``label_index`` is no integer at
+        DataError: The direction is unknown; ``vocab`` or ``label_index`` is not an integer at
             a word or label of the trees, or has no entry for it.
         TreeError: A tree is malformed.
     """

@@ -39,7 +39,7 @@ def to_networkx(
         index: Which tree of a batched graph.
 
     Raises:
-        DataError: The graph is no tree, or ``words`` or ``vocab`` do not fit it.
+        DataError: The graph is not a tree, or ``words`` or ``vocab`` do not fit it.
         TreeError: The tree is malformed.
 
     Example:
@@ -61,7 +61,7 @@ def select(graph: dgl.DGLGraph, index: int) -> dgl.DGLGraph:
     """One tree of a batched graph.
 
     Raises:
-        DataError: There is no tree of that index.
+        DataError: There is no tree with that index.
     """
     if not 0 <= index < graph.batch_size:
         raise DataError(f"no tree {index} in a batch of {graph.batch_size}")
@@ -72,7 +72,7 @@ def tree_parents(graph: dgl.DGLGraph) -> np.ndarray:
     """Parent of each node of one tree's graph, -1 at the root, whatever the edges' direction.
 
     Raises:
-        DataError: The graph is no tree of :mod:`graphsent.graphs`.
+        DataError: The graph is not a tree of :mod:`graphsent.graphs`.
     """
     source, target = (ends.numpy(force=True) for ends in graph.edges(order="eid"))
     depth = node_data(graph, fields.DEPTH).numpy(force=True)

@@ -69,8 +69,8 @@ def dependency_batch(
             decimal number becomes that number and any other -1.
 
     Raises:
-        DataError: The direction is none of the three; something is no dependency tree; ``vocab`` or
-            ``label_index`` has no entry for a word or label, or one that is no integer.
+        DataError: The direction is unknown; something is not a dependency tree; ``vocab`` or
+            ``label_index`` has no entry for a word or label, or one that is not an integer.
     """
     fields.check_direction(direction)
     trees = list(trees)

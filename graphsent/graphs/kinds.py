@@ -11,9 +11,9 @@ from graphsent.errors import DataError
 
 
 def graph_problem(graph: Any) -> str:
-    """Why something is no graph of DGL with one type of nodes and one of edges; empty if it is.
+    """Why something is not a homogeneous DGL graph; empty if it is one.
 
-    It says what was expected, what came, and how to get there.
+    It says what was expected, what was found, and how to convert it.
     """
     if not isinstance(graph, dgl.DGLGraph):
         return f"expected a DGLGraph, got {type(graph).__name__}{_way_from(graph)}"
@@ -28,7 +28,7 @@ def graph_problem(graph: Any) -> str:
 
 
 def _way_from(graph: Any) -> str:
-    """How a DGLGraph is made of what other libraries call a graph."""
+    """How to convert graphs of other libraries to a DGLGraph."""
     if hasattr(graph, "edge_index"):  # as PyTorch Geometric has
         return ": dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes) makes one"
     if type(graph).__module__.split(".")[0] == "networkx":

@@ -14,11 +14,11 @@ from graphsent.graphs.notes import known_levels
 def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
     """The length of the longest path that ends at each node, (num_nodes,) int64.
 
-    Where nobody has noted them, DGL finds them in linear time.
+    If they are not known, DGL finds them in linear time.
 
     Args:
         graph: a homogeneous graph.
-        turn_edges: those of the graph with its edges turned round.
+        turn_edges: those of the graph with its edges reversed.
 
     Raises:
         DataError: There is a cycle, or the graph has some sparse formats alone.
@@ -43,7 +43,7 @@ def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
 
 
 def cycle_message(num_nodes: int) -> str:
-    """What is wrong with a graph without topological order."""
+    """The message for a graph without topological order."""
     return (
         f"expected an acyclic graph, got one with a cycle among its {num_nodes} "
         "nodes: there is no topological order"

@@ -1,4 +1,4 @@
-"""Equal subtrees as one: a graph in which every distinct subtree occurs once."""
+"""Merging of equal subtrees: a graph in which every distinct subtree occurs once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EDGE_FIELDS = (CHILD_INDEX, KIND)
 
 
 class MergedGraph(NamedTuple):
-    """A graph without repetitions, and where the nodes of another are in it.
+    """A graph without repeated subtrees, and where the nodes of the original are in it.
 
     Attributes:
         graph: the graph; its nodes are in the order in which they first come in the other.
@@ -100,7 +100,7 @@ def merge_equal_subtrees(
 
 
 def _columns(data: dict, names: Sequence[str], kind: str, num_rows: int) -> np.ndarray:
-    """Data side by side, (num_rows, columns) int64."""
+    """Data concatenated, (num_rows, columns) int64."""
     columns = [np.zeros((num_rows, 0), np.int64)]
     for name in names:
         if name not in data:

@@ -1,4 +1,4 @@
-"""What is known about the structure of a graph, kept with it as long as it has the same one."""
+"""Facts about the structure of a graph, kept with it until the structure changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Notes(NamedTuple):
 
     Attributes:
         structure: what DGL keeps nodes and edges in; it makes a new one when they change.
-        turned: whether the facts are about the graph with its edges turned round.
+        turned: whether the facts are about the graph with its edges reversed.
         facts: the facts, by names of those who note them.
     """
 
@@ -36,7 +36,7 @@ def notes_of(graph: dgl.DGLGraph) -> Notes:
 
 
 def share_notes(graph: dgl.DGLGraph, turned: dgl.DGLGraph) -> None:
-    """Lets a graph know what is known about another that is the same with edges turned round."""
+    """Notes on a graph what is known about the same graph with reversed edges."""
     notes = notes_of(graph)
     vars(turned)[_ATTRIBUTE] = Notes(turned._graph, not notes.turned, notes.facts)
 
@@ -80,7 +80,7 @@ def known_levels(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray
 
     Args:
         graph: a graph.
-        turn_edges: that of the graph with its edges turned round.
+        turn_edges: that of the graph with its edges reversed.
     """
     notes = notes_of(graph)
     levels = notes.facts.get("levels")

@@ -1,4 +1,4 @@
-"""What a picture of a tree consists of: boxes, lines and pieces of text with their places.
+"""The elements of a picture of a tree: boxes, lines and texts with their positions.
 
 All lengths are in points; x grows to the right, y upwards. Nothing here needs a plotting library:
 the width of a text is asked for by a function.
@@ -22,7 +22,7 @@ WORD_SIZE, LABEL_SIZE, WEIGHT_SIZE, LEGEND_SIZE, TITLE_SIZE = 11.0, 9.0, 6.5, 9.
 INK, GREY, PALE, PLAIN_FILL, PLAIN_EDGE = "#1a1a1a", "#7f7f7f", "#c4c4c4", "#eef1f5", "#9aa5b1"
 SIBLING_INK = "#6a3d9a"
 _BOX_HEIGHT = 17.0
-_BOX_PADDING = 10.0  # beside the text of a box, both sides together
+_BOX_PADDING = 10.0  # on both sides of the text of a box together
 _DOT = 6.0
 _THIN, _THICK = 0.6, 4.5  # lines of the least and the greatest weight
 _MARGIN = 8.0
@@ -33,7 +33,7 @@ Point = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """A rounded box around an optional text; a circle where it is as wide as high."""
+    """A rounded box around an optional text; a circle if it is as wide as high."""
 
     x: float
     y: float
@@ -138,7 +138,7 @@ def _words(digraph: networkx.DiGraph) -> dict[int, str]:
 
 
 def _on_word_line(digraph: networkx.DiGraph) -> np.ndarray:
-    """Which nodes are nothing but a word: the token nodes of a sibling graph."""
+    """Which nodes are only words: the token nodes of a sibling graph."""
     has_kinds = any(fields.KIND in data for _, _, data in digraph.edges(data=True))
     positions = [data["position"] for _, data in digraph.nodes(data=True)]
     return np.array([has_kinds and position is not None for position in positions])

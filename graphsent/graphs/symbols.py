@@ -55,7 +55,7 @@ def token_indices(words: Iterable[str], vocab: SymbolIndex, count: int) -> np.nd
     """``vocab[word]`` for each of ``count`` words.
 
     Raises:
-        DataError: The vocabulary has no entry for a word, or an entry that is no integer.
+        DataError: The vocabulary has no entry for a word, or an entry that is not an integer.
     """
     if isinstance(vocab, Vocabulary):
         return np.fromiter(vocab.indices(words), np.int64, count)
@@ -69,7 +69,7 @@ def label_indices(labels: Iterable[str], label_index: SymbolIndex | None, count:
     number; with it, every label must have an entry (a ``defaultdict`` gives the others one).
 
     Raises:
-        DataError: ``label_index`` has no entry for a label, or an entry that is no integer.
+        DataError: ``label_index`` has no entry for a label, or an entry that is not an integer.
     """
     if label_index is None:
         return _indices(labels, _decimal, count)

@@ -1,4 +1,4 @@
-"""Tasks: corpora, vocabulary, word vectors, and how results are judged."""
+"""Tasks: corpora, vocabulary, word vectors, and metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
 from graphsent.tasks.vocabulary import build_vocabulary, count_words
 from graphsent.vocabulary import Vocabulary
 
-# Metrics need torchmetrics, of the extra `train`; the rest of this room does not.
+# Metrics need torchmetrics, of the extra `train`; the rest of this package does not.
 _METRICS = ("PhraseAccuracy", "RootAccuracy", "tree_metrics")
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Files of corpora, also where they lie in a zip archive that is left packed."""
+"""Files of corpora, including files inside zip archives."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def read_lines(path: Path) -> list[str]:
 
 
 def iter_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file in UTF-8 or, if it is none, in Latin-1, as old corpora are.
+    """The lines of a text file in UTF-8 or, failing that, in Latin-1, as in old corpora.
 
-    They come one by one, so that a large file never is in memory; it is read twice.
+    They come one by one, so that a large file is never held in memory; it is read twice.
 
     Args:
         path: The file, perhaps inside an archive.
@@ -79,7 +79,7 @@ def _is_utf8(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """A file, perhaps inside an archive, for reading; what goes wrong is a DataError."""
+    """A file, perhaps inside an archive, for reading; failures are DataErrors."""
     archive = None if path.is_file() else _archive_of(path)
     try:
         if archive is None:

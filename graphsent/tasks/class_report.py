@@ -1,4 +1,4 @@
-"""Which classes a model takes for which, and where it is wrong."""
+"""Which classes a model confuses, and which examples it gets wrong."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class ClassFigures(NamedTuple):
     """How well one class is found.
 
     Attributes:
-        name: Of the class.
-        precision: The share of right ones among the predictions of the class.
-        recall: The share of its examples that are found.
+        name: Name of the class.
+        precision: The share of correct ones among the predictions of the class.
+        recall: The share of its examples that are predicted as such.
         f1: The harmonic mean of both.
-        count: Its examples.
+        count: The number of its examples.
     """
 
     name: str
@@ -36,13 +36,13 @@ class ClassFigures(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """An example that is classified wrong.
+    """A misclassified example.
 
     Attributes:
         index: Its number in the split, from 0.
         gold: Name of its class.
-        predicted: Name of the class that the model takes it for.
-        probability: Of that class.
+        predicted: Name of the predicted class.
+        probability: Probability of the predicted class.
     """
 
     index: int
@@ -52,7 +52,7 @@ class Mistake(NamedTuple):
 
 
 class ClassReport:
-    """What a model makes of the labelled sentences (or pairs) of a split, class by class.
+    """A model's results on the labelled sentences (or pairs) of a split, class by class.
 
     Args:
         label_names: Names of all classes of the task.
@@ -80,7 +80,7 @@ class ClassReport:
 
     @property
     def confusion(self) -> list[list[int]]:
-        """How often each class (row) is taken for each (column)."""
+        """How often each class (row) is predicted as each class (column)."""
         matrix = MulticlassConfusionMatrix(len(self.names), ignore_index=-1)
         return matrix(self._predicted, self._all_gold).tolist()
 
@@ -96,10 +96,10 @@ class ClassReport:
         return [ClassFigures(*row) for row in zip(self.names, *columns, counts, strict=True)]
 
     def mistakes(self, number: int | None = None) -> list[Mistake]:
-        """The examples that are classified wrong, those that the model is surest of first.
+        """The misclassified examples, in order of decreasing confidence.
 
         Args:
-            number: At most so many; all by default.
+            number: How many at most; all by default.
         """
         gold, predicted = self._all_gold, self._predicted
         surest = torch.cat(self._probabilities).max(1).values

@@ -1,4 +1,4 @@
-"""Words of corpora that stand between blanks already, but for contractions and quotes."""
+"""Tokenizes corpora that lack only the splitting of contractions and quotes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDING = re.compile(
 def divide(line: str) -> list[str]:
     """The words of a line, contractions and possessives split as in the Penn Treebank.
 
-    Single quotes at the edge of a word are words of their own. A backslash that stands alone is a
+    Single quotes at the edge of a word are words of their own. A backslash by itself becomes a
     slash, since brackets of trees have a meaning for it.
 
     Example:

@@ -39,10 +39,10 @@ class Corpus:
     Attributes:
         name: Short name, also stored with results.
         title: Name for people.
-        files: Split -> file, relative to the data directory; it may be inside of a zip archive, as
+        files: Split -> file, relative to the data directory; it may be inside a zip archive, as
             ``corpora/qc.zip/qc/train.txt``. With ``parts``, the directory that these lie in.
         published_counts: Split -> number of examples after the task's own selection, where the
-            literature states it. It guards against results from a file that was cut or altered.
+            literature states it. It guards against results from a truncated or altered file.
         parses: Kind of trees -> split -> files with the trees of that kind, relative to the
             directory of parses: one for each sentence of an example.
         own_kinds: What the files themselves hold, of ``INPUT_KINDS``.
@@ -81,7 +81,7 @@ class CorpusSource:
         counts: Split -> number of examples, for the splits that were read.
         tree_kind: The kind of trees that were read, or ``"words"``.
         parses: Split -> the files that they are from, where these are not the corpus's own.
-        remarks: What to know about results with it, see :meth:`~graphsent.tasks.Task.remarks`.
+        remarks: Caveats about results with it, see :meth:`~graphsent.tasks.Task.remarks`.
         shape: The shape and the kind of the trees that take the place of the parser's, if they do.
     """
 
@@ -138,7 +138,7 @@ class CorpusSource:
 
     @property
     def is_published(self) -> bool:
-        """Whether the splits that were read have the numbers of examples that are published."""
+        """Whether the splits that were read have the published numbers of examples."""
         published = self.corpus.published_counts
         return all(published.get(split) == count for split, count in self.counts.items())
 
@@ -224,7 +224,7 @@ def find_corpus(candidates: Sequence[Corpus], data_dir: Path, advice: str = "") 
     Args:
         candidates: The corpora.
         data_dir: Where their files are.
-        advice: What to do where none is; it ends the error.
+        advice: What to do if there is none; the error message ends with it.
 
     Raises:
         DataError: None is complete; the missing files are listed.

@@ -1,4 +1,4 @@
-"""Sentences in two classes, judged by cross-validation: MR, Subj and CR."""
+"""Sentences in two classes, evaluated by cross-validation: MR, Subj and CR."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CrossValidatedTask(SentenceTask):
         files: The file of each class, in that order.
         published: How many sentences the literature has.
         fold: The fold that is the test split, from 0.
-        nltk_name: The corpus in NLTK's data, where it is there too.
+        nltk_name: The corpus in NLTK's data, if it is there, too.
         read_nltk: Gives the lines of a file of NLTK's data.
 
     Raises:
@@ -104,7 +104,7 @@ class CrossValidatedTask(SentenceTask):
         return (sentence for sentence in found if sentence.words)
 
     def remarks(self, source: CorpusSource) -> tuple[str, ...]:
-        """Which fold it is, of how many sentences, and which lines have no words."""
+        """The fold, the number of sentences, and the lines without words."""
         empty, num_sentences = [], 0
         for place, text, _ in self._texts(source.files[SPLITS[0]]):
             if text.strip():

@@ -18,7 +18,7 @@ def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
     """The directory that holds the corpora.
 
     The first of these that is given: ``data_dir``, the environment variable ``GRAPHSENT_DATA``, the
-    embedded data. What is given must exist: a misspelt path never falls through to other data.
+    embedded data. A given directory must exist: a misspelt path never leads to other data.
 
     Raises:
         DataError: The directory does not exist; what was looked for is listed.

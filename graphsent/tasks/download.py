@@ -28,14 +28,14 @@ def download(
     progress: bool = False,
     echo: Callable[[str], None] = print,
 ) -> list[Path]:
-    """Brings the files of a task's corpus to a data directory, each checked by its SHA-256.
+    """Fetches the files of a task's corpus into a data directory, each checked by its SHA-256.
 
-    Files that are there already are kept. What was downloaded is kept in the cache
-    (``GRAPHSENT_CACHE``), also a part of it, with which the next call goes on.
+    Existing files are kept. Downloads, including partial ones, are kept in the cache
+    (``GRAPHSENT_CACHE``), from which the next call resumes.
 
     Args:
         task: Name of the task.
-        data_dir: The data directory, made if need be.
+        data_dir: The data directory, made if necessary.
         from_dir: A directory to copy from instead, without a network: the files or archives as they
             are published, or a data directory. A file of which only the archive's sum is known is
             copied as it is, and said so. In place of one that is missing, a sample of it is copied
@@ -141,7 +141,7 @@ def _found(origin: Path, *names: str) -> Path | None:
 def _put(
     file: Path, source: Source, wanted: list[str], directory: Path, echo: Callable[[str], None]
 ) -> None:
-    """Puts a file, or files of an archive, where they belong.
+    """Writes a file, or files of an archive, to their places.
 
     Raises:
         DataError: The archive is damaged, or a file is not the published one.
@@ -175,7 +175,7 @@ def _write_file(file: Path, target: Path, expected: str | None) -> None:
 
 
 def _write(opened: IO[bytes], origin: Path, target: Path, expected: str | None) -> None:
-    """Writes a file whole and checked, or not at all."""
+    """Writes a file completely and checked, or not at all."""
     with atomic_path(target) as temporary:
         with temporary.open("wb") as file:
             shutil.copyfileobj(opened, file)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_confusion"]
 
 _CELL_HEIGHT = 22.0
-_PADDING = 14.0  # beside the text of a cell, both sides together
+_PADDING = 14.0  # on both sides of the text of a cell together
 _LONGEST = 30  # characters of a name
 
 
@@ -29,11 +29,11 @@ def draw_confusion(
 ) -> Figure:
     """Draws a confusion matrix: gold classes as rows, predicted ones as columns.
 
-    A cell is the bluer, the larger the share of its class is that is predicted so.
+    The colour of a cell shows its share of the row: the larger, the bluer.
 
     Args:
-        confusion: How often each class (row) is taken for each (column).
-        names: Of the classes.
+        confusion: How often each class (row) is predicted as each class (column).
+        names: Names of the classes.
         title: A line above the picture.
         path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
         dpi: Dots per inch.

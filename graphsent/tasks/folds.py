@@ -18,10 +18,10 @@ _DEV_SHARE = 10  # one in ten of the examples outside the fold
 def deal(texts: Sequence[str], labels: Sequence[str], num_folds: int) -> np.ndarray:
     """The fold of each example: the same in every run, on every machine.
 
-    The texts of a class, each once, are put in the order of their SHA-256 and dealt to the folds in
-    turn, one class after the other: folds are as large as each other, and so is the share of each
-    class in them. Letters and digits count, letter case and signs do not: texts that differ in
-    nothing else fall into one fold, so that none is both learnt and judged. Nothing depends on a
+    The distinct texts of a class are sorted by their SHA-256 and dealt to the folds in
+    turn, one class after the other, so that folds have equal sizes and equal shares of each
+    class. Letters and digits count, letter case and signs do not: texts that differ in
+    nothing else fall into one fold, so that none is in both train and test. Nothing depends on a
     seed, or on the order of the file.
 
     Args:

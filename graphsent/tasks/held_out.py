@@ -15,12 +15,12 @@ def held_out(texts: Iterable[str], share: float, seed: int) -> np.ndarray:
 
     They are the ones with the smallest SHA-256 of seed and text: the choice depends on neither the
     order of the file nor the version of a library, and repeated sentences fall on the same side
-    (but perhaps for those at the border). Letter case, blanks and signs do not count, so that a
-    corpus with and without its parses, which may write quotes and brackets otherwise, is split in
+    (except perhaps at the border). Letter case, whitespace and signs do not count, so that a
+    corpus with and without its parses, which may spell quotes and brackets differently, is split in
     the same way.
 
     Args:
-        texts: One for each example; of each no more than a number is kept.
+        texts: One for each example; only a number is kept of each.
         share: Of the examples to hold out, rounded to a whole number of them.
         seed: Chooses among the splits.
 

@@ -25,11 +25,11 @@ class SplitInspection:
     Attributes:
         examples: How many there are.
         labels: Name of a label -> how many examples have it; of scores the numbers.
-        lengths: How many sentences have so many words.
-        depths: How many trees are so deep: edges from the root to the deepest node.
-        arities: How many inner nodes have so many children.
-        words: How often each word comes.
-        texts: SHA-256 of the letters and digits of a text -> the labels that it comes with.
+        lengths: How many sentences have each number of words.
+        depths: How many trees have each depth: edges from the root to the deepest node.
+        arities: How many inner nodes have each number of children.
+        words: How often each word occurs.
+        texts: SHA-256 of the letters and digits of a text -> the labels that it occurs with.
     """
 
     examples: int = 0
@@ -42,16 +42,16 @@ class SplitInspection:
 
     @property
     def repeated(self) -> int:
-        """How many examples repeat a text that came before."""
+        """How many examples repeat an earlier text."""
         return self.examples - len(self.texts)
 
     @property
     def contradicted(self) -> int:
-        """How many texts come with several labels."""
+        """How many texts occur with several labels."""
         return sum(len(labels) > 1 for labels in self.texts.values())
 
     def shared_with(self, other: SplitInspection) -> int:
-        """How many examples have a text of another split."""
+        """How many examples have a text that occurs in another split."""
         return sum(
             sum(labels.values()) for text, labels in self.texts.items() if text in other.texts
         )
@@ -100,7 +100,7 @@ def inspect_examples(examples: Iterable[Any], label_names: Sequence[str]) -> Spl
 
 
 def describe_counts(counts: Counter[int]) -> dict[str, Any]:
-    """Lowest, highest, mean and nine tenths of some numbers, and how often each comes."""
+    """Minimum, maximum, mean and 90th percentile of some numbers, and how often each occurs."""
     numbers = np.array(sorted(counts))
     times = np.array([counts[number] for number in numbers.tolist()])
     ninth = numbers[np.searchsorted(np.cumsum(times), 0.9 * times.sum())]

@@ -15,14 +15,14 @@ _UNLABELLED = -1
 
 
 class PhraseAccuracy(MulticlassAccuracy):
-    """Share of the labelled units (nodes, words and roots among them) that are classified right.
+    """Share of the labelled units (nodes, including words and roots) that are classified correctly.
 
-    It counts examples over all updates, so that uneven batches weigh what they hold.
+    It counts units over all updates, so that batches count by their sizes.
 
     Args:
         classes: The classes that compete, as columns of the logits. Units of other classes are left
             out, and the prediction is the best of these alone: with the classes 0 (negative) and 2
-            (positive) of a three-class model this is how Tai et al. 2015 judge binary sentiment.
+            (positive) of a three-class model this is the binary evaluation of Tai et al. 2015.
     """
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
@@ -44,7 +44,7 @@ class PhraseAccuracy(MulticlassAccuracy):
 
 
 class RootAccuracy(PhraseAccuracy):
-    """Share of the labelled sentences that are classified right; arguments as PhraseAccuracy."""
+    """Share of the labelled sentences that are classified correctly; see PhraseAccuracy."""
 
     def update(self, logits: torch.Tensor, batch: Any) -> None:
         """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
@@ -52,7 +52,7 @@ class RootAccuracy(PhraseAccuracy):
 
 
 class RootF1(MulticlassF1Score):
-    """The mean of the classes' F1, over labelled sentences; arguments as PhraseAccuracy."""
+    """The mean of the classes' F1, over labelled sentences; see PhraseAccuracy."""
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
         super().__init__(len(classes), average="macro", ignore_index=_UNLABELLED, **kwargs)

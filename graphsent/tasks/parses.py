@@ -1,4 +1,4 @@
-"""Parses that lie beside a corpus: finding them, reading them, labelling them."""
+"""Parses of corpora: finding, reading and labelling them."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def iter_parses(
     Args:
         path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one a line
             after a label and a tab.
-        drop_empty: Whether a line may have no tree, as that of a sentence without words, and is
+        drop_empty: Whether a line without a tree, for a sentence without words, is allowed and
             left out; CoNLL-U has no place for such a sentence.
 
     Raises:
-        TreeError: A tree is broken.
+        TreeError: A tree is malformed.
         DataError: The file cannot be read, or has a line without a tree.
     """
     if path.name.removesuffix(".gz").endswith(".conllu"):
@@ -97,7 +97,7 @@ def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tupl
 
     Raises:
         DataError: There is not one parse for each tree, or their words differ.
-        TreeError: A parse is broken.
+        TreeError: A parse is malformed.
     """
 
     def problem(tree: Tree, parse: Tree | DependencyTree, number: int) -> str:
@@ -131,7 +131,7 @@ def parses_of_texts(
 
     Raises:
         DataError: There is not one parse for each, or one has other letters or digits.
-        TreeError: A parse is broken.
+        TreeError: A parse is malformed.
     """
 
     def problem(text: str, parse: Tree | DependencyTree, number: int) -> str:
@@ -166,7 +166,7 @@ def _in_step(
 
     Raises:
         DataError: There is a problem. If there is not one parse for each example, that is it.
-        TreeError: A parse is broken.
+        TreeError: A parse is malformed.
     """
     examples, parses = iter(examples), iter_parses(parses_path, drop_empty=drop_empty)
     for number, (example, parse) in enumerate(zip_longest(examples, parses), start=1):

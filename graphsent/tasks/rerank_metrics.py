@@ -1,4 +1,4 @@
-"""How good the chosen parses of n-best lists are."""
+"""Metrics of the parses chosen from n-best lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well scores of sentences or pairs agree with those that people gave."""
+"""Agreement of scores of sentences or pairs with gold scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ScoreMetrics(MetricCollection):
     """``pearson``, ``spearman`` and ``mse`` of the scores of a whole split.
 
     They are computed in double precision over all sentences or pairs with a gold score. A
-    correlation that is not defined, because all scores are the same, counts as 0.
+    correlation that is undefined, because all scores are equal, counts as 0.
     """
 
     def __init__(self) -> None:

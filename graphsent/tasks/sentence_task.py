@@ -1,4 +1,4 @@
-"""What tasks have in common whose sentences have one class or score each."""
+"""The base of tasks whose sentences have one class or score each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["SentenceTask"]
 
 
 class SentenceTask(Task):
-    """A class or score for each sentence; its phrases have none.
+    """A class or score for each sentence, none for its phrases.
 
     Examples are :class:`~graphsent.sentences.Sentence` or, with parses, trees with the class at the
     root.
@@ -35,7 +35,7 @@ class SentenceTask(Task):
 
         With ``finds_labels`` labels are the names of classes, for regression scores: ``"3.5"``.
 
-        A generator, unless the corpus is small: then no more than one is in memory at a time.
+        A generator, unless the corpus is small, so that only one is in memory at a time.
 
         Raises:
             DataError: The file is not in the task's format.
@@ -48,7 +48,7 @@ class SentenceTask(Task):
 
         Raises:
             DataError: The file is not in the task's format, or the parses are of other sentences.
-            TreeError: A parse is broken.
+            TreeError: A parse is malformed.
         """
         return list(self.iter_examples(path, parses))
 

@@ -66,7 +66,7 @@ class PairTask(Task):
 
         Raises:
             DataError: The file is not in that format, or the parses are of other sentences.
-            TreeError: A parse is broken.
+            TreeError: A parse is malformed.
         """
         rows = _read_rows(path)
         texts = [[row[column] for row in rows] for column in _COLUMNS[:2]]

@@ -1,4 +1,4 @@
-"""Examples that are read once, however often they are asked for."""
+"""Examples that are read once, however often they are needed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CHUNK = 256  # examples that are written together
 class Spooled:
     """Gives examples as often as it is called; all but the first time from a temporary file.
 
-    For what takes longer to read than to copy, such as raw text, which has to be tokenized. The
+    For data that take longer to read than to copy, such as raw text to be tokenized. The
     file lies in :func:`graphsent._cache.cache_directory`, for the system's own directory of
-    temporary files may be in memory. It has no name there, and goes with this object.
+    temporary files may be in memory. It has no name there, and vanishes with this object.
 
     Args:
         read: Gives the examples, from the first.

@@ -77,7 +77,7 @@ class SentimentTask(Task):
 
         Raises:
             TreeError: A tree is malformed.
-            DataError: A label is none of 0 to 4, or a parse is of other words.
+            DataError: A label is not one of 0 to 4, or a parse has other words.
         """
         return list(self.iter_examples(path, parses))
 
@@ -122,7 +122,7 @@ def sst5() -> Task:
 
 
 def sst2(neutral: str = "mask", neutral_roots: str = "drop") -> Task:
-    """Negative against positive; sentences that are neutral as a whole are not judged.
+    """Negative against positive; sentences that are neutral as a whole are not evaluated.
 
     Args:
         neutral: What becomes of neutral phrases inside the other trees. ``"mask"``: they have no

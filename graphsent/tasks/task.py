@@ -1,4 +1,4 @@
-"""What a task is: labels, corpora, and how results are judged."""
+"""What a task is: labels, corpora and metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Place", "Task", "TaskData", "TaskStream"]
 
 
 class Place(NamedTuple):
-    """Where an example is: its file, and the line where it begins, from 1."""
+    """The file of an example, and the line where it begins, counted from 1."""
 
     path: Path
     line: int
@@ -73,7 +73,7 @@ class TaskStream:
 
 
 class Task(ABC):
-    """Something to learn: classes or scores, corpora that show them, metrics that judge.
+    """Something to learn: classes or scores, corpora and metrics.
 
     A task is a small class with the attributes below and :meth:`read`; see
     :mod:`graphsent.tasks.sst`. One entry in :mod:`graphsent.tasks.registry` makes it available, or
@@ -91,8 +91,8 @@ class Task(ABC):
             left out, :meth:`load` fills it in with :meth:`find_labels`, and for a trained model it
             is set to those of the model.
         options: The arguments with which ``get_task(name, **options)`` gives this task again.
-        corpora: Corpora that suit, the preferred one first.
-        examples: What it consists of, ``"trees"`` (or sentences, where there are none) or
+        corpora: Suitable corpora, the preferred one first.
+        examples: What they are, ``"trees"`` (or sentences, where there are none) or
             ``"pairs"`` of trees; models say what they learn from, see
             :class:`~graphsent.models.Model`.
         selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
@@ -102,7 +102,7 @@ class Task(ABC):
             them.
         split_seed: Chooses the dev split of a corpus that has none, see
             :func:`~graphsent.tasks.held_out.held_out`.
-        available: The splits that there are; a task may lack a test split.
+        available: The existing splits; a task may lack a test split.
         num_folds: How many folds its corpora are divided into, of which the option ``fold`` chooses
             the test split; 0 if they have splits.
         held_out: What :attr:`TaskData.held_out` was when a run began, so that it is held out again;
@@ -124,7 +124,7 @@ class Task(ABC):
 
     @property
     def judged(self) -> tuple[int, ...]:
-        """The classes that compete when a model is judged, by index; all, unless a task says so."""
+        """The classes that compete in evaluation, by index; all, unless a task overrides it."""
         return tuple(range(len(self.label_names)))
 
     @property
@@ -142,13 +142,13 @@ class Task(ABC):
                 of an example. Without them examples are what the file itself holds.
 
         Raises:
-            DataError: A file is not in the task's format, or they do not fit together.
+            DataError: A file is not in the task's format, or the files do not fit together.
         """
 
     def iter_examples(self, path: Path, parses: Sequence[Path] = ()) -> Iterator[Any]:
         """The examples of :meth:`read` one by one.
 
-        A task whose corpora may be larger than memory has its own, which reads as it goes.
+        A task whose corpora may be larger than memory overrides it with a generator.
         """
         return iter(self.read(path, parses))
 
@@ -216,7 +216,7 @@ class Task(ABC):
         return TaskData(examples, replace(source, remarks=self.remarks(source)))
 
     def remarks(self, source: CorpusSource) -> tuple[str, ...]:
-        """What to know about results with a corpus, for the log and ``results.json``.
+        """Caveats about results with a corpus, for the log and ``results.json``.
 
         Args:
             source: The corpus, with the counts of the splits that were read.
@@ -234,7 +234,7 @@ class Task(ABC):
     ) -> TaskStream:
         """Finds the task's corpus; its examples come one by one when they are asked for.
 
-        Arguments and errors as in :meth:`load`; what is wrong in a file is found where the reading
+        Arguments and errors as in :meth:`load`; errors in a file are raised when the reading
         gets there.
         """
         source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
@@ -277,7 +277,7 @@ class Task(ABC):
     def _of_split(
         self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
     ) -> Iterable[Any]:
-        """Of the examples of a file those that are of the split.
+        """Those examples of a file that belong to a split.
 
         Args:
             read: Gives all examples of the file; it is called again where they have to be chosen.

@@ -1,4 +1,4 @@
-"""Files from the network: kept in a cache, checked, and resumed where they broke off."""
+"""Downloads: cached, checked, and resumed after interruptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphsent.errors import FailedError
 __all__ = ["DownloadError", "fetch"]
 
 _CHUNK_BYTES = 1 << 16
-_SECONDS = 30  # without a byte, before a server counts as silent
+_SECONDS = 30  # without a byte, after which a server counts as silent
 _PARTIAL, _RESUMED_IF = ".part", ".tag"
 
 
@@ -24,7 +24,7 @@ class DownloadError(FailedError):
 def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: bool = False) -> Path:
     """A file from the cache, or from its address.
 
-    What had arrived of a download that was interrupted is kept, and the rest of it asked for, if
+    A partial download is kept and continued, if
     the server still has the same file.
 
     Args:
@@ -64,10 +64,10 @@ def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: boo
 
 
 class _Resuming:
-    """A downloader for pooch that goes on where it was interrupted.
+    """A downloader for pooch that resumes after interruptions.
 
     Args:
-        target: What is downloaded in the end; what has arrived lies beside it.
+        target: The complete file; the part that has arrived lies beside it.
         progress: Show a progress bar.
     """
 
@@ -113,12 +113,12 @@ class _Resuming:
         self._tag.unlink(missing_ok=True)
 
     def _begin(self) -> int:
-        """How much has arrived of a file that the server can be asked for the rest of."""
+        """How many bytes have arrived of a file that can be resumed."""
         has_both = self._partial.is_file() and self._tag.is_file()
         return self._partial.stat().st_size if has_both else 0
 
     def _keep_tag(self, response: Any) -> None:
-        """Keeps what tells this file from a later one; without it nothing is resumed."""
+        """Keeps what distinguishes this file from a later one; without it nothing is resumed."""
         tag = response.headers.get("ETag", "")
         if not tag or tag.startswith("W/"):  # which does not promise the same bytes
             tag = response.headers.get("Last-Modified", "")

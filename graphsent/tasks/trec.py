@@ -84,7 +84,7 @@ class QuestionTask(SentenceTask):
             yield Sentence(_with_negations(words), self._classes[name])
 
     def remarks(self, source: CorpusSource) -> tuple[str, ...]:
-        """What makes TREC's test questions easier than new ones; nothing of another corpus."""
+        """Why TREC's test questions are easier than new ones; nothing for other corpora."""
         if not source.is_published:
             return ()
         return (_REPEATED, _SEEN) if source.tree_kind == "constituency" else (_REPEATED,)

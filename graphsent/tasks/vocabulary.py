@@ -1,4 +1,4 @@
-"""The words that a model of a task knows."""
+"""The vocabulary of a task."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def build_vocabulary(
         train: Training trees.
         other: Further trees that the model will meet.
         vector_paths: See :func:`~graphsent.tasks.vectors.load_vectors`; may be empty.
-        min_count: Training words that come less often are left out, unless they have a vector. They
-            are ``<unk>`` then, whose vector is learnt from them.
+        min_count: Training words that occur less often are left out, unless they have a vector.
+            They become ``<unk>``, whose vector is learned from them.
         seed: Of the random vectors of words without one.
         lower_fallback: Whether a word that is not known as written is looked up in lower case, see
             :class:`~graphsent.vocabulary.Vocabulary`.
-        lower: Whether all words are brought to lower case, see there.
+        lower: Whether all words are lowercased, see there.
 
     Returns:
         The vocabulary, and vectors whose rows are in its order (None without files).
@@ -62,11 +62,11 @@ def build_vocabulary(
 
 
 def count_words(trees: Iterable[Tree], normal: Callable[[str], str] | None = None) -> Counter[str]:
-    """How often each word comes in the trees.
+    """How often each word occurs in the trees.
 
     Args:
         trees: The trees; if they have ``word_counts`` already, as those in shards have, these.
-        normal: Makes of a word what is counted, see :meth:`Vocabulary.normal
+        normal: Maps a word to the form that is counted, see :meth:`Vocabulary.normal
             <graphsent.vocabulary.Vocabulary.normal>`; by default the word as it is.
     """
     counts: Counter[str] = Counter(getattr(trees, "word_counts", None))

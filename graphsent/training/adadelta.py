@@ -28,14 +28,14 @@ class RowAdadelta(Adadelta):
     (Zeiler 2012). Where g is zero :math:`\theta` stays, and E and D are multiplied by
     :math:`\rho`: a row without gradient makes up for that when it next has one, by the number of
     steps since. The numbers are those that torch's Adadelta makes of the gradient of the whole
-    table, but for rounding; ``last`` in the state is the step up to which E and D of each row are.
-    What there is no compiled code for, and other options, are left to torch, which refuses weight
+    table, up to rounding; ``last`` in the state is the step up to which E and D of each row are.
+    Cases without compiled code, and other options, are left to torch, which refuses weight
     decay with sparse gradients.
     """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """A step; returns what the closure does, if there is one."""
+        """Takes a step; returns the result of the closure, if there is one."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -47,7 +47,7 @@ class RowAdadelta(Adadelta):
                     if parameter.grad is not None and self._step(parameter, group):
                         done.append((parameter, parameter.grad))
                         parameter.grad = None
-            # Without what torch wraps round it: hooks on steps are called for this one already.
+            # Without torch's wrapper: hooks on steps have already been called for this one.
             inspect.unwrap(Adadelta.step)(self)
         finally:
             for parameter, gradient in done:
@@ -55,7 +55,7 @@ class RowAdadelta(Adadelta):
         return loss
 
     def _step(self, parameter: Tensor, group: dict[str, Any]) -> bool:
-        """A step of one parameter; False, and nothing, if it is one for torch."""
+        """Takes a step of one parameter; False, without a step, if that is left to torch."""
         gradient = parameter.grad
         unusual = group["maximize"] or group["differentiable"] or group["capturable"]
         by_rows = has_rows(gradient) and not unusual and not group["weight_decay"]

@@ -23,13 +23,13 @@ class RowAdagrad(Adagrad):
 
     for the rows that have a gradient g. The numbers, the options and the state are those of
     ``torch.optim.Adagrad`` (Duchi et al. 2011), which makes several sparse tensors and sorts their
-    rows for the same. What it raises an error for, such as weight decay with sparse gradients, is
+    rows to do the same. Cases that it refuses, such as weight decay with sparse gradients, are
     left to it.
     """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """A step; returns what the closure does, if there is one."""
+        """Takes a step; returns the result of the closure, if there is one."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -45,7 +45,7 @@ class RowAdagrad(Adagrad):
             for table, group, _ in tables:
                 self._step_on_rows(table, group)
                 table.grad = None
-            # Without what torch wraps round it: hooks on steps are called for this one already.
+            # Without torch's wrapper: hooks on steps have already been called for this one.
             inspect.unwrap(Adagrad.step)(self)
         finally:
             for table, _, gradient in tables:

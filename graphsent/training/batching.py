@@ -1,4 +1,4 @@
-"""Which examples of an epoch are in a batch together."""
+"""Which examples of an epoch form a batch."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EpochBatches(DistributedSampler):
 
     Args:
         size: How many indices there are.
-        batch_size: Indices a batch and process.
+        batch_size: Indices per batch and process.
         seed: Of everything random.
         keys: (size,) a number for each index: only those of about the same key are in a batch
             together. Which of those with equal keys come together is random, too.
@@ -153,7 +153,7 @@ def batch_sampler(
         batching: One of :data:`BATCHINGS`. The size of a tree is its number of nodes, and its depth
             the number of its levels; those of a sentence without a tree are its number of words. A
             pair has the size of both trees together, and the depth of the deeper one.
-        batch_size: Examples a batch and process.
+        batch_size: Examples per batch and process.
         seed: Of everything random.
         window: See :class:`EpochBatches`.
         num_processes: How many train together.

@@ -1,4 +1,4 @@
-"""What happens after each epoch: figures, the best model, a checkpoint to resume from."""
+"""What happens after each epoch: metrics, the best model, a checkpoint to resume from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIGITS = 6
 
 
 class EpochKeeper(Callback):
-    """Keeps the history of a run, its best model and its last state; stops it when it is stuck.
+    """Keeps the history of a run, its best model and its last state; stops it early.
 
     The best epoch is the first with the highest dev figure. The history is part of the checkpoint,
     and all else follows from it, so that a resumed run knows what came before.
@@ -26,7 +26,7 @@ class EpochKeeper(Callback):
     Args:
         run: Where to write.
         selection_metric: Name of the task's metric that chooses the epoch.
-        patience: Stop after so many epochs in a row that are not the best; 0 never stops.
+        patience: Stop after this many epochs without a new best one; 0: never.
         echo: Is given a line after each epoch.
         on_epoch: Is given the history after each epoch.
     """
@@ -60,7 +60,7 @@ class EpochKeeper(Callback):
         epochs = {0: "no epoch is complete", 1: "1 epoch is kept"}.get(
             count, f"{count} epochs are kept"
         )
-        return f"interrupted, {epochs}; go on with: graphsent train --resume {self._run.path}"
+        return f"interrupted, {epochs}; continue with: graphsent train --resume {self._run.path}"
 
     @property
     def _is_stuck(self) -> bool:
@@ -77,7 +77,7 @@ class EpochKeeper(Callback):
         self.history = list(state_dict["history"])
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Lets a run rest that was stuck when it was interrupted."""
+        """Does not continue a run that had run out of patience when it was interrupted."""
         if len(self.history) != trainer.current_epoch:
             raise ValueError(f"{trainer.current_epoch} epochs, but figures of {len(self.history)}")
         self.started = True
@@ -104,7 +104,7 @@ class EpochKeeper(Callback):
         trainer.should_stop = self._is_stuck
 
     def _ordered(self, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """Loss and selection metric first; as many digits as single precision holds."""
+        """Loss and selection metric first; as many digits as single precision has."""
         names = dict.fromkeys(("loss", self._key, *metrics))
         return {name: round(float(metrics[name]), _DIGITS) for name in names}
 

@@ -1,4 +1,4 @@
-"""Checkpoints that are read without pickle, and only if they are whole."""
+"""Checkpoints that are read without pickle, and only if they are intact."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PARTS = ("state_dict", "optimizer_states", "callbacks", "loops")
 
 
 class CheckedCheckpoints(TorchCheckpointIO):
-    """Lightning's way to store checkpoints, but strict when it reads one."""
+    """Lightning's checkpoints, with strict reading."""
 
     def load_checkpoint(self, path: str | os.PathLike[str], *_: Any, **__: Any) -> dict[str, Any]:
         """Reads tensors and plain values alone, on the CPU; those of training are moved later.
 
         Raises:
-            TrainingError: The file is damaged or no checkpoint of a run.
+            TrainingError: The file is damaged or is not the checkpoint of a run.
         """
         try:
             with zipfile.ZipFile(path) as archive:

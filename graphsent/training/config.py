@@ -1,4 +1,4 @@
-"""What a run is made from: everything needed to repeat it."""
+"""The configuration of a run: everything needed to repeat it."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class RunConfig:
         """Reads what :meth:`save` wrote, or a part of it with task and model.
 
         Raises:
-            DataError: The file is missing or no such configuration.
+            DataError: The file is missing or is not such a configuration.
         """
         try:
             values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))

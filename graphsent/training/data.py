@@ -33,8 +33,8 @@ class WeightedBatch(NamedTuple):
 class TreeDataModule(LightningDataModule):
     """Trees of the two splits that training looks at, in batches that the model makes of them.
 
-    Under a Trainer of several processes every example is still seen once an epoch, in batches that
-    are as many times as large.
+    Under a Trainer with several processes, every example is still seen once per epoch, in batches
+    that are as many times as large.
 
     Args:
         model: Gives ``collate``.
@@ -56,7 +56,7 @@ class TreeDataModule(LightningDataModule):
                 examples.number_words(model.vocab)
 
     def train_dataloader(self) -> DataLoader:
-        """The batches of training examples, others in every epoch."""
+        """The batches of training examples, different in every epoch."""
         options = self._options
         sampler = batch_sampler(
             self._train,

@@ -1,4 +1,4 @@
-"""Where to compute, checked before anything is read or written."""
+"""The device to compute on, checked before anything is read or written."""
 
 from __future__ import annotations
 

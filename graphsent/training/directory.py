@@ -28,7 +28,7 @@ class RunDirectory:
     """Where a run keeps its files.
 
     ``config.yaml`` says what it is made from, ``model/`` is the model that is best on dev,
-    ``last.ckpt`` the state after the last complete epoch, ``results.json`` what came out,
+    ``last.ckpt`` the state after the last complete epoch, ``results.json`` the results,
     ``logs/metrics.csv`` and ``logs/tensorboard/`` the figures of each epoch; ``splits.json`` says
     what was held out of training data of a user's own. Other files may lie beside them and are left
     alone.
@@ -146,7 +146,7 @@ class RunDirectory:
             ) from None
         if self.is_begun and not overwrite:
             raise TrainingError(
-                f"{self.path} holds a run: go on with it (--resume {self.path}), replace it "
+                f"{self.path} holds a run: continue it (--resume {self.path}), replace it "
                 "(--overwrite), or choose another directory"
             )
 
@@ -237,6 +237,6 @@ def load_model(
         recover(run.model)
     if os.path.isfile(run.config) and not run.model.is_dir():
         raise TrainingError(
-            f"{run.path} has no model yet: no epoch is complete; go on with --resume {run.path}"
+            f"{run.path} has no model yet: no epoch is complete; continue with --resume {run.path}"
         )
     return load_pretrained(run.model if os.path.isdir(run.model) else path, encoder)

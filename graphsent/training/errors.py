@@ -1,4 +1,4 @@
-"""What can go wrong in training by the choice of options, data or directories."""
+"""Errors of training."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["TrainingError", "TrainingFailed", "TrainingInterrupted"]
 
 
 class TrainingError(GraphsentError, ValueError):
-    """A run cannot be started, resumed or brought to a good end."""
+    """A run cannot be started, resumed or completed."""
 
 
 class TrainingFailed(TrainingError, FailedError):
-    """A run that had begun went astray."""
+    """A run failed after it had begun."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Judging a model on a split."""
+"""Evaluation of a model on a split."""
 
 from __future__ import annotations
 

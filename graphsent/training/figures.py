@@ -1,4 +1,4 @@
-"""How metrics look on a terminal."""
+"""How metrics are printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def figures(values: Mapping[str, float]) -> str:
 
 
 def figure(name: str, value: float, form: str = ".4g") -> str:
-    """A metric: shares of what is right in per cent, others in a given form."""
+    """A metric: accuracies in per cent, others in a given format."""
     return f"{100 * value:.2f} %" if name.endswith(_SHARES) else f"{value:{form}}"
 
 

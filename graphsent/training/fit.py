@@ -32,7 +32,7 @@ from graphsent.training.progress import EpochBar
 
 __all__ = ["fit"]
 
-# What Lightning advises and graphsent has decided otherwise about.
+# Lightning's advice that does not apply here.
 _ADVICE = (
     ".*does not have many workers.*",
     ".*available but not used.*",
@@ -108,7 +108,7 @@ def fit(
 
 @contextmanager
 def _memory() -> Iterator[None]:
-    """Gives memory that is kept for other batches back at the end."""
+    """Releases memory that is kept for further batches at the end."""
     try:
         yield
     finally:

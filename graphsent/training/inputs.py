@@ -1,4 +1,4 @@
-"""What a model of a run reads of words: the settings, and the only source of their defaults."""
+"""The word inputs of a run's model: settings, and the only source of their defaults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> An
 
 @dataclass(frozen=True)
 class InputOptions:
-    """What a model reads of words; the help text of each field is that of the command line.
+    """The word inputs of a model; the help of each field is also that of the command line.
 
     Raises:
         TrainingError: A value is of the wrong type or out of range.

@@ -18,7 +18,7 @@ __all__ = ["Interruption"]
 class Interruption(Callback):
     """Turns signals into a :class:`TrainingInterrupted`.
 
-    Ctrl-C waits for the end of a batch: an exception in the middle of one gets lost if it comes
+    Ctrl-C waits for the end of a batch: an exception in the middle of one is lost if it comes
     while the interpreter, or a library of C, runs a callback that nobody can take it from. A second
     Ctrl-C does not wait. SIGTERM is left to Lightning, which does the same.
 
@@ -33,7 +33,7 @@ class Interruption(Callback):
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Where signals are handled; that of Ctrl-C as before afterwards.
+        """Handles signals; restores the handler of Ctrl-C afterwards.
 
         Lightning answers Ctrl-C by leaving the interpreter with status 1 and Ctrl-C ignored, and
         SIGTERM by leaving it with status 0.

@@ -60,7 +60,7 @@ class TrainingModule(LightningModule):
 
         Args:
             batch: What the model's ``collate`` gives, or a share of a batch, a ``WeightedBatch``.
-            batch_idx: Makes no difference.
+            batch_idx: Not used.
         """
         batch, weight = batch if isinstance(batch, WeightedBatch) else (batch, 1.0)
         optimizers = self.optimizers()
@@ -92,10 +92,10 @@ class TrainingModule(LightningModule):
             )
 
     def on_validation_epoch_start(self) -> None:
-        """Stops a run that has gone astray before anything of it is kept.
+        """Stops a run whose numbers are not finite before it keeps anything.
 
         Raises:
-            TrainingFailed: The loss of the epoch, or a weight after it, is no finite number.
+            TrainingFailed: The loss of the epoch, or a weight after it, is not finite.
         """
         epoch = self.current_epoch + 1
         # Once an epoch: asking after each step would make a GPU wait.

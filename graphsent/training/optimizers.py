@@ -36,10 +36,10 @@ _OF_VECTORS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "lazy_adam": Spa
 
 
 def takes_rows(options: TrainingOptions) -> bool:
-    """Whether the optimizer of the word vectors is best given the rows of a batch alone.
+    """Whether the optimizer of the word vectors should get the rows of a batch alone.
 
-    With SGD, AdaGrad and Adadelta a vector without gradient stays as it is, so nothing changes but
-    the time. With Adam it moves on: that needs the gradient of the whole table.
+    With SGD, AdaGrad and Adadelta, vectors without gradients do not change, so only the time
+    differs. With Adam they do: it needs the gradient of the whole table.
     """
     if options.embedding_optimizer == "same":
         return options.optimizer != "adam"

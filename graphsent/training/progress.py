@@ -34,16 +34,16 @@ class EpochBar(Callback):
         self._bar.update()
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Says what is done now."""
+        """Shows the current activity."""
         self._bar.set_postfix_str("dev")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         self._bar.close()
 
     def on_exception(
         self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
     ) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         if self._bar is not None:
             self._bar.close()

@@ -39,7 +39,7 @@ def train(
     progress: bool = False,
     echo: Echo = show,
 ) -> dict[str, Any]:
-    """Trains a model and judges the one that is best on dev.
+    """Trains a model and evaluates the one that is best on dev.
 
     Seeds the global random generators of Python, numpy and torch. Numbers below the normal range
     are flushed to zero while it runs, see :func:`~graphsent.training.flushed_subnormals`.
@@ -48,9 +48,9 @@ def train(
         config: What to train, on what, and how.
         out: The run directory to make; see :class:`~graphsent.training.directory.RunDirectory`.
         overwrite: Replace a run that is there.
-        test: Judge the best model on test at the end, if there is a test split.
+        test: Evaluate the best model on test at the end, if there is a test split.
         progress: Show a progress bar.
-        echo: Is given lines for people.
+        echo: Is given lines for the user.
 
     Returns:
         The content of ``results.json``.
@@ -61,7 +61,7 @@ def train(
         DataError: Corpus or vectors are not usable.
         ModelError: The model does not take a value, or these trees.
         OSError: Something cannot be written; ``filename`` says what.
-        TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` goes on.
+        TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` continues.
     """
     run = RunDirectory(out)
     run.check_free(overwrite=overwrite)  # before anything that takes long
@@ -88,7 +88,7 @@ def resume(
     progress: bool = False,
     echo: Echo = show,
 ) -> dict[str, Any]:
-    """Goes on with a run after its last complete epoch, to the numbers it would have had.
+    """Continues a run after its last complete epoch, with the results it would have had.
 
     Args:
         out: The directory of the run.
@@ -132,7 +132,7 @@ def _resume(
             f"got {config.training.epochs}"
         )
     if before.get("finished") and epochs in (None, done):
-        raise TrainingError(f"{run.path}: this run is complete; more epochs would make it go on")
+        raise TrainingError(f"{run.path}: this run is complete; more epochs would continue it")
     if before and "tokenizer" not in before:  # it began when there was no choice
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
     setting = prepare(config, echo, run.read_splits(), progress=progress)
@@ -191,7 +191,7 @@ def _run(
 
 
 def _tokenizer_before(config: RunConfig) -> str | None:
-    """What a model of a run had that says nothing of it."""
+    """The settings of runs that do not record them."""
     return "whitespace" if model_class(config.model).tokenizer is not None else None
 
 

@@ -1,4 +1,4 @@
-"""The directory of several runs that differ in the fold or the seed alone."""
+"""The directory of several runs that differ only in fold or seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Runs:
         folds: The fold of each that is its test split; none if the task has no folds, or it is that
             of the configuration.
         seeds: The seeds to train with on each; none for that of the configuration.
-        test: Whether models are judged on test.
+        test: Whether models are evaluated on test.
     """
 
     config: RunConfig
@@ -57,7 +57,7 @@ class Runs:
         return found
 
     def common(self) -> dict[str, Any]:
-        """What must not change while the runs go on, by name."""
+        """What must not change between calls, by name."""
         values = self.config.to_dict()
         flat = {**{k: v for k, v in values.items() if not isinstance(v, dict)}, "test": self.test}
         for part, options in values.items():
@@ -89,7 +89,7 @@ class RunSet:
         return os.path.isfile(self.config)
 
     def open(self) -> Runs:
-        """The runs as they were last asked for.
+        """The runs as they were last requested.
 
         Raises:
             TrainingError: There are none, or the file is damaged.

@@ -1,4 +1,4 @@
-"""Several runs by one call: all folds of a task, or several seeds."""
+"""Several runs in one call: all folds of a task, or several seeds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def train_runs(
 ) -> dict[str, Any]:
     """Trains a model on several folds, with several seeds, or with each seed on each fold.
 
-    The same call goes on after an interruption: runs that are complete are kept, one that is begun
+    After an interruption, the same call continues: complete runs are kept, an incomplete one
     is resumed. It may ask for other folds and seeds, too.
 
     Args:
@@ -90,7 +90,7 @@ def train_runs(
 def resume_runs(
     out: str | os.PathLike[str], *, progress: bool = False, echo: Echo = show
 ) -> dict[str, Any]:
-    """Goes on with the runs of a directory as they were last asked for.
+    """Continues the runs of a directory as they were last requested.
 
     Args:
         out: The directory.
@@ -127,8 +127,8 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
                 found[name] = train(config, run.path, **options)
         except TrainingInterrupted as error:
             message = (
-                f"interrupted in {name}, {len(found)} of {len(configs)} runs are complete; go on "
-                f"with the same command, or: graphsent train --resume {run_set.path}"
+                f"interrupted in {name}, {len(found)} of {len(configs)} runs are complete; "
+                f"continue with the same command, or: graphsent train --resume {run_set.path}"
             )
             raise TrainingInterrupted(message, error.signal_number) from None
         say(_describe(found[name]))
@@ -147,7 +147,7 @@ def _describe(results: dict[str, Any]) -> str:
 
 
 def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the runs so far say together."""
+    """The results of all runs so far."""
     configs = runs.configs()
     entries = []
     for name, results in found.items():

@@ -1,4 +1,4 @@
-"""What a run trains, before its first step: task, data and model, all from its configuration."""
+"""What a run trains: task, data and model, all from its configuration."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def prepare(
         ParserFailed: The parser cannot work.
         ModuleNotFoundError: The package of the logger is not installed.
         TrainingError: There is no such device; or the model is not for this task, has no such
-            option, or no room for the vectors.
+            option, or cannot take the vectors.
     """
     trainer_device(config.training.device)
     check_logger(config.training)
@@ -104,7 +104,7 @@ def prepare(
         task, data = config.load_data(held_out=held_out, echo=echo)
     echo(f"data: {data.source.summary()}")
     if "test" not in data.splits:
-        echo("there is no test split: the model is judged on dev alone")
+        echo("there is no test split: the model is evaluated on dev alone")
     vocab, vectors = build_vocabulary(
         data.splits["train"],
         chain(data.splits["dev"], data.splits.get("test", ())),
@@ -209,7 +209,7 @@ def count_parameters(model: Model) -> dict[str, int]:
 
 
 def _task_options(config: RunConfig, task: Task) -> dict[str, Any]:
-    """The options with all defaults, which a task from outside the package may not tell."""
+    """The options with all defaults, which a task from outside the package may omit."""
     return dict(task.options) if task.name == config.task else config.task_options
 
 
@@ -357,7 +357,7 @@ def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str
 
 
 def _rare_words(vocab: Vocabulary, counts: Mapping[str, int]) -> str:
-    """What there is to say of the words of train that have no row of their own."""
+    """A line on the training words that have no row of their own."""
     unknown = list(vocab.unknown(counts))
     percent = 100 * sum(counts[word] for word in unknown) / max(1, sum(counts.values()))
     return f"<unk>: {len(unknown):,} rare words of train, {percent:.2f} % of its tokens"

@@ -1,4 +1,4 @@
-"""Numbers below the normal range, kept out of training."""
+"""Flushing of subnormal numbers during training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def flushed_subnormals() -> Iterator[None]:
     run in this context; a training loop of your own may, too.
 
     It sets ``torch.set_flush_denormal`` in the calling thread, where torch also runs backward
-    passes, and gives the setting back. Threads that are started meanwhile, such as those that torch
+    passes, and restores the setting. Threads that are started meanwhile, such as those that torch
     and the compiled kernels share their work among, compute in the same way and go on to do so;
     those that torch has started before keep their own.
     """
@@ -33,5 +33,5 @@ def flushed_subnormals() -> Iterator[None]:
 
 
 def _flushes() -> bool:
-    """Whether the calling thread flushes subnormals now, which torch does not tell."""
+    """Whether the calling thread flushes subnormals, which torch does not report."""
     return float(torch.tensor(torch.finfo(torch.float32).tiny) / 2) == 0

@@ -74,7 +74,7 @@ def test_dev_alone(tsv, tmp_path, capsys):
     flags = [f"--train={tsv}", f"--dev={tsv}", "--split=0", *NBOW]
     assert main(["train", *flags, f"--out={out}"]) == 0
     printed = capsys.readouterr().out
-    assert "there is no test split: the model is judged on dev alone" in printed
+    assert "there is no test split: the model is evaluated on dev alone" in printed
     assert "test:" not in printed
     assert "test" not in json.loads((out / "results.json").read_text())
     assert main(["evaluate", str(out), "--split=dev"]) == 0
@@ -200,7 +200,7 @@ def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
         where, gold, _, _, sentence = error.split(",")
         assert lines[int(where.removeprefix("my.tsv:")) - 1] == f"{gold}\t{sentence}"
     assert errors[0].split(",")[0] in printed
-    assert f"{len(errors)} mistakes, the surest first" in printed
+    assert f"{len(errors)} errors, the most confident first" in printed
     assert (tmp_path / "confusion.png").read_bytes().startswith(b"\x89PNG")
 
 

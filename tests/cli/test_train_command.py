@@ -57,7 +57,7 @@ def test_a_configuration_and_flags_over_it(trained, tmp_path, capsys):
 def test_a_run_is_not_replaced_unless_asked(trained, toy_data, tmp_path, capsys):
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=1", *TINY]
     assert main([*arguments, f"--out={trained}"]) == 2
-    assert "holds a run: go on with it (--resume" in capsys.readouterr().err
+    assert "holds a run: continue it (--resume" in capsys.readouterr().err
     for _ in range(2):
         assert main([*arguments, f"--out={tmp_path}/run", "--overwrite"]) == 0
 
@@ -88,7 +88,7 @@ def test_ctrl_c_says_how_to_go_on(toy_data, tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"go on with: graphsent train --resume {out}" in err
+    assert f"continue with: graphsent train --resume {out}" in err
     assert "Traceback" not in err
     assert main(["predict", str(out), "--format=trees", os.devnull]) == 0
 

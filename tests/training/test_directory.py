@@ -20,7 +20,7 @@ def test_a_run_is_replaced_only_when_asked(tmp_path):
     run.checkpoint.touch()
     (run.model / "more").mkdir(parents=True)
     (run.path / "notes.txt").write_text("mine")
-    with pytest.raises(TrainingError, match=r"holds a run: go on with it \(--resume .*run\)"):
+    with pytest.raises(TrainingError, match=r"holds a run: continue it \(--resume .*run\)"):
         run.create(CONFIG)
     assert run.checkpoint.exists()
     run.create(CONFIG, overwrite=True)

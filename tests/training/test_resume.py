@@ -61,7 +61,7 @@ def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept
     with monkeypatch.context() as patch:
         signal_at(patch, method, call)
         with pytest.raises(
-            TrainingInterrupted, match=r"go on with: graphsent train --resume"
+            TrainingInterrupted, match=r"continue with: graphsent train --resume"
         ) as it:
             train(config, tmp_path / "stopped", echo=silent)
     assert it.value.signal_number == signal.SIGINT

@@ -100,7 +100,7 @@ def test_the_same_call_goes_on(reviews, tmp_path, monkeypatch):
 
     config = replace(reviews, training=replace(reviews.training, epochs=3))
     monkeypatch.setattr(module, "train", interrupted)
-    message = f"in fold-2, 2 of 4 runs are complete; go on .*--resume {out}"
+    message = f"in fold-2, 2 of 4 runs are complete; continue .*--resume {out}"
     with pytest.raises(TrainingInterrupted, match=message):
         train_runs(config, out, folds=range(4), echo=silent)
     results = json.loads((out / "results.json").read_text())

@@ -1,7 +1,7 @@
 """Download the corpora of tasks from where they are published.
 
 Every file is checked by its SHA-256. What was downloaded is kept in the cache (GRAPHSENT_CACHE,
-else ~/.cache/graphsent), and a download that was interrupted goes on. Without a network, --from-dir
+else ~/.cache/graphsent), and an interrupted download is resumed. Without a network, --from-dir
 takes the files from a directory: as they are published, archives too, or another data directory.
 
 Examples:

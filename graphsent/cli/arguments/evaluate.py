@@ -1,11 +1,11 @@
-"""Judge a trained model on a split of its task.
+"""Evaluate a trained model on a split of its task.
 
 Examples:
   graphsent evaluate runs/a --split test
   graphsent evaluate runs/a --split dev --data-dir DATA
   graphsent evaluate runs/a --json figures.json
   graphsent evaluate runs/a --confusion confusion.svg --errors 10 --errors-file errors.csv
-      which classes are taken for which, and the mistakes that the model is surest of
+      the confusion matrix, and the errors in which the model is most confident
   graphsent evaluate runs/cr
       all runs of train --folds or --seeds, their mean and deviation
 """
@@ -37,10 +37,10 @@ def add_arguments(parser: Any) -> None:
         "--confusion", type=str, metavar="FILE", help="Draw the confusion matrix: .svg or .png."
     )
     parser.add_argument(
-        "--errors", type=int, metavar="N", help="List the N mistakes that the model is surest of."
+        "--errors", type=int, metavar="N", help="List the N most confident errors of the model."
     )
     parser.add_argument(
-        "--errors-file", type=str, metavar="FILE", help="Write all mistakes to this CSV file."
+        "--errors-file", type=str, metavar="FILE", help="Write all errors to this CSV file."
     )
     add_encoder(parser)
     parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")

@@ -1,10 +1,10 @@
 """Look inside a convolutional model.
 
-  filters    the n-grams of a corpus that excite each filter over words most
+  filters    the n-grams of a corpus that activate each filter over words most
   graph      the feature graph that pooling induces over a sentence (dcnn)
   attention  the weights of the positions of a sentence (apdcnn)
 
-What comes out is a table on standard output, or a file by the name of --out: a table (.txt, .csv,
+The output is a table on standard output, or a file whose suffix decides: a table (.txt, .csv,
 .json; the whole graph in .json) or a picture (.png, .svg).
 
 Sentences are raw text, one a line, bracketed trees, or CoNLL-U if named .conllu; attention needs

@@ -15,7 +15,7 @@ be compressed, too. Labels go along: "# label = " in CoNLL-U, label<TAB>tree in 
 cannot be parsed are reported by number and keep their place: an empty line in brackets, a missing
 "# sent_id" in CoNLL-U; the exit status is then 1.
 
-Finished batches are kept beside OUT. After an interruption the same command goes on from there.
+Finished batches are kept beside OUT. After an interruption, the same command continues from there.
 
 Examples:
   graphsent parse reviews.txt --out reviews.conllu --parser spacy:en_core_web_sm
@@ -62,5 +62,5 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="Start anew instead of going on after an interruption.",
+        help="Start anew instead of continuing after an interruption.",
     )

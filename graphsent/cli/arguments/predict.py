@@ -1,27 +1,27 @@
 """Predict the class of every phrase of parse trees, or a score, or how two sentences relate.
 
 Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input looks like it;
-labelled or not, and of any shape that the model takes. A bracketed tree may go on in lines that are
-indented. Raw text, a sentence a line, is taken, too: models of words divide it as the tokenizer
-does that was chosen in training; models of trees parse it with the parser that they were trained
-with, or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
-brackets do not match, and raw text otherwise; where that is wrong, --input says what lines are. One
-result a tree or sentence:
+labelled or not, and of any shape that the model takes. A bracketed tree may continue in indented
+lines. Raw text, one sentence per line, is accepted, too: models of words divide it with the
+tokenizer chosen in training; models of trees parse it with the parser that they were trained with,
+or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
+brackets do not match, and raw text otherwise; --input overrides this. One result per tree or
+sentence:
   text    class, its probability and the sentence
   jsonl   a JSON object with probabilities of all nodes
   trees   the tree, whose labels are the names of the predicted classes; in brackets, names have
           underscores for blanks and escapes for brackets
 
-A model of regression gives the score and the sentence, as text or jsonl.
+A regression model prints the score and the sentence, as text or jsonl.
 
-A model of pairs takes two files, whose first trees are a pair, as are the second ones, and so on.
-One result a pair: score, or class and its probability, and both sentences, as text or jsonl.
+A model of pairs takes two files: their first trees form a pair, then their second ones, and so on.
+One result per pair: score, or class and its probability, and both sentences, as text or jsonl.
 
 The model parse-reranker reads n-best lists, as graphsent.trees.nbest describes them, and writes the
-chosen tree of each, with jsonl also the scores. It stops at a list that is malformed.
+chosen tree of each, with jsonl also the scores. It stops at a malformed list.
 
-Input is read and answered piece by piece, in its order. What cannot be read, such as an empty line
-or a tree whose brackets do not match, is reported by line on standard error, and the rest goes on.
+Input is processed piece by piece, in order. What cannot be read, such as an empty line
+or a tree whose brackets do not match, is reported by line on standard error; the rest is processed.
 In its place the output has an empty line, or in jsonl an object with "line" and "error", so that
 results and inputs stay in step. Empty lines that divide trees of several lines are no inputs. At
 the end standard error says how many inputs were bad, and how many words the model does not know;

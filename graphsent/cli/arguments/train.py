@@ -11,7 +11,7 @@ Examples:
   graphsent train --train my.tsv --model kimcnn --out runs/own
       on your own data, here label<TAB>sentence; dev and test are held out of it
   graphsent train --resume runs/b
-      go on after the last complete epoch
+      continue after the last complete epoch
   graphsent train --model nbow --help-all
       with all options, also those of that model
 
@@ -28,14 +28,14 @@ More examples:
       on questions without trees; predict then takes raw text
   graphsent train --task trec --model kimcnn --data-dir DATA --encoder ENCODER --finetune-encoder \
       --epochs 1 --out runs/tuned
-      on features of an encoder in the directory ENCODER, which is trained too; without
+      on features of an encoder in the directory ENCODER, which is trained, too; without
       --finetune-encoder its features are computed once
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
       the same again with another seed
   graphsent train --task mytasks:make --model kimcnn --out runs/mine
       on a task of your own: the function `make` of mytasks.py here, or of an installed module
   graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
-      cross-validation; --seeds 0-4 trains with several seeds, on any task; the same command goes on
+      cross-validation; --seeds 0-4 trains with several seeds, on any task; repeat it to continue
   graphsent train --task twitter --model nbow --stream --data-dir DATA --out runs/large
       on a corpus that may be larger than memory, from shards on disk
   graphsent train --task sst5 --model treelstm --trees balanced --out runs/balanced
@@ -137,8 +137,8 @@ def add_arguments(parser: Any) -> None:
     )
     add("--out", type=str, metavar="RUN", help="Run directory to make.")
     add("--overwrite", action="store_true", help="Replace the run in --out.")
-    add("--resume", type=str, metavar="RUN", help="Run to go on with, perhaps to more --epochs.")
-    add("--no-test", action="store_true", help="Do not judge the model on test.")
+    add("--resume", type=str, metavar="RUN", help="Run to continue, perhaps for more --epochs.")
+    add("--no-test", action="store_true", help="Do not evaluate the model on test.")
     add(
         "--folds",
         type=str,

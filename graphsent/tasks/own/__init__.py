@@ -32,15 +32,16 @@ def own(
 ) -> Task:
     """Classes or scores of the sentences, or pairs of sentences, in your own files.
 
-    The name of a file says its format: ``.csv`` with a header; ``.jsonl``, ``.ndjson`` or ``.json``
-    for a JSON object a line; ``.conllu`` with comments ``# label = ...``. Any other file holds
-    bracketed trees if it begins with a bracket, with the label of the sentence at the root, and
-    otherwise ``label<TAB>sentence``, or tab-separated values with a header. All may be gzipped.
+    The suffix of a file gives its format: ``.csv`` with a header; ``.jsonl``, ``.ndjson`` or
+    ``.json`` with a JSON object on each line; ``.conllu`` with comments ``# label = ...``. Any
+    other file holds bracketed trees if it begins with a bracket, with the label of the sentence at
+    the root, and otherwise ``label<TAB>sentence``, or tab-separated values with a header. All may
+    be gzipped.
 
     Args:
-        train: File to train on; or files by label, each with one sentence (or tree) a line.
-        dev: The same for the choice of the best epoch; by default held out of train.
-        test: The same for the figures at the end; by default held out of train.
+        train: File to train on; or files by label, each with one sentence (or tree) per line.
+        dev: File for the choice of the best epoch; by default held out of train.
+        test: File for the final evaluation; by default held out of train.
         text_column: Name of the column of sentences, or names of the two of pairs; numbers from 1
             for a table without a header. By default usual names are looked for.
         label_column: Name or number of the column of labels; by default usual names.
@@ -51,8 +52,8 @@ def own(
             CoNLL-U; two files for pairs.
         dev_trees: The same for dev.
         test_trees: The same for test.
-        input: Whether texts are raw ``text`` or bracketed ``trees``; ``auto`` goes by the first.
-        encoding: Of the files.
+        input: Whether texts are raw ``text`` or bracketed ``trees``; ``auto`` decides by the first.
+        encoding: Encoding of the files.
         labels: The labels; by default those of train.
         fold: The fold of train that is the test split, from 0; by default there are no folds.
         num_folds: How many folds train is divided into.

@@ -11,7 +11,7 @@ from graphsent.errors import DataError
 __all__ = ["Columns", "find_columns"]
 
 _SHOWN = 30  # characters of a name in a message
-# Names that columns go by, looked for in this order and without regard to case.
+# Usual names of columns, looked for in this order, ignoring case.
 _LABELS = ("label", "class", "category", "target", "sentiment", "score", "rating", "stars")
 _TEXTS = ("text", "sentence", "review", "content", "phrase", "question", "tweet", "comment")
 _PAIRS = (

@@ -1,4 +1,4 @@
-"""Examples as they are in a user's file, before they mean anything to a model."""
+"""Examples as they are in a user's file, before a model interprets them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OwnExample(NamedTuple):
 
     Attributes:
         line: Number of the line where it begins, from 1.
-        label: As it is written, without blanks around it.
+        label: As written, without surrounding whitespace.
         contents: A sentence or, in a pair, two: raw text, words, or trees. Labels of trees are
             labels of phrases, ``""`` where there are none; trees of a table have none.
     """

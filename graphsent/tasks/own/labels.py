@@ -15,7 +15,7 @@ _FEW = 20  # examples, of which each may well have a label of its own
 
 
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels by number where all are numbers, and by name otherwise."""
+    """Labels in numerical order if all are numbers, and otherwise in alphabetical order."""
     distinct = set(labels)
     scores = {label: score_of(label) for label in distinct}
     if None in scores.values():
@@ -27,7 +27,7 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
     """Checks that there is something to learn.
 
     Args:
-        counts: How often each label comes in train.
+        counts: How often each label occurs in train.
         source: Names of the files.
 
     Raises:
@@ -51,7 +51,7 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
 
 
 def unknown_label(label: str, known: Iterable[str]) -> str:
-    """What is wrong with a label that train does not have."""
+    """The problem of a label that train does not have."""
     known = list(known)
     more = ", ..." if len(known) > _MOST_LISTED else ""
     listed = ", ".join(known[:_MOST_LISTED])
@@ -61,7 +61,7 @@ def unknown_label(label: str, known: Iterable[str]) -> str:
 
 
 def score_of(label: str) -> float | None:
-    """The number that a label is; None if it is none, or not finite."""
+    """The value of a label; None if it is not a finite number."""
     try:
         score = float(label)
     except ValueError:

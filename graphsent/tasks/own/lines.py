@@ -30,7 +30,7 @@ def lines_in(path: Path, encoding: str = _UTF8) -> Iterator[list[Line]]:
 
     Raises:
         DataError: The file cannot be read, there is no such encoding, or text in another encoding
-            than UTF-8 is broken.
+            than UTF-8 is invalid.
     """
     try:
         if path.is_fifo():  # which nobody may write to, and which is empty when it is read again

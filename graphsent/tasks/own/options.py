@@ -1,4 +1,4 @@
-"""What a user says about data of their own."""
+"""Options of a user's own data."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class OwnOptions:
         object.__setattr__(self, name, value)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as plain values, without those that say nothing."""
+        """The options as plain values, without unset ones."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         plain = {
             name: list(value) if isinstance(value, tuple) else value

@@ -24,7 +24,7 @@ def with_trees(
     Args:
         examples: Each with its file.
         trees: A file with the trees in the order of the examples, or two for those of pairs.
-        encoding: Of these files.
+        encoding: Encoding of these files.
 
     Yields:
         Each example with its trees; or what is wrong with it, such as a tree of another sentence.

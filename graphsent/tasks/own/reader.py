@@ -47,7 +47,7 @@ class OwnFile:
             line.
         input: Whether texts are ``"trees"`` in brackets or raw ``"text"``; ``"auto"`` goes by the
             first one.
-        encoding: Of the file.
+        encoding: Encoding of the file.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""The examples of a user's splits, with what belongs together brought together."""
+"""The examples of a user's splits, joined with their trees."""
 
 from __future__ import annotations
 

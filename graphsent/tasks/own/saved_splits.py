@@ -1,4 +1,4 @@
-"""Which lines of training data were held out, as a run keeps it."""
+"""Which lines of training data a run held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user's own data are: for the log, and for ``results.json``."""
+"""Descriptions of a user's own data for the log and ``results.json``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OwnSource:
         tree_kind: The kind of trees that were read, or ``"words"``.
         shares: Split -> its share of train, if it is held out of that.
         counts: Split -> number of examples, for the splits that were read.
-        labels: Split -> label -> how often it comes, where they were counted.
+        labels: Split -> label -> how often it occurs, where counted.
         are_scores: Whether labels are numbers to be predicted.
     """
 

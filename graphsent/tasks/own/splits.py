@@ -17,7 +17,7 @@ __all__ = ["assign_folds", "assign_splits", "digest"]
 def digest(texts: Sequence[str], seed: int) -> bytes:
     """The SHA-256 of a seed and the letters and digits of an example, 16 bytes of it.
 
-    Letter case, blanks and signs do not count, and neither does the form of Unicode, unless there
+    Letter case, whitespace and signs do not count, nor does the form of Unicode, unless there
     is nothing else: then the text counts as it is.
     """
     normal = [unicodedata.normalize("NFKC", text).casefold() for text in texts]

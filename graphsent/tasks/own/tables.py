@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
     Attributes:
         line: Number of its first line, from 1.
-        label: As it is written, without blanks around it; None where labels come from elsewhere.
+        label: As written, without surrounding whitespace; None where labels come from elsewhere.
         texts: One text, or two of a pair.
     """
 
@@ -65,7 +65,7 @@ def read_tsv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
 def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
     """Rows of comma-separated values (RFC 4180) below a header; also ``;`` or tabs if it has these.
 
-    A quoted cell may go on over several lines.
+    A quoted cell may span several lines.
     """
     texts = _Texts(lines)
     header = next((text for text in texts if text.strip()), "")

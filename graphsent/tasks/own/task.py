@@ -78,7 +78,7 @@ class OwnTask(Task):
 
     @property
     def available(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The splits that there are."""
+        """The existing splits."""
         held_out = self._own.held_out()
         return tuple(split for split in SPLITS if self._own.files(split) or split in held_out)
 

@@ -1,4 +1,4 @@
-"""Trees as users have them: in brackets, in CoNLL-U, or in a column of a table."""
+"""Trees in users' files: in brackets, in CoNLL-U, or in a column of a table."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def read_binary(path: Path, wanted: Collection[str]) -> FileVectors:
 
     The file starts with a line of two integers, the number of words and the dimension. For each
     word follow the word in UTF-8, one blank, the vector as little-endian float32, and, depending on
-    the program that wrote it, a line end. Of several vectors for one word the first counts.
+    the program that wrote it, a line end. If a word has several vectors, the first counts.
 
     Args:
         path: A binary file, ``.gz`` or plain.
