@@ -27,15 +27,25 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_own_data(group: Any) -> None:
-    """Declares the flags."""
+def add_own_data(group: Any, *, judges: bool = False) -> None:
+    """Declares the flags.
+
+    Args:
+        group: Takes them.
+        judges: Whether ``--test`` may stand without a file, for a model that is to be judged on
+            what is held out of train; it is then "".
+    """
     (document,) = docstrings(_OWN)
     texts = descriptions(document)
     for name in parameters(_OWN):
         kind = _KINDS.get(name, {})
         if "choices" not in kind:
             kind = {"type": str, **kind}
-        group.add_argument(flag(name), help=texts[name], **kind)
+        text = texts[name]
+        if judges and name == "test":
+            kind = {**kind, "nargs": "?", "const": ""}
+            text = f"Judge the best model on test at the end. With a file: {text}"
+        group.add_argument(flag(name), help=text, **kind)
         if name in _CLASS:
             group.add_argument(
                 flag(_CLASS[name]),

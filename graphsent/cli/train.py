@@ -29,10 +29,10 @@ from graphsent.training.setting import model_options
 
 __all__ = ["run"]
 
-_SWITCHES = ("stream", "overwrite", "no_test", "debug")
+_SWITCHES = ("stream", "overwrite", "test", "no_test", "debug")
 _OF_CORPORA = ("data_dir", "parses_dir")
 _OF_ENCODERS = {"encoder_pooling": "encoder", "encoder_lr": "finetune_encoder"}
-_WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")
+_WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")  # and --test
 
 
 def run(arguments: Any) -> None:
@@ -44,7 +44,7 @@ def run(arguments: Any) -> None:
         if value is not None and (value or name not in _SWITCHES)
     }
     given = with_own_data(given)
-    options = {"test": not arguments.no_test, "progress": sys.stderr.isatty()}
+    options = {"test": _is_judged(arguments), "progress": sys.stderr.isatty()}
     if arguments.resume:
         for name in given:
             if name not in _WITH_RESUME:
@@ -73,6 +73,12 @@ def run(arguments: Any) -> None:
         _show(train(config, arguments.out, **options), arguments.out)
 
 
+def _is_judged(arguments: Any) -> bool:
+    """Whether the best model is judged on test: asked for, or there are files of one's own."""
+    asked = arguments.test not in (None, False) or getattr(arguments, "test_class", None)
+    return bool(asked) and not arguments.no_test
+
+
 def _resume(arguments: Any, options: dict[str, Any]) -> None:
     out = arguments.resume
     runs = RunSet(out)
@@ -81,7 +87,7 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
         import_from_here(config.task, config.parser)
         _show(resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options), out)
         return
-    if arguments.epochs is not None or arguments.encoder is not None or arguments.no_test:
+    if arguments.epochs is not None or arguments.encoder is not None or options["test"]:
         raise UsageError(f"{out} holds several runs: --resume takes all options from them")
     config = runs.open().config
     import_from_here(config.task, config.parser)

@@ -20,5 +20,5 @@ def trained(toy_data, tmp_path_factory) -> Path:
     """The directory of a finished run of two epochs."""
     out = tmp_path_factory.mktemp("runs") / "a"
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=2", f"--out={out}"]
-    assert main([*arguments, *TINY]) == 0
+    assert main([*arguments, "--test", *TINY]) == 0
     return out

@@ -79,7 +79,7 @@ def test_classes_are_found_in_the_training_data(here, capsys):
 def test_scores(here, capsys):
     texts = ("good good", "good", "film", "bad", "bad bad")
     write(here, [f"{100 - 10 * place}\t{text}" for place, text in enumerate(texts)] * 8)
-    assert learn("--task=goal_tasks_here:Scores", "--model=nbow") == 0
+    assert learn("--task=goal_tasks_here:Scores", "--model=nbow", "--test") == 0
     results = json.loads((here / "run/results.json").read_text())
     assert set(results["test"]) == {"pearson", "spearman", "mse"}
     assert results["test"]["pearson"] > 0.9
@@ -101,7 +101,7 @@ def test_scores(here, capsys):
 
 def test_entailment(tmp_path, capsys):
     run = ["--task=sick", "--target=entailment", "--model=sequence-relatedness", "--epochs=1"]
-    assert main(["train", *run, f"--out={tmp_path / 'run'}", *TINY]) == 0
+    assert main(["train", *run, "--test", f"--out={tmp_path / 'run'}", *TINY]) == 0
     results = json.loads((tmp_path / "run/results.json").read_text())
     assert list(results["test"]) == ["accuracy"]
     assert results["task_options"] == {"target": "entailment"}

@@ -30,7 +30,7 @@ def tsv(tmp_path):
 
 def test_train_evaluate_predict_and_resume(tsv, tmp_path, capsys):
     out = tmp_path / "run"
-    assert main(["train", f"--train={tsv}", *NBOW, f"--out={out}"]) == 0
+    assert main(["train", f"--train={tsv}", *NBOW, "--test", f"--out={out}"]) == 0
     printed = capsys.readouterr().out
     assert "train 48 of my.tsv, dev 6 held out of train" in printed
     assert "2 labels in train: neg 24, pos 24" in printed
@@ -62,7 +62,10 @@ def test_train_evaluate_predict_and_resume(tsv, tmp_path, capsys):
 
 def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):
     flags = [f"--{split}={tsv}" for split in ("train", "dev", "test")]
+    assert main(["train", *flags, *NBOW, f"--out={tmp_path}/unjudged", "--no-test"]) == 0
+    assert "test: accuracy" not in capsys.readouterr().out
     assert main(["train", *flags, *NBOW, f"--out={tmp_path}/run"]) == 0
+    assert "test: accuracy" in capsys.readouterr().out  # there is a file of them
     assert not (tmp_path / "run" / "splits.json").exists()
     tsv.write_text(tsv.read_text() + "pos\tone more\n")
     assert main(["train", f"--resume={tmp_path}/run", "--epochs=2"]) == 2
@@ -252,7 +255,7 @@ def test_regression(tmp_path, capsys):
     path = tmp_path / "my.tsv"
     path.write_text("".join(f"{(label == 'pos') * 2.5 + 1}\t{text}\n" for label, text in EXAMPLES))
     out = f"--out={tmp_path}/run"
-    assert main(["train", f"--train={path}", "--regression", *NBOW, out]) == 0
+    assert main(["train", f"--train={path}", "--regression", *NBOW, "--test", out]) == 0
     printed = capsys.readouterr().out
     assert "scores from 1 to 3.5 in train" in printed
     assert "test: pearson " in printed
@@ -269,7 +272,7 @@ def test_pairs(tmp_path, capsys):
     path.write_text("\n".join(lines) + "\n")
     flags = [f"--train={path}", "--model=sequence-relatedness", "--hidden=6", "--comparison=4"]
     flags += ["--embedding-dim=6", "--epochs=1", "--num-threads=1"]
-    assert main(["train", *flags, "--regression", f"--out={tmp_path}/a"]) == 0
+    assert main(["train", *flags, "--regression", "--test", f"--out={tmp_path}/a"]) == 0
     assert "test: pearson " in capsys.readouterr().out
     (tmp_path / "first").write_text("It isn't good.\n")
     (tmp_path / "second").write_text("(S (A good) (N films))\n")

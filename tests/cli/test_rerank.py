@@ -33,7 +33,7 @@ def test_it_is_trained_judged_and_chooses(lists, tmp_path, capsys):
     out = tmp_path / "run"
     tiny = ["--hidden=6", "--embedding-dim=6", "--epochs=4", "--lr=0.02", "--num-threads=1"]
     arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", *tiny]
-    assert main(["train", *arguments, f"--out={out}"]) == 0
+    assert main(["train", *arguments, "--test", f"--out={out}"]) == 0
     results = json.loads((out / "results.json").read_text())
     test = results["test"]
     assert next(iter(test)) == "f1"

@@ -67,7 +67,8 @@ def runs(data, toy_data, tmp_path_factory):
         if not out.exists():
             corpus = toy_data if task.startswith("sst") else data
             arguments = [f"--task={task}", f"--model={model}", f"--data-dir={corpus}"]
-            arguments += ["--epochs=1", "--embedding-dim=6", "--num-threads=1", f"--out={out}"]
+            arguments += ["--epochs=1", "--embedding-dim=6", "--num-threads=1", "--test"]
+            arguments += [f"--out={out}"]
             assert main(["train", *arguments, *SMALL[model]]) == 0
         return str(out)
 

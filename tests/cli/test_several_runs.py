@@ -17,7 +17,7 @@ def seeds(toy_data, tmp_path_factory):
     """The directory of two finished runs, and the command."""
     out = tmp_path_factory.mktemp("several") / "out"
     command = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=1", f"--out={out}"]
-    command += [*TINY, "--seeds=0-1"]
+    command += [*TINY, "--seeds=0-1", "--test"]
     assert main(command) == 0
     return out, command
 

@@ -24,7 +24,7 @@ from graphsent.training import RunConfig
 def test_it_prints_what_was_found_and_what_came_out(toy_data, tmp_path, capsys):
     out = tmp_path / "run"
     arguments = ["train", "--task=sst2", f"--data-dir={toy_data}", "--epochs=1", f"--out={out}"]
-    assert main([*arguments, "--neutral=class", *TINY]) == 0
+    assert main([*arguments, "--neutral=class", "--test", *TINY]) == 0
     captured = capsys.readouterr()
     first, model, epoch, best, test, wrote = captured.out.splitlines()
     assert f"from {toy_data}/sentiment" in first
@@ -43,7 +43,7 @@ def test_a_configuration_and_flags_over_it(trained, tmp_path, capsys):
     config = f"--config={trained / 'config.yaml'}"
     out = tmp_path / "run"
     arguments = ["train", config, "--epochs=1", "--dropout=0", "--embedding-lr=0", f"--out={out}"]
-    assert main([*arguments, "--no-test"]) == 0
+    assert main(arguments) == 0
     assert "test:" not in capsys.readouterr().out
     before, after = RunConfig.load(trained / "config.yaml"), RunConfig.load(out / "config.yaml")
     assert after.model_options == {**before.model_options, "dropout": 0.0}
@@ -67,8 +67,10 @@ def test_a_complete_run_goes_on_only_to_more_epochs(toy_data, tmp_path, capsys):
     assert main([*arguments, f"--out={tmp_path}/run"]) == 0
     assert main(["train", f"--resume={tmp_path}/run"]) == 2
     assert "this run is complete" in capsys.readouterr().err
-    assert main(["train", f"--resume={tmp_path}/run", "--epochs=2"]) == 0
-    assert "epoch 2/2: " in capsys.readouterr().out
+    assert main(["train", f"--resume={tmp_path}/run", "--epochs=2", "--test"]) == 0
+    printed = capsys.readouterr().out
+    assert "epoch 2/2: " in printed
+    assert "test: root accuracy " in printed
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -23,7 +23,7 @@ def test_a_control_is_trained_judged_and_predicts(toy_data, tmp_path, capsys):
     assert "right constituency trees" in capsys.readouterr().out
     results = json.loads((out / "results.json").read_text())
     assert (results["trees"], results["corpus"]["shape"]) == ("right", "right")
-    assert main(["train", f"--resume={out}", "--epochs=2", "--no-test"]) == 0
+    assert main(["train", f"--resume={out}", "--epochs=2"]) == 0
     capsys.readouterr()
     assert main(["evaluate", str(out), "--split=dev"]) == 0
     assert "right constituency trees" in capsys.readouterr().out

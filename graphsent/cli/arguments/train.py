@@ -4,8 +4,8 @@ The run directory holds the configuration, the best model, a checkpoint to resum
 results.json. Ctrl-C is safe at any time.
 
 Examples:
-  graphsent train --task sst5 --model treelstm --out runs/a
-      on the embedded synthetic treebank
+  graphsent train --task sst5 --model treelstm --test --out runs/a
+      on the embedded synthetic treebank; --test evaluates the best model on test, too
   graphsent train --task sst5 --model treelstm --data-dir DATA --vectors glove.txt --out runs/b
       on DATA/sst/{train,dev,test}.txt
   graphsent train --train my.tsv --model kimcnn --out runs/own
@@ -68,6 +68,7 @@ COMMON = (
     "vectors",
     "out",
     "resume",
+    "test",
     "epochs",
     "lr",
     "seed",
@@ -138,7 +139,10 @@ def add_arguments(parser: Any) -> None:
     add("--out", type=str, metavar="RUN", help="Run directory to make.")
     add("--overwrite", action="store_true", help="Replace the run in --out.")
     add("--resume", type=str, metavar="RUN", help="Run to continue, perhaps for more --epochs.")
-    add("--no-test", action="store_true", help="Do not evaluate the model on test.")
+    is_own_data = chosen.task in (None, "own")
+    if not is_own_data:  # otherwise it may name a file, too
+        add("--test", action="store_true", help="Evaluate the best model on test at the end.")
+    add("--no-test", action="store_true", help="Do not evaluate it on a given --test FILE.")
     add(
         "--folds",
         type=str,
@@ -146,13 +150,12 @@ def add_arguments(parser: Any) -> None:
         help="Several runs, one for each fold of the task: all, 0-4, 0,2,5.",
     )
     add("--seeds", type=str, metavar="N", help="Several runs, one for each seed: 0-4, or 0,2,5.")
-    is_own_data = chosen.task in (None, "own")
     of_task = parser.add_argument_group(
         "your own data" if is_own_data else f"options of the task {chosen.task}"
     )
     _add_model(parser, chosen)
     if is_own_data:
-        add_own_data(of_task)
+        add_own_data(of_task, judges=True)
     else:
         _add_task(parser, of_task, chosen)
 
