@@ -81,8 +81,9 @@ class CommandParser(ArgumentParser):
             else:
                 flags.append(argument)
                 action = self._option_string_actions.get(argument)
-                if action is not None and action.nargs is None:
-                    flags.extend(itertools.islice(rest, 1))  # its value
+                if action is not None and isinstance(action.nargs, int | None):
+                    number = 1 if action.nargs is None else action.nargs
+                    flags.extend(itertools.islice(rest, number))  # its values
         if not positionals or not self._get_positional_actions():
             return self.parse_args(self.arguments)
         return self.parse_args([*positionals, *flags])

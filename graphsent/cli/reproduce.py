@@ -1,0 +1,190 @@
+"""Run the tables of the papers anew."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
+from graphsent.cli.several import numbers
+from graphsent.cli.usage import UsageError, check_target
+from graphsent.errors import DataError, FailedError, GraphsentError
+from graphsent.reproduction import (
+    Catalogue,
+    Configuration,
+    Execution,
+    FinishedRuns,
+    Places,
+    Run,
+    run_all,
+    write_report,
+)
+from graphsent.reproduction.execution import execute
+from graphsent.reproduction.report import report_files
+from graphsent.training.figures import figures
+
+__all__ = ["run"]
+
+
+def run(arguments: Any) -> None:
+    """Does what is asked for."""
+    catalogue = Catalogue()
+    places = Places(
+        arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
+    )
+    finished = FinishedRuns(arguments.out or (FAST_OUT if arguments.fast else OUT))
+    execution = Execution(places, finished.path.absolute(), Path(arguments.work).absolute())
+    if arguments.jobs < 1:
+        raise UsageError(f"--jobs: expected at least 1, got {arguments.jobs}")
+    if arguments.show:
+        print(_text(catalogue.configuration(arguments.show)), end="")
+    elif arguments.copy:
+        _copy(catalogue.configuration(arguments.copy[0]), arguments.copy[1], places)
+    elif arguments.list:
+        _list(catalogue, arguments, finished)
+    elif arguments.check:
+        _check(catalogue, arguments, execution, finished)
+    elif arguments.tables:
+        _reproduce(catalogue, arguments, execution, finished)
+    else:
+        raise UsageError("no TABLE: --list has their names; all stands for all of them")
+
+
+def _reproduce(
+    catalogue: Catalogue, arguments: Any, execution: Execution, finished: FinishedRuns
+) -> None:
+    runs = _runs(catalogue, arguments)
+    if execution.places.is_embedded and not arguments.fast:
+        raise UsageError(
+            "the papers' tables are of published corpora: --data-dir DIR says where these are (see "
+            "graphsent download); on the embedded data there is --fast alone"
+        )
+    missing, impossible = [], {}
+    for each in runs:
+        try:
+            config = execution.places.locate(each.run_config())
+            if finished.read(each, execution.places.checksums(config)) is None:
+                missing.append(each)
+        except GraphsentError as error:
+            if finished.read(each) is None:
+                impossible[each.configuration.name] = str(error)
+    hours = sum(each.configuration.minutes for each in missing) / 60
+    print(
+        f"{len(runs)} runs, {len(missing)} to be made: about {hours:.1f} hours of CPU", flush=True
+    )
+    for name, reason in impossible.items():
+        print(f"{name}: cannot be run: {reason}")
+
+    def report() -> None:
+        write_report(catalogue, finished, fast=arguments.fast)
+
+    def echo(line: str) -> None:
+        print(line, flush=True)
+        report()
+
+    report()
+    outcome = run_all(execution, missing, jobs=arguments.jobs, budget=arguments.budget, echo=echo)
+    if outcome.left:
+        print(f"{len(outcome.left)} runs did not fit in the budget; the same command goes on")
+    for_people, for_programs = report_files(finished.path)
+    print(f"wrote {for_people}, {for_programs}")
+    if outcome.failed or impossible:
+        count = len(outcome.failed) + len(impossible)
+        raise FailedError(f"{count} runs or configurations failed, see above; the others are kept")
+
+
+def _runs(catalogue: Catalogue, arguments: Any) -> list[Run]:
+    tables = catalogue.asked(arguments.tables or ["all"])
+    return catalogue.runs(tables, numbers(arguments.seeds, "--seeds"), fast=arguments.fast)
+
+
+def _list(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
+    """Tables, or the configurations of some, each with how many runs are there and wanted."""
+    seeds = numbers(arguments.seeds, "--seeds")
+    tables = catalogue.asked(arguments.tables or ["all"])
+    rows = []
+    if arguments.tables:
+        names = dict.fromkeys(name for table in tables for name in table.configurations)
+        for name in names:
+            runs = Run.of(catalogue.configurations[name], seeds, fast=arguments.fast)
+            rows.append((name, runs, runs[0].configuration.config["model"]))
+    else:
+        for table in tables:
+            rows.append(
+                (table.name, catalogue.runs([table], seeds, fast=arguments.fast), table.title)
+            )
+    print(f"{'':28}{'finished':>12}{'hours left':>12}")
+    for name, runs, text in rows:
+        missing = [each for each in runs if finished.read(each) is None]
+        hours = sum(each.configuration.minutes for each in missing) / 60
+        done = f"{len(runs) - len(missing)} of {len(runs)}"
+        print(f"{name:28}{done:>12}{hours:>12.1f}  {text}")
+    every = {each for _, runs, _ in rows for each in runs}
+    left = sum(each.configuration.minutes for each in every if finished.read(each) is None)
+    print(f"{'together, shared ones once':28}{'':12}{left / 60:>12.1f}")
+
+
+def _text(configuration: Configuration, config: Any = None) -> str:
+    """A configuration as ``train --config`` takes it, with what there is to say in comments."""
+    said = [f"{configuration.name}, revision {configuration.revision}"]
+    said += [f"settings: {configuration.chosen}"] if configuration.chosen else []
+    said += [f"differs from the paper: {each}" for each in configuration.deviations]
+    said.append(f"minutes of CPU a run, estimated: {configuration.minutes:g}")
+    comments = "".join(f"# {line}\n" for line in said)
+    values = config or dict(configuration.config)
+    return comments + yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+
+
+def _copy(configuration: Configuration, target: str, places: Places) -> None:
+    check_target(target, "--copy")
+    if os.path.exists(target):
+        raise UsageError(f"--copy: {target} is there already: expected a new file")
+    located = places.locate(configuration.run_config())
+    values = {**configuration.config, "data_dir": located.data_dir}
+    if located.vectors:
+        values["vectors"] = list(located.vectors)
+    if located.parses_dir:
+        values["parses_dir"] = located.parses_dir
+    if located.inputs.encoder:
+        values["inputs"] = {**values["inputs"], "encoder": located.inputs.encoder}
+    Path(target).write_text(_text(configuration, values), encoding="utf-8")
+    print(f"wrote {target}: graphsent train --config {target} --out RUN")
+
+
+def _check(
+    catalogue: Catalogue, arguments: Any, execution: Execution, finished: FinishedRuns
+) -> None:
+    """Repeats a run; raises a FailedError if another figure comes out."""
+    budget = float("inf") if arguments.budget is None else arguments.budget
+    there = [
+        each
+        for each in _runs(catalogue, arguments)
+        if (finished.read(each) or {"minutes": float("inf")})["minutes"] <= budget
+        and finished.read(each)
+    ]
+    if not there:
+        raise DataError(f"{finished.path}: no finished run to repeat")
+    chosen = random.choice(there)
+    before = finished.read(chosen)
+    assert before is not None, "a run that was there"
+    print(f"{chosen.name}: repeating, about {before['minutes']:.1f} minutes", flush=True)
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
+        apart = replace(execution, finished=work / "finished", work=work / "work")
+        after = execute(apart, chosen)
+    for what, content in (("kept", before), ("repeated", after)):
+        print(f"{what}: dev {figures(content['dev'])}, test {figures(content['test'])}")
+    if before["data"] != after["data"]:
+        raise FailedError(f"{chosen.name}: its data are no longer those of the finished run")
+    same = all(before[name] == after[name] for name in ("dev", "test", "examples"))
+    if same:
+        print(f"{chosen.name}: the same, example by example")
+        return
+    others = "" if before["versions"] == after["versions"] else ", with other versions or hardware"
+    raise FailedError(f"{chosen.name}: other figures came out{others}")

@@ -1,0 +1,101 @@
+"""All tables and configurations that are shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from graphsent._names import unknown
+from graphsent.errors import DataError
+from graphsent.reproduction.configurations import Configuration, read_family
+from graphsent.reproduction.runs import Run
+from graphsent.reproduction.tables import Table, read_table
+
+__all__ = ["ALL", "Catalogue"]
+
+ALL = "all"
+_SHIPPED = Path(__file__).parent
+
+
+class Catalogue:
+    """The tables and the configurations in them.
+
+    Args:
+        directory: Holds ``tables/*.yaml`` and ``configurations/*.yaml``; by default those shipped.
+
+    Attributes:
+        tables: Name -> table, in the order of the names.
+        configurations: Name -> configuration.
+
+    Raises:
+        DataError: A file is malformed, a name comes twice, or a table names a configuration that is
+            not there.
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        directory = directory or _SHIPPED
+        self.tables = {
+            table.name: table
+            for table in map(read_table, sorted((directory / "tables").glob("*.yaml")))
+        }
+        self.configurations: dict[str, Configuration] = {}
+        for path in sorted((directory / "configurations").glob("*.yaml")):
+            for each in read_family(path):
+                if each.name in self.configurations:
+                    raise DataError(f"{path}: the configuration {each.name!r} comes twice")
+                self.configurations[each.name] = each
+        for table in self.tables.values():
+            for name in table.configurations:
+                if name not in self.configurations:
+                    known = unknown("configuration", name, self.configurations)
+                    raise DataError(f"the table {table.name}: {known}")
+
+    def asked(self, names: Iterable[str]) -> list[Table]:
+        """The tables of some names; ``all`` are all.
+
+        Raises:
+            DataError: There is no such table.
+        """
+        found: dict[str, Table] = {}
+        for name in names:
+            if name == ALL:
+                found |= self.tables
+            elif name in self.tables:
+                found[name] = self.tables[name]
+            else:
+                raise DataError(unknown("table", name, [*self.tables, ALL]))
+        return list(found.values())
+
+    def configuration(self, name: str) -> Configuration:
+        """A configuration by its name.
+
+        Raises:
+            DataError: There is no such configuration.
+        """
+        if name not in self.configurations:
+            raise DataError(unknown("configuration", name, self.configurations))
+        return self.configurations[name]
+
+    def runs(
+        self, tables: Iterable[Table], seeds: Iterable[int], *, fast: bool = False
+    ) -> list[Run]:
+        """What has to be run for some tables, once each, in the order in which to run it.
+
+        Main results come before others; within these the first seed, or fold, of each comes before
+        the second of any, so that an interrupted table has fewer seeds, not fewer rows.
+
+        Args:
+            tables: The tables.
+            seeds: Of configurations on tasks without folds; all others are run on all folds.
+            fast: Whether to make do with a quarter of the epochs and two seeds or folds.
+        """
+        is_main: dict[str, bool] = {}
+        for table in tables:
+            for each in table.results:
+                is_main[each.configuration] = is_main.get(each.configuration, False) or each.main
+        ordered: list[tuple[bool, int, Run]] = []
+        for name, main in is_main.items():
+            configuration = self.configurations[name]
+            runs = Run.of(configuration, seeds, fast=fast)
+            ordered += [(not main, place, run) for place, run in enumerate(runs)]
+        return [run for _, _, run in sorted(ordered, key=lambda entry: entry[:2])]

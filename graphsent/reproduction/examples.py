@@ -1,0 +1,140 @@
+"""What a model makes of each test example, kept so that two models can be compared by pairs.
+
+Kept are numbers of which a metric is a function of their sums over the examples, so that it can be
+computed of any sample of them:
+
+============== ============================================ =====================================
+goal           columns                                      metric
+============== ============================================ =====================================
+classification ``right``, 0 or 1                            accuracy, its mean
+regression     ``predicted``, ``gold``, in thousandths      Pearson's r
+ranking        brackets ``matched``, ``predicted``, ``gold``  F1, 2 matched / (predicted + gold)
+============== ============================================ =====================================
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from graphsent.errors import DataError
+from graphsent.models.batch import is_labelled
+from graphsent.models.scores import scores_of
+from graphsent.tasks import Task
+
+__all__ = ["COLUMNS", "Examples", "addends", "metric_of", "pack", "unpack"]
+
+COLUMNS = {
+    "classification": ("right",),
+    "regression": ("predicted", "gold"),
+    "ranking": ("matched", "predicted", "gold"),
+}
+_SCALE = 1000  # of scores, which are kept as integers
+
+
+class Examples:
+    """Collects them from the batches of a split; goes to ``evaluate`` as its ``report``.
+
+    Args:
+        task: What is judged.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.columns = COLUMNS[task.goal]
+        self._judged = list(task.judged) if task.goal == "classification" else []
+        self._rows: list[torch.Tensor] = []
+        self._of_batch = getattr(self, f"_{task.goal}")
+
+    @property
+    def values(self) -> np.ndarray:
+        """(num_examples, num_columns) int64."""
+        return torch.cat(self._rows).numpy()
+
+    def update(self, outputs: torch.Tensor, batch: Any) -> None:
+        """Adds the examples of a batch, in their order; those without a label are left out.
+
+        Args:
+            outputs: What the model gave.
+            batch: What its ``collate`` gave.
+        """
+        self._rows.append(self._of_batch(outputs, batch).round().long().cpu())
+
+    def _classification(self, logits: torch.Tensor, batch: Any) -> torch.Tensor:
+        labels = batch.labels[batch.roots]
+        among = torch.isin(labels, torch.tensor(self._judged, device=labels.device))
+        best = logits[batch.roots][:, self._judged].argmax(1)
+        predicted = torch.tensor(self._judged, device=labels.device)[best]
+        return (predicted == labels)[among].float()[:, None]
+
+    def _regression(self, outputs: torch.Tensor, batch: Any) -> torch.Tensor:
+        roots = batch.roots[is_labelled(batch.labels[batch.roots])]
+        both = (scores_of(outputs[roots].double()), batch.labels[roots].double())
+        return _SCALE * torch.stack(both, 1)
+
+    def _ranking(self, scores: torch.Tensor, batch: Any) -> torch.Tensor:
+        chosen = [
+            first + int(scores[first:last].argmax())
+            for (first, last), gold in zip(batch.candidates, batch.gold.tolist(), strict=True)
+            if gold >= 0
+        ]
+        return batch.counts[chosen].float()
+
+
+def addends(columns: tuple[str, ...], values: np.ndarray) -> np.ndarray:
+    """Of each example the numbers whose sums :func:`metric_of` takes, (num_examples, k) float64."""
+    values = values.astype(np.float64)
+    if columns != COLUMNS["regression"]:
+        return values
+    x, y = values.T / _SCALE
+    return np.stack((np.ones_like(x), x, y, x * x, y * y, x * y), 1)
+
+
+def metric_of(columns: tuple[str, ...], sums: np.ndarray, number: int) -> np.ndarray:
+    """The metric of some examples.
+
+    Args:
+        columns: Of their values.
+        sums: (..., k), of their :func:`addends`.
+        number: How many they are.
+
+    Returns:
+        (...) float64: accuracy, Pearson's r or F1.
+    """
+    if columns == COLUMNS["classification"]:
+        return sums[..., 0] / number
+    if columns == COLUMNS["ranking"]:
+        matched, predicted, gold = np.moveaxis(sums, -1, 0)
+        return 2 * matched / np.maximum(predicted + gold, 1)
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    variances = np.maximum((n * xx - x * x) * (n * yy - y * y), 0)
+    return np.divide(n * xy - x * y, np.sqrt(variances), where=variances > 0, out=np.zeros_like(x))
+
+
+def pack(columns: tuple[str, ...], values: np.ndarray) -> dict[str, Any]:
+    """The values for JSON: little-endian int32, row by row, deflated, in base 64."""
+    data = zlib.compress(np.ascontiguousarray(values, dtype="<i4").tobytes(), 9)
+    return {
+        "columns": list(columns),
+        "number": len(values),
+        "values": base64.b64encode(data).decode(),
+    }
+
+
+def unpack(packed: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray]:
+    """Inverse of :func:`pack`.
+
+    Raises:
+        DataError: It is something else.
+    """
+    try:
+        columns = tuple(packed["columns"])
+        data = zlib.decompress(base64.b64decode(packed["values"], validate=True))
+        values = np.frombuffer(data, "<i4").reshape(packed["number"], len(columns))
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise DataError(f"expected the values of test examples: {error}") from None
+    return columns, values.astype(np.int64)

@@ -1,0 +1,155 @@
+"""One run from its configuration to the file that is kept."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graphsent.errors import GraphsentError
+from graphsent.reproduction.examples import Examples, pack
+from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.places import Places
+from graphsent.reproduction.runs import Run
+from graphsent.training import (
+    RunConfig,
+    RunDirectory,
+    TrainingInterrupted,
+    evaluate,
+    load_model,
+    resume,
+    train,
+)
+
+__all__ = ["Execution", "execute", "execute_in_process"]
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Where runs read and write.
+
+    Attributes:
+        places: Where data are.
+        finished: Where finished runs are kept.
+        work: Directory of the runs that are not finished, from which they go on after an
+            interruption.
+    """
+
+    places: Places
+    finished: Path
+    work: Path
+
+    def directory(self, run: Run) -> Path:
+        """Where a run is while it is not finished; another one for another configuration."""
+        return self.work / f"{run.name}-{run.configuration.digest[:8]}"
+
+    def log(self, run: Run) -> Path:
+        """What is said during a run."""
+        return self.directory(run).with_suffix(".log")
+
+
+def execute(execution: Execution, run: Run) -> dict[str, Any]:
+    """Trains, judges on test, keeps what came out, and removes what was needed for it.
+
+    Args:
+        execution: Where to.
+        run: What.
+
+    Returns:
+        What was kept.
+
+    Raises:
+        GraphsentError: As in :func:`graphsent.training.train`.
+        TrainingInterrupted: By a signal; the next call goes on.
+    """
+    config = execution.places.locate(run.run_config())
+    data = execution.places.checksums(config)
+    directory = RunDirectory(execution.directory(run))
+    begin = time.process_time()
+    before = len(directory.read_results().get("history", ()))
+    results = _trained(directory, config)
+    epochs = len(results["history"])
+    seconds = time.process_time() - begin
+    if before:  # epochs of an earlier process, at the pace of this one's
+        seconds *= epochs / max(1, epochs - before)
+    torch.set_num_threads(config.training.num_threads or torch.get_num_threads())
+    begin = time.process_time()
+    test, examples = _judged(directory)
+    seconds += time.process_time() - begin
+    content = {
+        "data": data,
+        "best_epoch": results["best_epoch"],
+        "epochs": epochs,
+        "dev": _rounded(results["dev"]),
+        "test": _rounded(test),
+        "minutes": round(seconds / 60, 2),
+        "versions": {**results["versions"], "machine": platform.machine()},
+        "examples": examples,
+    }
+    FinishedRuns(execution.finished).write(run, content)
+    shutil.rmtree(directory.path)
+    return content
+
+
+def execute_in_process(execution: Execution, run: Run) -> None:
+    """:func:`execute` as all that a process does: what it says goes to the log of the run.
+
+    Ctrl-C is left to the process that started it, which ends this one by SIGTERM. The exit status
+    is 1 after an error, whose message ends the log.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    log = execution.log(run)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+        try:
+            execute(execution, run)
+        except TrainingInterrupted as error:
+            print(error, flush=True)
+            sys.exit(128 + error.signal_number)
+        except (GraphsentError, OSError) as error:
+            print(error, flush=True)
+            sys.exit(1)
+        except Exception:
+            traceback.print_exc()
+            sys.stderr.flush()
+            sys.exit(1)
+    log.unlink()
+
+
+def _trained(directory: RunDirectory, config: RunConfig) -> dict[str, Any]:
+    """The results of the training, which may be done in part, or all of it."""
+    before = directory.read_results()
+    if before.get("finished"):
+        return before
+    if directory.is_begun:
+        return resume(directory.path, test=False)
+    return train(config, directory.path, test=False)
+
+
+def _judged(directory: RunDirectory) -> tuple[dict[str, float], dict[str, Any]]:
+    """The figures of the best model on test, and what it makes of each example."""
+    model = load_model(directory.path)
+    config = directory.open()
+    task, data = config.load_data(splits=("test",), label_names=model.label_names)
+    model.engine = config.training.engine
+    model.keep_features(data.splits["test"])
+    examples = Examples(task)
+    figures = evaluate(model, task, data.splits["test"], report=examples)
+    return figures, pack(examples.columns, examples.values)
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, _DIGITS) for name, value in figures.items()}

@@ -1,0 +1,80 @@
+"""Finished runs: small files that are kept, and committed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import atomic_path
+from graphsent.errors import DataError
+from graphsent.reproduction.configurations import Configuration
+from graphsent.reproduction.runs import Run
+
+__all__ = ["FinishedRuns"]
+
+_NEEDED = ("digest", "data", "dev", "test", "examples", "best_epoch", "minutes", "versions")
+
+
+class FinishedRuns:
+    """A directory of finished runs, ``CONFIGURATION/seed-0.json``.
+
+    A file holds the key of the run (see :attr:`Run.key`), the check sums of its data, its figures
+    on dev and test, what it made of each test example (:mod:`graphsent.reproduction.examples`), its
+    minutes on the CPU and the versions of what it ran with. A file whose configuration is now
+    another, or of another revision, counts as none and is replaced by the next run.
+
+    Args:
+        path: The directory, which is made when it is needed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def file(self, run: Run) -> Path:
+        """Where a run is kept."""
+        return self.path / f"{run.name}.json"
+
+    def read(self, run: Run, data: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """A finished run; None if there is none, or none of this configuration and these data.
+
+        Args:
+            run: Which one.
+            data: The check sums of its data; by default those with which it ran are taken for good.
+
+        Raises:
+            DataError: Its file is damaged.
+        """
+        path = self.file(run)
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataError(f"{path}: damaged: {error}") from None
+        if not isinstance(content, dict) or any(name not in content for name in _NEEDED):
+            raise DataError(f"{path}: damaged: expected a finished run with {', '.join(_NEEDED)}")
+        if any(content.get(name) != value for name, value in run.key.items()):
+            return None
+        return content if data in (None, content["data"]) else None
+
+    def of(self, configuration: Configuration) -> dict[Run, dict[str, Any]]:
+        """All finished runs of a configuration as it is now, by seed or fold.
+
+        Raises:
+            DataError: A file is damaged.
+        """
+        kind = "fold" if configuration.num_folds else "seed"
+        files = (self.path / configuration.name).glob(f"{kind}-*.json")
+        numbers = (each.stem.removeprefix(f"{kind}-") for each in files)
+        runs = [Run(configuration, kind, int(n)) for n in numbers if n.isdecimal()]
+        found = ((run, self.read(run)) for run in sorted(runs, key=lambda run: run.number))
+        return {run: content for run, content in found if content is not None}
+
+    def write(self, run: Run, content: Mapping[str, Any]) -> None:
+        """Keeps a run, whole or not at all."""
+        with atomic_path(self.file(run)) as temporary:
+            text = json.dumps({**run.key, **content}, indent=1, ensure_ascii=False)
+            temporary.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,174 @@
+"""The tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from graphsent.reproduction.catalogue import Catalogue
+from graphsent.reproduction.comparison import Difference, compare
+from graphsent.reproduction.examples import COLUMNS
+from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.tables import Comparison, Table
+from graphsent.training.figures import is_share, metric_title
+
+__all__ = ["markdown"]
+
+_HEAD = """\
+# Results
+
+The tables of the papers, and what the same models reach here. `graphsent reproduce` writes this
+page and makes every figure in it; `graphsent reproduce --show CONFIGURATION` prints settings.
+
+*Here* is the mean over runs on test, with the standard deviation of a run (n - 1); *n* is the
+number of runs, one for each seed or for each fold; *dev* is the mean on what chose the epoch.
+Accuracies and F1 are in per cent, *minutes* those of one run on one core of a CPU. A row without
+figures has not been run.
+
+Where two rows are compared, the difference comes with its 95 % interval and a two-sided p, both
+from a bootstrap of test examples (the same ones for both rows) and of seeds. The papers' word
+vectors and parses are not at hand; the notes under a table say what else differs.
+"""
+_FAST = """
+**This is the fast version**: a quarter of the epochs, and two seeds or folds, on the corpora
+{corpora}. It shows that everything runs. Its figures are not to be compared with the papers.
+"""
+_COLUMNS = (
+    "",
+    "task",
+    "metric",
+    "paper",
+    "here",
+    "n",
+    "dev",
+    "vectors",
+    "trees",
+    "minutes",
+    "notes",
+)
+_SIGNIFICANT = 0.05
+
+
+def markdown(
+    catalogue: Catalogue,
+    finished: FinishedRuns,
+    found: Sequence[Mapping[str, Any]],
+    *,
+    fast: bool = False,
+) -> str:
+    """The page with all tables.
+
+    Args:
+        catalogue: The tables.
+        finished: The runs, for comparisons.
+        found: What :func:`~graphsent.reproduction.entries` gave of them.
+        fast: Whether the runs are those of fast versions.
+
+    Raises:
+        DataError: Two configurations that are compared were not judged on the same examples.
+    """
+    parts = [_HEAD]
+    if fast:
+        parts.append(_FAST.format(corpora=", ".join(_corpora(catalogue, finished)) or "none"))
+    by_table = groupby(found, key=lambda entry: entry["table"])
+    for name, rows in by_table:
+        parts.append(_table(catalogue.tables[name], list(rows)))
+        parts.append(_comparisons(catalogue, catalogue.tables[name], finished, fast=fast))
+    return "\n".join(part for part in parts if part)
+
+
+def _corpora(catalogue: Catalogue, finished: FinishedRuns) -> list[str]:
+    names = {}
+    for configuration in catalogue.configurations.values():
+        for content in finished.of(configuration.fast()).values():
+            names[content["data"]["corpus"]] = None
+    return list(names)
+
+
+def _table(table: Table, rows: list[Mapping[str, Any]]) -> str:
+    notes: dict[str, int] = {}
+    lines = [f"## {table.title}", "", f"`{table.name}`: {table.source}.", ""]
+    for remark in table.remarks:
+        lines += [remark, ""]
+    lines += [_line(_COLUMNS), _line(["---"] * len(_COLUMNS))]
+    for row in rows:
+        numbers = [notes.setdefault(each, len(notes) + 1) for each in row["deviations"]]
+        metric = row["metric"]
+        std = "" if row["std"] is None else f" ({_figure(metric, row['std'])})"
+        cells = [
+            row["row"],
+            f"`{row['task']}`",
+            metric_title(metric),
+            _figure(metric, row["paper"]),
+            _figure(metric, row["mean"]) + std,
+            str(row["n"]),
+            _figure(metric, row["dev"]),
+            row["vectors"],
+            row["trees"],
+            "-" if row["minutes"] is None else f"{row['minutes']:.1f}",
+            ", ".join(map(str, numbers)),
+        ]
+        lines.append(_line(cells))
+    lines += ["", *(f"{number}. {note}" for note, number in notes.items())]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _comparisons(catalogue: Catalogue, table: Table, finished: FinishedRuns, *, fast: bool) -> str:
+    lines = []
+    for each in table.comparisons:
+        sides = []
+        for name in (each.first, each.second):
+            shipped = catalogue.configurations[name]
+            sides.append(finished.of(shipped.fast() if fast else shipped))
+        folds = bool(shipped.num_folds)
+        if folds:  # judged on the same folds
+            numbers = {run.number for run in sides[0]} & {run.number for run in sides[1]}
+            sides = [{r: c for r, c in side.items() if r.number in numbers} for side in sides]
+        if not all(sides):
+            lines.append(f"* {_pair(each)}: not run yet")
+            continue
+        first, second = (list(side.values()) for side in sides)
+        metric = _METRICS[tuple(first[0]["examples"]["columns"])]
+        lines.append(f"* {_pair(each)}: {_verdict(metric, compare(first, second, folds=folds))}")
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+# Columns that are kept -> the metric that is computed of them.
+_METRICS = {
+    COLUMNS["classification"]: "accuracy",
+    COLUMNS["regression"]: "pearson",
+    COLUMNS["ranking"]: "f1",
+}
+
+
+def _pair(comparison: Comparison) -> str:
+    return f"{comparison.claim} (`{comparison.first}` against `{comparison.second}`)"
+
+
+def _verdict(metric: str, difference: Difference) -> str:
+    if difference.p >= _SIGNIFICANT:
+        verdict = "undecided"
+    else:
+        verdict = "found" if difference.mean > 0 else "the reverse was found"
+    mean, low, high = (
+        _figure(metric, (100 if is_share(metric) else 1) * value, sign="+")
+        for value in (difference.mean, difference.low, difference.high)
+    )
+    n = " and ".join(map(str, difference.num_runs))
+    return f"**{verdict}**, {mean} ({low} to {high}), p = {_p(difference.p)}, n = {n}"
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+
+
+def _figure(metric: str, value: float | None, sign: str = "") -> str:
+    """A figure as the papers print it: per cent with one digit, others with three or four."""
+    if value is None:
+        return "-"
+    return f"{value:{sign}.1f}" if is_share(metric) else f"{value:{sign}.3f}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

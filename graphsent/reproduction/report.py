@@ -1,0 +1,144 @@
+"""The tables with what came out: as objects, and as files."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import atomic_path
+from graphsent.models import model_class
+from graphsent.reproduction.catalogue import Catalogue
+from graphsent.reproduction.configurations import Configuration
+from graphsent.reproduction.finished import FinishedRuns
+from graphsent.tasks import get_task
+from graphsent.tasks.corpus import WORDS
+from graphsent.training.figures import is_share
+
+__all__ = ["entries", "report_files", "write_report"]
+
+_DIGITS = 4
+
+
+def entries(
+    catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = False
+) -> list[dict[str, Any]]:
+    """Every figure of every table, reported and found.
+
+    Args:
+        catalogue: The tables.
+        finished: The runs.
+        fast: Whether the runs are those of fast versions.
+
+    Returns:
+        For each metric of each result ``table``, ``row``, ``configuration``, ``task``, ``model``,
+        ``metric``, ``paper`` (its figure or None), ``mean`` and ``std`` of the runs (n - 1; None
+        without runs, or with one), their number ``n``, ``dev`` (the mean there of the epochs that
+        were chosen, of metrics that dev has), ``vectors``, ``trees``, ``selected_on`` (what chose
+        the epoch), ``minutes`` on the CPU (mean of a run), and ``deviations`` from the paper.
+        Shares are in per cent.
+
+    Raises:
+        DataError: A finished run is damaged.
+    """
+    found = []
+    for table in catalogue.tables.values():
+        for result in table.results:
+            shipped = catalogue.configurations[result.configuration]
+            configuration = shipped.fast() if fast else shipped
+            runs = list(finished.of(configuration).values())
+            facts = _facts(configuration)
+            for metric, paper in result.paper.items():
+                test, dev = (_values(runs, split, metric) for split in ("test", "dev"))
+                found.append(
+                    {
+                        "table": table.name,
+                        "row": result.row,
+                        "configuration": configuration.name,
+                        "task": facts["task"],
+                        "model": configuration.config["model"],
+                        "metric": metric,
+                        "paper": paper,
+                        "mean": _rounded(statistics.fmean(test)) if test else None,
+                        "std": _rounded(statistics.stdev(test)) if len(test) > 1 else None,
+                        "n": len(runs),
+                        "dev": _rounded(statistics.fmean(dev)) if dev else None,
+                        "vectors": facts["vectors"],
+                        "trees": facts["trees"],
+                        "selected_on": facts["selected_on"],
+                        "minutes": _minutes(runs),
+                        "deviations": list(configuration.deviations),
+                    }
+                )
+    return found
+
+
+def report_files(out: Path) -> tuple[Path, Path]:
+    """The files for people and for programs, beside the directory of finished runs."""
+    return out.with_name(f"{out.name}.md"), out.with_name(f"{out.name}.json")
+
+
+def write_report(catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = False) -> None:
+    """Writes all tables to both :func:`report_files`, each whole or not at all.
+
+    Raises:
+        DataError: A finished run is damaged, or two that are compared do not go together.
+    """
+    from graphsent.reproduction.markdown import markdown
+
+    found = entries(catalogue, finished, fast=fast)
+    for_people, for_programs = report_files(finished.path)
+    texts = {
+        for_people: markdown(catalogue, finished, found, fast=fast),
+        for_programs: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
+    }
+    for path, text in texts.items():
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def _facts(configuration: Configuration) -> dict[str, str]:
+    """What a reader has to know of a configuration to take its figures for what they are."""
+    config = configuration.run_config()
+    task = get_task(config.task, **config.task_options)
+    kind = config.tree_kind or model_class(config.model).tree_kind
+    corpus = task.corpora[0]
+    if config.trees:
+        trees = config.trees
+    elif kind == WORDS:
+        trees = "none"
+    else:
+        trees = f"{kind}, {'automatic' if kind in corpus.parses else 'of the corpus'}"
+    vectors = [Path(name).stem for name in config.vectors]
+    if config.inputs.encoder:
+        tuned = "fine-tuned" if config.inputs.finetune_encoder else "frozen"
+        vectors.append(f"{config.inputs.encoder}, {tuned}")
+    if not vectors:
+        vectors.append("random")
+    selected_on = "dev"
+    if task.num_folds:
+        selected_on = "a tenth of the other folds"
+    elif corpus.held_out:
+        selected_on = "a tenth of train"
+    options = [f"{v}" for name, v in config.task_options.items() if name in ("target", "classes")]
+    return {
+        "task": " ".join([config.task, *options]),
+        "trees": trees,
+        "vectors": " + ".join(vectors),
+        "selected_on": selected_on,
+    }
+
+
+def _values(runs: list[dict[str, Any]], split: str, metric: str) -> list[float]:
+    scale = 100 if is_share(metric) else 1
+    return [scale * run[split][metric] for run in runs if metric in run[split]]
+
+
+def _minutes(runs: list[Mapping[str, Any]]) -> float | None:
+    return round(statistics.fmean(run["minutes"] for run in runs), 2) if runs else None
+
+
+def _rounded(value: float) -> float:
+    return round(value, _DIGITS)

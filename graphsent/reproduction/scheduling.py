@@ -1,0 +1,151 @@
+"""Many runs, several of them side by side, each in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import Any
+
+from graphsent.reproduction.execution import Execution, execute_in_process
+from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.runs import Run
+from graphsent.training import TrainingInterrupted
+from graphsent.training.figures import figures
+
+__all__ = ["Outcome", "run_all"]
+
+
+@dataclass
+class Outcome:
+    """What became of some runs.
+
+    Attributes:
+        finished: Those that were run now.
+        failed: Run -> why it failed.
+        left: Those for which the budget had no room.
+    """
+
+    finished: list[Run] = field(default_factory=list)
+    failed: dict[Run, str] = field(default_factory=dict)
+    left: list[Run] = field(default_factory=list)
+
+
+def run_all(
+    execution: Execution,
+    runs: Sequence[Run],
+    *,
+    jobs: int = 1,
+    budget: float | None = None,
+    echo: Callable[[str], None] = print,
+) -> Outcome:
+    """Runs what is to be run, in the given order.
+
+    Args:
+        execution: Where runs read and write.
+        runs: What is to be run.
+        jobs: How many processes work side by side, each with as many threads as a configuration
+            says.
+        budget: Minutes. A run is not begun if its estimate does not fit in what is left of them.
+        echo: Is given a line after each run.
+
+    Returns:
+        What became of them. A run that fails does not stop the others.
+
+    Raises:
+        TrainingInterrupted: Ctrl-C or SIGTERM. Finished runs are kept, and those that were under
+            way go on after their last epoch when they are asked for again.
+    """
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    outcome, waiting, working = Outcome(), list(runs), dict[Any, tuple[Run, Any]]()
+    begin = time.monotonic()
+
+    def fits(run: Run) -> bool:
+        spent = (time.monotonic() - begin) / 60
+        return budget is None or spent + run.configuration.minutes <= budget
+
+    with _stoppable():
+        try:
+            while waiting or working:
+                while waiting and len(working) < jobs:
+                    run = waiting.pop(0)
+                    if not fits(run):
+                        outcome.left.append(run)
+                        continue
+                    process = context.Process(target=execute_in_process, args=(execution, run))
+                    process.start()
+                    working[process.sentinel] = (run, process)
+                for sentinel in wait(list(working)) if working else ():  # of none it has no end
+                    run, process = working.pop(sentinel)
+                    process.join()
+                    _settle(execution, run, process.exitcode, outcome)
+                    under_way = [other for other, _ in working.values()]
+                    echo(_describe(execution, run, outcome, [*under_way, *waiting], jobs))
+        except KeyboardInterrupt as error:
+            number = getattr(error, "signal_number", signal.SIGINT)
+            count = len(outcome.finished)
+            message = f"interrupted after {count} runs; the same command goes on"
+            raise TrainingInterrupted(message, number) from None
+        finally:
+            for _, process in working.values():
+                process.terminate()
+            for _, process in working.values():
+                process.join()
+    return outcome
+
+
+def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> None:
+    if status == 0:
+        outcome.finished.append(run)
+        return
+    log = execution.log(run)
+    if status < 0:
+        outcome.failed[run] = f"its process was ended by signal {-status} ({log})"
+        return
+    lines = log.read_text(encoding="utf-8").split("\n") if log.is_file() else []
+    said = [line for line in lines if line.strip()]
+    reason = said[-1] if said else f"its process ended with status {status}"
+    outcome.failed[run] = f"{reason} ({log})"
+
+
+def _describe(
+    execution: Execution, run: Run, outcome: Outcome, rest: Sequence[Run], jobs: int
+) -> str:
+    hours = sum(each.configuration.minutes for each in rest) / 60 / jobs
+    after = f"{len(rest)} left, about {hours:.1f} h" if rest else "that was the last"
+    if run in outcome.failed:
+        return f"{run.name}: failed: {outcome.failed[run]}; {after}"
+    content = FinishedRuns(execution.finished).read(run)
+    assert content is not None, "a run that went well has a file"
+    return f"{run.name}: {_figures(content)}, {content['minutes']:.1f} min; {after}"
+
+
+def _figures(content: Mapping[str, Any]) -> str:
+    """The metric that counts, on dev and test."""
+    found = {}
+    for split in ("dev", "test"):
+        name, value = next(iter(content[split].items()))
+        found[f"{split}_{name}"] = value
+    return figures(found)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Where SIGTERM interrupts as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _frame: Any) -> None:
+        raise TrainingInterrupted("stopped", number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,138 @@
+"""Tables and configurations: what is shipped, and files that are wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphsent.errors import DataError
+from graphsent.models import model_class
+from graphsent.reproduction import Catalogue
+from graphsent.tasks import get_task
+from graphsent.training.setting import model_options
+
+SHIPPED = Catalogue()
+TABLES = """
+apdcnn-1 arnn-2 arnn-3 bitreelstm-sst bitreelstm-trec contextual controls dcnn-sst dcnn-trec rerank
+treelstm treenet-2 treenet-3
+"""
+
+
+def test_the_tables_of_the_papers_are_shipped():
+    assert list(SHIPPED.tables) == TABLES.split()
+
+
+@pytest.mark.parametrize("name", SHIPPED.configurations)
+def test_a_shipped_configuration_can_be_run(name):
+    configuration = SHIPPED.configurations[name]
+    config = configuration.run_config()  # names and values of all training options
+    task = get_task(config.task, **config.task_options)
+    assert not set(config.model_options) - set(model_options(config.model))
+    assert model_class(config.model).examples == task.examples
+    assert config.training.num_threads == 1
+    assert configuration.chosen
+    assert name in {each for table in SHIPPED.tables.values() for each in table.configurations}
+
+
+@pytest.mark.parametrize("table", SHIPPED.tables.values(), ids=SHIPPED.tables)
+def test_a_shipped_table_is_of_metrics_that_its_tasks_have(table):
+    for result in table.results:
+        config = SHIPPED.configurations[result.configuration].run_config()
+        task = get_task(config.task, **config.task_options)
+        if task.goal == "ranking":
+            metrics = {"f1", "one_best_f1", "oracle_f1"}
+        elif task.goal == "regression":
+            metrics = {"pearson", "spearman", "mse"}
+        else:
+            metrics = {str(name) for name in task.metrics()}
+        assert set(result.paper) <= metrics
+    for each in table.comparisons:
+        tasks = {SHIPPED.configurations[name].config["task"] for name in (each.first, each.second)}
+        assert len(tasks) == 1
+
+
+def test_settings_are_merged_part_by_part(catalogue):
+    left = catalogue.configuration("toy-tree-left")
+    assert left.config["model_options"] == {"hidden": 6, "dropout": 0.0}
+    assert left.config["trees"] == "left"
+    assert left.config["vectors"] == ["tiny.txt"]
+    assert left.minutes == 0.2
+    assert left.deviations == ("smaller", "left-branching trees")
+    assert left.chosen == "as they came"
+
+
+def test_the_digest_is_of_settings_and_revision_alone(catalogue, shipped):
+    before = {name: each.digest for name, each in catalogue.configurations.items()}
+    path = shipped / "configurations" / "toy.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("minutes: 0.1", "minutes: 7").replace("as they came", "known"))
+    assert {name: each.digest for name, each in Catalogue().configurations.items()} == before
+    path.write_text(text.replace("hidden: 6", "hidden: 7"))
+    after = {name: each.digest for name, each in Catalogue().configurations.items()}
+    assert [after[name] == before[name] for name in after] == [True, False, False]
+    path.write_text(text.replace("revision: 1", "revision: 2"))
+    renewed = {each.digest for each in Catalogue().configurations.values()}
+    assert not renewed & set(before.values())
+
+
+def test_main_results_and_first_seeds_come_first(catalogue):
+    runs = catalogue.runs(catalogue.asked(["all"]), [0, 3])
+    assert [run.name for run in runs] == [
+        "toy-tree/seed-0",
+        "toy-tree/seed-3",
+        "toy-nbow/seed-0",
+        "toy-tree-left/seed-0",
+        "toy-nbow/seed-3",
+        "toy-tree-left/seed-3",
+    ]
+
+
+def test_a_task_with_folds_is_run_on_all_of_them():
+    (table,) = SHIPPED.asked(["treenet-3"])
+    runs = SHIPPED.runs([table], [0])
+    assert {(run.kind, run.number) for run in runs} == {("fold", fold) for fold in range(10)}
+    assert runs[0].run_config().task_options["fold"] == runs[0].number
+
+
+def test_the_fast_version_has_fewer_epochs_and_runs(catalogue):
+    (run, second) = (
+        each
+        for each in catalogue.runs(catalogue.asked(["toys"]), range(5), fast=True)
+        if each.configuration.name == "toy-nbow"
+    )
+    assert run.run_config().training.epochs == 2
+    assert second.number == 1
+    assert run.configuration.digest != catalogue.configuration("toy-nbow").digest
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("configurations/toy", "of: toy-tree", "of: toy-three", "did you mean 'toy-tree'"),
+        ("configurations/toy", "chosen:", "choosen:", "unknown entry 'choosen'"),
+        ("configurations/toy", "minutes: 0.1", "minutes: 0", "toy-nbow: expected the minutes"),
+        ("configurations/toy", "{model: nbow}", "{model: nbow", "toy.yaml: expected YAML"),
+        ("configurations/toy", "toy-nbow:", "toy-nbag:", "table toys: unknown configuration"),
+        ("tables/toys", "second: toy-nbow", "second: toy", "compares 'toy', which no row has"),
+        ("tables/toys", "{root_accuracy: 51}", "{root_accuracy: x}", "expected metrics with"),
+        ("tables/toys", "title: Toys", "", "expected a table"),
+    ],
+)
+def test_a_file_that_is_wrong(shipped, file, old, new, message):
+    path = shipped / f"{file}.yaml"
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(DataError, match=message):
+        Catalogue()
+
+
+def test_a_name_comes_once(shipped):
+    path = shipped / "configurations" / "toy.yaml"
+    path.with_name("again.yaml").write_text(path.read_text())
+    with pytest.raises(DataError, match="'toy-nbow' comes twice"):
+        Catalogue()
+
+
+def test_unknown_names(catalogue):
+    with pytest.raises(DataError, match=r"unknown table 'toy': .* did you mean 'toys'"):
+        catalogue.asked(["toy"])
+    with pytest.raises(DataError, match="unknown configuration 'nbow'"):
+        catalogue.configuration("nbow")

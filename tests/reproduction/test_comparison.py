@@ -1,0 +1,95 @@
+"""The paired bootstrap, and the metrics that it samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torchmetrics.functional import pearson_corrcoef
+
+from graphsent.errors import DataError
+from graphsent.reproduction import compare
+from graphsent.reproduction.examples import COLUMNS, addends, metric_of, pack, unpack
+
+RIGHT, SCORES, BRACKETS = COLUMNS.values()
+
+
+def runs(*values: np.ndarray, columns: tuple[str, ...] = RIGHT) -> list[dict]:
+    return [{"examples": pack(columns, each)} for each in values]
+
+
+def right(share: float, number: int = 1000, seed: int = 0) -> np.ndarray:
+    return (np.random.default_rng(seed).random((number, 1)) < share).astype(int)
+
+
+def test_what_is_packed_is_unpacked():
+    values = np.random.default_rng(0).integers(-5000, 5000, (100, 2))
+    columns, found = unpack(pack(SCORES, values))
+    assert columns == SCORES
+    assert (found == values).all()
+    with pytest.raises(DataError, match="expected the values of test examples"):
+        unpack({"columns": ["right"], "number": 3, "values": "AAAA"})
+
+
+def test_metrics_are_functions_of_sums():
+    scores = np.random.default_rng(0).integers(1000, 5000, (50, 2))
+    found = metric_of(SCORES, addends(SCORES, scores).sum(0), 50)
+    x, y = torch.tensor(scores.T).double()
+    assert float(found) == pytest.approx(float(pearson_corrcoef(x, y)), abs=1e-12)
+    constant = addends(SCORES, np.array([[1000, 2000], [1000, 3000]])).sum(0)
+    assert metric_of(SCORES, constant, 2) == 0
+    brackets = np.array([[8, 10, 10], [1, 4, 6]])
+    assert metric_of(BRACKETS, addends(BRACKETS, brackets).sum(0), 2) == 2 * 9 / 30
+    assert metric_of(RIGHT, np.array([3.0]), 4) == 0.75
+
+
+def test_what_is_clearly_better_is_found():
+    better, worse = (runs(*(right(p, seed=s) for s in range(5))) for p in (0.9, 0.8))
+    found = compare(better, worse)
+    assert found.mean == pytest.approx(0.1, abs=0.02)
+    assert 0.05 < found.low < found.mean < found.high < 0.15
+    assert found.p == pytest.approx(2 / 10_001)
+    assert found.num_runs == (5, 5)
+    turned = compare(worse, better)
+    assert turned.mean == pytest.approx(-found.mean)
+    assert turned.p == found.p
+
+
+def test_the_same_is_no_difference():
+    same = runs(right(0.5))
+    found = compare(same, same)
+    assert (found.mean, found.low, found.high, found.p) == (0, 0, 0, 1)
+
+
+def test_pairs_tell_more_than_two_samples_would():
+    base = right(0.7)
+    better = base.copy()
+    better[np.flatnonzero(base == 0)[:12]] = 1  # right where the other is, and 12 times more
+    assert compare(runs(better), runs(base)).p < 0.01
+    unpaired = np.random.default_rng(1).permutation(better)
+    assert compare(runs(unpaired), runs(base)).p > 0.2
+
+
+def test_a_difference_between_seeds_alone_is_undecided():
+    first = runs(*(right(p, 5000) for p in (0.7, 0.9)))
+    second = runs(*(right(p, 5000) for p in (0.68, 0.88)))
+    assert compare(first[:1], second[:1]).p < 0.01
+    assert compare(first, second).p > 0.2
+
+
+def test_under_no_difference_p_is_below_a_twentieth_about_once_in_twenty():
+    found = [compare(runs(right(0.6, 300, s)), runs(right(0.6, 300, s + 500))).p for s in range(60)]
+    assert sum(p < 0.05 for p in found) <= 8  # 3 are expected
+
+
+def test_folds_are_one_test_set():
+    better = [right(0.9, 40, seed) for seed in range(10)]
+    worse = [right(0.6, 40, seed) for seed in range(10)]
+    found = compare(runs(*better), runs(*worse), folds=True)
+    assert found.p < 0.01
+    assert found.mean == pytest.approx(np.mean(better) - np.mean(worse))
+
+
+def test_other_examples_are_refused():
+    with pytest.raises(DataError, match="not judged on the same test examples"):
+        compare(runs(right(0.5, 10)), runs(right(0.5, 11)))

@@ -1,0 +1,140 @@
+"""Runs, finished files, and what makes a finished run stale."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from graphsent.errors import DataError
+from graphsent.reproduction import FinishedRuns, Places, Run, places, run_all
+from graphsent.reproduction.examples import Examples, addends, metric_of, unpack
+from graphsent.reproduction.execution import execute
+from graphsent.tasks import get_task
+from graphsent.training import RunDirectory, train
+from graphsent.training.callbacks import EpochKeeper
+
+
+@pytest.fixture
+def run(catalogue) -> Run:
+    return Run(catalogue.configuration("toy-tree"), "seed", 1)
+
+
+def test_what_is_kept_is_what_train_and_evaluate_give(execution, run, tmp_path):
+    kept = execute(execution, run)
+    config = execution.places.locate(run.run_config())
+    assert config.training.seed == 1
+    results = train(config, tmp_path / "run", echo=lambda line: None)
+    assert kept["dev"] == pytest.approx(results["dev"], abs=1e-6)
+    assert kept["test"] == pytest.approx(results["test"], abs=1e-6)
+    assert kept["best_epoch"] == results["best_epoch"]
+    columns, values = unpack(kept["examples"])
+    assert columns == ("right",)
+    assert values.mean() == pytest.approx(kept["test"]["root_accuracy"], abs=1e-6)
+    assert FinishedRuns(execution.finished).read(run) == {**run.key, **kept}
+    assert not list(execution.work.glob("toy-tree/*"))
+
+
+def test_it_goes_on_where_it_was_interrupted(execution, run, monkeypatch):
+    whole = execute(execution, run)
+    execution.finished.joinpath(f"{run.name}.json").unlink()
+    keep = EpochKeeper.on_train_epoch_end
+
+    def stop_after_two(self, trainer, module):
+        keep(self, trainer, module)
+        if len(self.history) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EpochKeeper, "on_train_epoch_end", stop_after_two)
+        with pytest.raises(KeyboardInterrupt):
+            execute(execution, run)
+    assert len(RunDirectory(execution.directory(run)).read_results()["history"]) == 2
+    resumed = execute(execution, run)
+    for name in ("dev", "test", "examples", "best_epoch", "epochs"):
+        assert resumed[name] == whole[name]
+
+
+def test_other_settings_or_data_make_it_stale(execution, run, catalogue, shipped, data):
+    execute(execution, run)
+    finished = FinishedRuns(execution.finished)
+    config = execution.places.locate(run.run_config())
+    assert finished.read(run, execution.places.checksums(config)) is not None
+    assert list(finished.of(run.configuration)) == [run]
+    assert finished.read(Run(run.configuration, "seed", 2)) is None
+    assert not finished.of(catalogue.configuration("toy-nbow"))
+
+    path = shipped / "configurations" / "toy.yaml"
+    path.write_text(path.read_text().replace("revision: 1", "revision: 2"))
+    renewed = type(catalogue)().configuration("toy-tree")
+    assert not finished.of(renewed)
+
+    path = data / "sentiment" / "dev.txt"
+    path.write_text(path.read_text() + "(3 (2 a) (3 film))\n")
+    places._corpus.cache_clear()
+    assert finished.read(run, execution.places.checksums(config)) is None
+
+
+def test_check_sums_are_of_corpus_and_vectors(execution, run, data):
+    sums = execution.places.checksums(execution.places.locate(run.run_config()))
+    assert sums["corpus"] == "sentiment"
+    assert set(sums["files"]) == {"train", "dev", "test"}
+    assert set(sums["vectors"]) == {"tiny.txt"}
+    assert str(data) not in json.dumps(sums)  # the same on another machine
+
+
+def test_missing_files_are_named(run, data, tmp_path):
+    (tmp_path / "vectors" / "tiny.txt").unlink()
+    with pytest.raises(DataError, match=r"tiny\.txt is not there"):
+        Places(str(data)).locate(run.run_config())
+    with pytest.raises(DataError, match="no directory of word vectors"):
+        Places(str(data), vectors_dir=str(tmp_path / "none")).locate(run.run_config())
+
+
+def test_a_damaged_file_is_named(execution, run):
+    file = FinishedRuns(execution.finished).file(run)
+    file.parent.mkdir(parents=True)
+    for text, message in (("{", "damaged"), ("{}", "expected a finished run with digest")):
+        file.write_text(text)
+        with pytest.raises(DataError, match=rf"seed-1\.json: damaged.*{message}|{message}"):
+            FinishedRuns(execution.finished).read(run)
+
+
+def test_processes_side_by_side_a_failure_and_a_budget(execution, run):
+    bad = Run(run.configuration, "seed", -1)
+    said: list[str] = []
+    outcome = run_all(execution, [bad, run], jobs=2, echo=said.append)
+    assert outcome.finished == [run]
+    assert "seed: expected no negative number, got -1" in outcome.failed[bad]
+    assert any(line.startswith("toy-tree/seed--1: failed: seed: expected") for line in said)
+    assert any("toy-tree/seed-1: dev root accuracy" in line for line in said)
+    assert "that was the last" in said[-1]
+    outcome = run_all(execution, [bad, run], budget=0.15, echo=said.append)
+    assert outcome.left == [bad, run]  # they take 0.2 minutes each
+
+
+def test_examples_of_scores_and_lists_agree_with_the_metrics():
+    scores, gold = (torch.rand(40) * 4 + 1 for _ in range(2))
+    gold[7] = float("nan")  # no gold score
+    pairs = SimpleNamespace(labels=gold, roots=torch.arange(40))
+    counts = torch.randint(5, 20, (12, 3))
+    lists = SimpleNamespace(
+        candidates=[(0, 4), (4, 9), (9, 12)],
+        gold=torch.tensor([3, -1, 11]),
+        counts=counts,
+        base=torch.rand(12),
+    )
+    for name, outputs, batch, metric, number in (
+        ("sick", scores[:, None], pairs, "pearson", 39),
+        ("rerank", torch.rand(12), lists, "f1", 2),
+    ):
+        task = get_task(name)
+        metrics, examples = task.metrics(), Examples(task)
+        for collector in (metrics, examples):
+            collector.update(outputs, batch)
+        assert len(examples.values) == number
+        sums = addends(examples.columns, examples.values).sum(0)
+        found = metric_of(examples.columns, sums, number)
+        assert float(found) == pytest.approx(float(metrics.compute()[metric]), abs=1e-3)

@@ -1,0 +1,189 @@
+"""`graphsent reproduce`, from an empty directory to a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from graphsent.cli import main
+from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
+from graphsent.reproduction.execution import execute
+from graphsent.training import RunConfig, TrainingInterrupted
+
+FIELDS = (
+    "table task model metric paper mean std n vectors trees selected_on minutes "
+    "row configuration dev deviations"
+)
+
+
+@pytest.fixture
+def here(shipped, data, tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
+    *most, last = catalogue.runs(catalogue.asked(["toys"]), [0, 1])
+    for each in most:
+        execute(execution, each)
+    capsys.readouterr()
+    assert main(["reproduce", "toys", "--data-dir=data", "--seeds=0-1"]) == 0
+    printed = capsys.readouterr().out
+    assert "6 runs, 1 to be made" in printed
+    assert f"{last.name}: dev root accuracy" in printed
+    assert "wrote docs/results.md, docs/results.json" in printed
+    entries = json.loads((here / "docs/results.json").read_text())
+    assert all(set(entry) == set(FIELDS.split()) for entry in entries)
+    words, phrases, trees, left = entries
+    assert (words["row"], words["metric"], words["paper"]) == ("words", "root_accuracy", 40.5)
+    assert (phrases["metric"], phrases["paper"]) == ("phrase_accuracy", None)
+    assert (words["n"], words["vectors"], words["trees"]) == (2, "tiny", "none")
+    assert (trees["trees"], left["trees"]) == ("constituency, of the corpus", "left")
+    assert trees["selected_on"] == "dev"
+    assert left["deviations"] == ["smaller", "left-branching trees"]
+    kept = [json.loads(path.read_text()) for path in here.glob("docs/results/toy-tree/*.json")]
+    figures = sorted(100 * each["test"]["root_accuracy"] for each in kept)
+    assert trees["mean"] == pytest.approx(sum(figures) / 2, abs=1e-3)
+    assert trees["std"] == pytest.approx((figures[1] - figures[0]) / 2**0.5, abs=1e-3)
+    page = (here / "docs/results.md").read_text()
+    assert f"| trees | `sst5` | root accuracy | 51.0 | {trees['mean']:.1f} (" in page
+    assert "A remark on all of it." in page
+    assert "1. smaller\n2. left-branching trees" in page
+    (line,) = [line for line in page.splitlines() if line.startswith("* trees are better")]
+    assert "**, " in line
+    assert "n = 2 and 2" in line
+
+    assert main(["reproduce", "all", "--data-dir=data", "--seeds=0-1"]) == 0
+    assert "6 runs, 0 to be made" in capsys.readouterr().out
+    assert (here / "docs/results.md").read_text() == page
+    assert main(["reproduce", "--list", "toys", "--seeds=0-2"]) == 0
+    assert "toy-nbow" in capsys.readouterr().out
+
+    assert main(["reproduce", "--check", "--data-dir=data", "--seeds=0-1"]) == 0
+    assert "the same, example by example" in capsys.readouterr().out
+    for path in here.glob("docs/results/*/*.json"):
+        content = json.loads(path.read_text())
+        content["test"]["root_accuracy"] += 0.1
+        path.write_text(json.dumps(content))
+    assert main(["reproduce", "--check", "--data-dir=data", "--seeds=0-1"]) == 1
+    assert "other figures came out" in capsys.readouterr().err
+
+
+def test_the_fast_version_says_so(here, capsys):
+    assert main(["reproduce", "toys", "--data-dir=data", "--fast", "--budget=0"]) == 0
+    assert "6 runs did not fit in the budget" in capsys.readouterr().out
+    page = (here / "runs/results-fast.md").read_text()
+    assert "**This is the fast version**" in page
+    assert "not run yet" in page
+    assert not (here / "docs").exists()
+
+
+def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
+    assert main(["reproduce", "--show=toy-tree-left"]) == 0
+    shown = capsys.readouterr().out
+    assert "# differs from the paper: left-branching trees" in shown
+    assert "trees: left" in shown
+    assert main(["reproduce", "--copy", "toy-tree-left", "my.yaml", "--data-dir=data"]) == 0
+    config = RunConfig.load(here / "my.yaml")
+    assert config.trees == "left"
+    assert config.vectors == (str(here / "vectors" / "tiny.txt"),)
+    with pytest.raises(SystemExit, match="2"):
+        main(["reproduce", "--copy", "toy-tree-left", "my.yaml", "--data-dir=data"])
+    assert "my.yaml is there already" in capsys.readouterr().err
+    assert main(["train", "--config=my.yaml", "--epochs=1", "--out=run"]) == 0
+    assert "test:" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no TABLE: --list has their names"),
+        (["toy"], "unknown table 'toy'"),
+        (["--show=toy"], "unknown configuration 'toy'"),
+        (["toys", "--jobs=0"], "--jobs: expected at least 1, got 0"),
+        (["toys", "--seeds=x"], "--seeds: expected numbers such as 0-4"),
+        (["toys", "--data-dir=none"], "is not a directory: none"),
+        (["--check", "--data-dir=data"], "no finished run to repeat"),
+    ],
+)
+def test_mistakes(here, capsys, arguments, message):
+    try:
+        status = main(["reproduce", *arguments])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_embedded_data_are_for_the_fast_version_alone(here, repository, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["reproduce", "toys", f"--data-dir={repository / 'data'}"])
+    assert "published corpora: --data-dir DIR says where" in capsys.readouterr().err
+
+
+def test_what_cannot_be_run_is_named_and_the_rest_is_done(here, capsys):
+    (here / "vectors" / "tiny.txt").unlink()
+    path = here / "shipped" / "configurations" / "toy.yaml"
+    path.write_text(path.read_text().replace("{model: nbow}", "{model: nbow, vectors: []}"))
+    assert main(["reproduce", "toys", "--data-dir=data", "--seeds=0"]) == 1
+    captured = capsys.readouterr()
+    assert "toy-tree: cannot be run: word vectors:" in captured.out
+    assert "toy-nbow/seed-0: dev root accuracy" in captured.out
+    assert "2 runs or configurations failed" in captured.err
+    assert json.loads((here / "docs/results.json").read_text())[0]["n"] == 1
+
+
+SCRIPT = """
+import os, sys
+from pathlib import Path
+from graphsent.cli import main
+from graphsent.reproduction import catalogue
+catalogue._SHIPPED = Path(sys.argv[1])
+if __name__ == "__main__":
+    sys.exit(main(["reproduce", "toys", "--data-dir=data", "--seeds=0"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_sigterm_keeps_the_epochs_of_a_run_that_is_under_way(here, execution, shipped):
+    path = shipped / "configurations" / "toy.yaml"
+    path.write_text(path.read_text().replace("epochs: 5", "epochs: 100000"))
+    (here / "script.py").write_text(SCRIPT)
+    with subprocess.Popen(
+        [sys.executable, "script.py", str(shipped)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 240
+        while not list(here.glob("runs/reproduce/*/*/last.ckpt")):
+            assert time.monotonic() < deadline, "no epoch was completed"
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 143
+    assert "interrupted after 0 runs; the same command goes on" in err
+    (checkpoint,) = here.glob("runs/reproduce/*/*/last.ckpt")
+    results = json.loads((checkpoint.parent / "results.json").read_text())
+    assert not results["finished"]
+    assert results["history"]
+    assert not list(here.glob("docs/results/*"))
+
+
+def test_an_interruption_is_one_of_training(execution, catalogue, monkeypatch):
+    from graphsent.reproduction import scheduling
+
+    def interrupt(sentinels):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scheduling, "wait", interrupt)
+    runs = Run.of(Catalogue().configuration("toy-nbow"), [0])
+    with pytest.raises(TrainingInterrupted, match="interrupted after 0 runs") as caught:
+        run_all(execution, runs)
+    assert caught.value.signal_number == signal.SIGINT
+    assert FinishedRuns(execution.finished).read(runs[0]) is None
