@@ -53,7 +53,7 @@ def reverse(graph: dgl.DGLGraph) -> dgl.DGLGraph:
 
 
 def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:
-    """Node ids of the roots, one per sentence and in the order of the batch, int64.
+    """Node ids of the roots, (batch_size,) int64, in the order of the batch.
 
     Raises:
         DataError: The graph has no ``depth`` in its node data.
@@ -62,7 +62,7 @@ def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:
 
 
 def node_data(graph: dgl.DGLGraph, field: str) -> torch.Tensor:
-    """``graph.ndata[field]``, with an error that says how graphs come to have it.
+    """``graph.ndata[field]``, (num_nodes, ...), with an error that says how to get it.
 
     Raises:
         DataError: The graph has no such node data.

@@ -69,7 +69,7 @@ def select(graph: dgl.DGLGraph, index: int) -> dgl.DGLGraph:
 
 
 def tree_parents(graph: dgl.DGLGraph) -> np.ndarray:
-    """Parent of each node of one tree's graph, -1 at the root, whatever the edges' direction.
+    """Parent of each node of one tree's graph, (num_nodes,) int64, -1 at the root; any direction.
 
     Raises:
         DataError: The graph is not a tree of :mod:`graphsent.graphs`.

@@ -139,7 +139,7 @@ def edges_of(forest: Forest, *, sibling: bool) -> Edges:
 
 
 def levels_of(edges: Edges, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths of the longest paths that end, and of those that start, at each node."""
+    """Lengths of the longest paths that end, and that start, at each node, (num_nodes,) int64."""
     successor = np.full(num_nodes, NOTHING)
     successor[edges.source] = edges.target
     return heights(successor), depths(successor)

@@ -52,7 +52,7 @@ def _finder(index: SymbolIndex, what: str, hint: str) -> Callable[[str], int]:
 
 
 def token_indices(words: Iterable[str], vocab: SymbolIndex, count: int) -> np.ndarray:
-    """``vocab[word]`` for each of ``count`` words.
+    """``vocab[word]`` for each of ``count`` words, (count,) int64.
 
     Raises:
         DataError: The vocabulary has no entry for a word, or an entry that is not an integer.
@@ -67,6 +67,9 @@ def label_indices(labels: Iterable[str], label_index: SymbolIndex | None, count:
 
     The empty label is -1 (unlabelled). Without ``label_index``, so is a label that is no decimal
     number; with it, every label must have an entry (a ``defaultdict`` gives the others one).
+
+    Returns:
+        (count,) int64.
 
     Raises:
         DataError: ``label_index`` has no entry for a label, or an entry that is not an integer.

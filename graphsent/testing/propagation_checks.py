@@ -57,13 +57,13 @@ def agrees_with_dgl(case: Case, way: str) -> None:
 
 
 def agrees_with_dgl_on_shared_rows(case: Case, way: str) -> None:
-    """So they are where several nodes share a row of features."""
+    """The same comparison, with features of which several nodes share a row."""
     cell, graph = case.cell(), case.batch
     _compare(case, cell, graph, case.words(graph), way, "IndexedFeat")
 
 
 def agrees_with_dgl_from_initial_states(case: Case, way: str) -> None:
-    """So they are with initial states, whose gradients are compared, too."""
+    """The same comparison from initial states, whose gradients are compared, too."""
     cell, graph = case.cell(), case.batch
     state = case.initial_state(cell, graph)
     _compare(case, cell, graph, case.feat(graph), way, "initial states", initial_state=state)
@@ -85,7 +85,7 @@ def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
 
 
 def gradients_equal_finite_differences(case: Case) -> None:
-    """Gradients of features and parameters are what differences of states say."""
+    """Gradients by features and parameters are those by finite differences."""
     cell, graph = case.cell(), case.small
     names = [name for name, _ in cell.named_parameters()]
     arguments = dict(case.arguments(graph))
