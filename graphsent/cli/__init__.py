@@ -29,12 +29,8 @@ COMMANDS = {
     "draw": "draw parse trees, with what a model says about them",
     "debug-data": "look at data, of your own or of a task, before a model is trained on them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",
-<<<<<<< HEAD
-    "demo": "train, evaluate, predict and draw on the embedded data",
-=======
     "reproduce": "run the tables of the papers anew, and report what came out",
-    "demo": "train, judge, predict and draw on the embedded data",
->>>>>>> 20685b5 (graphsent reproduce: the papers' tables as data, configurations, runs that are kept, a report)
+    "demo": "train, evaluate, predict and draw on the embedded data",
     "completion": "print a script that completes commands and options in a shell",
     "install-dgl": "install DGL, also for Python 3.13 and later",
 }

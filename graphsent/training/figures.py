@@ -17,18 +17,13 @@ def figures(values: Mapping[str, float]) -> str:
 
 
 def figure(name: str, value: float, form: str = ".4g") -> str:
-<<<<<<< HEAD
     """A metric: accuracies in per cent, others in a given format."""
-    return f"{100 * value:.2f} %" if name.endswith(_SHARES) else f"{value:{form}}"
-=======
-    """A metric: shares of what is right in per cent, others in a given form."""
     return f"{100 * value:.2f} %" if is_share(name) else f"{value:{form}}"
 
 
 def is_share(name: str) -> bool:
     """Whether a metric is a share of what is right, which people write in per cent."""
     return name.endswith(_SHARES)
->>>>>>> 20685b5 (graphsent reproduce: the papers' tables as data, configurations, runs that are kept, a report)
 
 
 def metric_title(name: str) -> str:
