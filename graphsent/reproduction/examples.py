@@ -23,8 +23,7 @@ import numpy as np
 import torch
 
 from graphsent.errors import DataError
-from graphsent.models.batch import is_labelled
-from graphsent.models.scores import scores_of
+from graphsent.models.heads.scores import scores_of
 from graphsent.tasks import Task
 
 __all__ = ["COLUMNS", "Examples", "addends", "metric_of", "pack", "unpack"]
@@ -72,7 +71,7 @@ class Examples:
         return (predicted == labels)[among].float()[:, None]
 
     def _regression(self, outputs: torch.Tensor, batch: Any) -> torch.Tensor:
-        roots = batch.roots[is_labelled(batch.labels[batch.roots])]
+        roots = batch.roots[~batch.labels[batch.roots].isnan()]
         both = (scores_of(outputs[roots].double()), batch.labels[roots].double())
         return _SCALE * torch.stack(both, 1)
 
