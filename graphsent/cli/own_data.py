@@ -44,7 +44,9 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
         text = texts[name]
         if judges and name == "test":
             kind = {**kind, "nargs": "?", "const": ""}
-            text = f"Judge the best model on test at the end. With a file: {text}"
+            text = (
+                "Judge the best model on test at the end; on FILE, or on what is held out of train."
+            )
         group.add_argument(flag(name), help=text, **kind)
         if name in _CLASS:
             group.add_argument(
