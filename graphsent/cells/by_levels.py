@@ -35,7 +35,7 @@ from graphsent.propagation.levels import run_levels
 from graphsent.propagation.linear import FirstOutputs, made
 from graphsent.propagation.run import Inputs as RecurrenceInputs
 from graphsent.propagation.run import Start as RecurrenceStart
-from graphsent.propagation.run import run_recurrence
+from graphsent.propagation.run import run_recurrence, run_traced
 from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
 
 if TYPE_CHECKING:
@@ -91,15 +91,18 @@ class LevelRun:
         self.schedule = self.on_host.to(feat.device)
         self.slots = cell.slots(graph, self.on_host, feat.device)
         self.fused = fused_rule_of(cell)
-        self.generated = self._generated(extra)
+        self.traced = self._traced(extra)
+        compiled = self.traced is not None and not isinstance(self.traced.library, str)
+        self.generated = self.traced if compiled else None
+        self.graph = graph
         self.num_leaves = self.schedule.num_sources
         check_extra(cell, extra, self.schedule.num_nodes)
         rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
-    def _generated(self, extra: Mapping[str, Tensor]) -> Generated | None:
-        """Code that was generated from the cell, if it states no rule."""
+    def _traced(self, extra: Mapping[str, Tensor]) -> Generated | None:
+        """What was traced from the cell, if it states no rule."""
         if self.fused is not None or self.schedule.num_levels < 2:
             return None
         rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
@@ -118,7 +121,7 @@ class LevelRun:
         if self.generated is not None:
             if self._is_as_traced(x.inner):
                 return self._run_generated(self.generated, shared, x, num_results)
-            self.generated = None
+            self.generated = self.traced = None
         start = self._start(x)
         same_dtype = len({x.inner.dtype, *(part.dtype for part in tensors_of(start))}) == 1
         several = self.schedule.num_levels > 1
@@ -321,6 +324,12 @@ class LevelRun:
         num_inner = self.schedule.num_nodes - self.num_leaves
         rows = inner.expand(num_inner, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
+        if self.traced is not None and len({part.dtype for part in (*inputs, *start)}) == 1:
+            width = self.traced.recurrence.input_widths[0]
+            if rows.shape[1:] == (width,):
+                slots = self.cell.slots(self.graph, self.on_host, self.on_host.device)
+                recurrence, _, parameters = self.traced
+                return run_traced(recurrence, self.on_host, slots, start, inputs, parameters)
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, self.slots)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:

@@ -19,8 +19,9 @@ class Explanation(NamedTuple):
 
     Attributes:
         way: ``"compiled"``: compiled code does all levels; ``"rule"``: operations of torch, by a
-            rule that the cell states; ``"levels"``: ``combine``, once a level; ``"functions"``:
-            the DGL functions, once a level.
+            rule that the cell states; ``"traced"``: operations of torch, level by level, by what
+            was traced; ``"levels"``: ``combine``, once a level; ``"functions"``: the DGL
+            functions, once a level.
         reason: what it is, or why it is no faster way.
     """
 
@@ -55,4 +56,6 @@ def explain(cell: Recursion, graph: Graph, extra: dict[str, torch.Tensor]) -> Ex
     found = generated_for(cell, like, widths_of(extra), num_slots)
     if isinstance(found, str):
         return Explanation("levels", found)
+    if isinstance(found.library, str):
+        return Explanation("traced", found.library)
     return Explanation("compiled", "there is code that was generated from start and combine")

@@ -49,10 +49,10 @@ def recurrence_of(
 
 
 class Generated(NamedTuple):
-    """A recurrence, its compiled code, and parameters and buffers by name."""
+    """A recurrence, its compiled code, or why there is none, and what has parameters by name."""
 
     recurrence: Recurrence
-    library: ctypes.CDLL
+    library: ctypes.CDLL | str
     parameters: dict[str, Tensor]
 
     def linear(self) -> tuple[Tensor, Tensor] | None:
@@ -67,7 +67,7 @@ class Generated(NamedTuple):
 def generated_for(
     cell: Recursion, like: Tensor, extra_widths: Sequence[int], num_slots: int | None
 ) -> Generated | str:
-    """The compiled code that a cell runs for some inputs, or why there is none.
+    """The recurrence that a cell runs for some inputs, or why it cannot be traced.
 
     Args:
         cell: the cell.
@@ -75,20 +75,27 @@ def generated_for(
         extra_widths: numbers of columns of the inputs after x; 0 where they are no rows.
         num_slots: of predecessors that are told apart; None if they are not.
     """
-    if not like.is_cpu:
-        return f"there is no generated code for {like.device}"
-    if autocast_enabled("cpu"):
-        return "autocast is on"
     if 0 in extra_widths:
         return "an input is not a row of numbers for each node"
     parameters = parameters_of(cell)
-    if any(part.dtype != like.dtype or not part.is_cpu for part in parameters.values()):
-        return "parameters and inputs are of different types or on different devices"
-    recurrence = recurrence_of(cell, like.dtype, extra_widths, num_slots)
+    kinds = {(part.dtype, part.device) for part in parameters.values()}
+    if len(kinds) > 1:
+        return "parameters are of different types or on different devices"
+    dtype = next(iter(kinds))[0] if kinds else like.dtype
+    recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence
-    library = generated_library(recurrence, like.dtype)
-    return library if isinstance(library, str) else Generated(recurrence, library, parameters)
+    return Generated(recurrence, _library(recurrence, like, dtype), parameters)
+
+
+def _library(recurrence: Recurrence, like: Tensor, dtype: torch.dtype) -> ctypes.CDLL | str:
+    if not like.is_cpu:
+        return f"there is no compiled code for {like.device}"
+    if autocast_enabled("cpu"):
+        return "autocast is on"
+    if like.dtype != dtype:
+        return "parameters and inputs are of different types"
+    return generated_library(recurrence, like.dtype)
 
 
 def widths_of(extra: Mapping[str, Tensor]) -> list[int]:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.c.walk import Given, Plan, run_generated
+from graphsent.propagation.backends.torch.walk import Problem
+from graphsent.propagation.backends.torch.walk import run_levels as run_by_steps
 from graphsent.propagation.fused import in_order
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.recurrence.recurrence import Recurrence, Traced
+from graphsent.propagation.schedule.adjacency import adjacency_of
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -131,6 +136,57 @@ def _placed(rows: Tensor, columns: Sequence[tuple[int, int]]) -> Tensor:
     return torch.cat(parts, 1)
 
 
+def run_traced(
+    recurrence: Recurrence,
+    schedule: Schedule,
+    slots: Slots | None,
+    start: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    parameters: Mapping[str, Tensor],
+) -> tuple[Tensor, ...]:
+    """The states of all nodes by position, level by level in operations of torch.
+
+    Args:
+        recurrence: what a node computes.
+        schedule: on the CPU, of two levels at least.
+        slots: which predecessor is in which slot, where they are told apart, on the CPU.
+        start: parts of the states of the first level, (num_sources, size), on any device.
+        inputs: of the other nodes, (num_inner, width) by position, of the type of ``start``.
+        parameters: and buffers, by name.
+    """
+    like = start[0]
+    with without_autocast(like.device.type):
+        constants = [part.to(like.dtype) for part in recurrence.combine.tensors(parameters)]
+        inputs = [*inputs, *_hoisted(recurrence.combine, inputs, constants)]
+        adjacency = adjacency_of(schedule, slots, like.device)
+        moved = schedule.to(like.device), _slots_on(slots, like.device)
+        problem = Problem(
+            recurrence, adjacency, len(inputs), partial(_by_combine, recurrence, *moved)
+        )
+        return run_by_steps(problem, inputs, start, constants)
+
+
+def _slots_on(slots: Slots | None, device: torch.device) -> Slots | None:
+    return None if slots is None else Slots(slots.count, *(part.to(device) for part in slots[1:]))
+
+
+def _by_combine(
+    recurrence: Recurrence,
+    schedule: Schedule,
+    slots: Slots | None,
+    inputs: Sequence[Tensor],
+    start: Sequence[Tensor],
+    constants: Sequence[Tensor],
+) -> tuple[Tensor, ...]:
+    """The states by position, in operations that autograd differentiates."""
+
+    def combine(children: Sequence[Tensor], *rows: Tensor) -> list[Tensor]:
+        evaluation = Evaluation(children, rows, constants)
+        return [evaluation.joined(refs) for refs in recurrence.combine.results]
+
+    return run_levels(combine, schedule, start, inputs, slots)
+
+
 def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
     """The same in operations of torch, which autograd differentiates."""
     recurrence, schedule = plan.recurrence, plan.schedule
@@ -153,9 +209,5 @@ def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
     if plan.leaves is not None:
         states = [part.index_select(0, plan.leaves) for part in states]
 
-    def combine(children: Sequence[Tensor], *rows: Tensor) -> list[Tensor]:
-        evaluation = Evaluation(children, rows, constants)
-        return [evaluation.joined(refs) for refs in recurrence.combine.results]
-
-    results = run_levels(combine, schedule, states, inputs, plan.slots)
+    results = _by_combine(recurrence, schedule, plan.slots, inputs, states, constants)
     return in_order(results, schedule, plan.num_results)

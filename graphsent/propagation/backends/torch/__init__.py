@@ -1,0 +1,1 @@
+"""Recurrences level by level in operations of torch."""
