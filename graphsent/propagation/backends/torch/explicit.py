@@ -73,7 +73,8 @@ class Explicit:
         self.weights = []
         for term, sums in gradients.weights:
             rows = self.ref(term.rows.ref(), sums.domain)
-            self.weights.append((rows, term[1:], self.ref(sums.ref(), sums.domain)))
+            part = self.ref(sums.ref().part(term.first, term.width), sums.domain)
+            self.weights.append((rows, (term.weight, term.column), part))
         self.states = list(self._states(gradients))
 
     def _states(self, gradients: Gradients) -> Iterable[tuple[int, int, list[Summand]]]:
@@ -149,20 +150,17 @@ class Explicit:
     def _product(self, value: Value) -> Ref:
         """Adjacent columns of one value times adjacent columns of one weight are one product."""
         refs: list[Ref] = []
-        columns: list[tuple[int, int]] = []
-        for rows, weight, column in value.data:
+        places: list[tuple[int, ...]] = []
+        for rows, weight, column, *columns in sorted(value.data, key=lambda term: -term.width):
             ref = self.ref(rows.ref(), value.domain)
-            last = refs[-1] if refs else None
-            if (
-                last is not None
-                and _follows(last, ref)
-                and columns[-1] == (weight, column - last.width)
-            ):
+            last = refs[-1] if refs else ref
+            if _follows(last, ref) and places[-1] == (weight, column - last.width, *columns):
                 refs[-1] = last._replace(width=last.width + ref.width)
+                places[-1] = (weight, column - last.width, *columns)
             else:
                 refs.append(ref)
-                columns.append((weight, column))
-        return self.to.make("matmul", value.domain, value.width, refs, tuple(columns)).ref()
+                places.append((weight, column, *columns))
+        return self.to.make("matmul", value.domain, value.width, refs, tuple(places)).ref()
 
     def pack(self, parts: Sequence[tuple[int, Ref]], width: int, domain: Domain) -> Ref:
         """Columns side by side, with zeros where there are none."""

@@ -180,12 +180,13 @@ class Lowered:
             self._pointwise(steps, value, to, folded)
 
     def _product(self, steps: Steps, value: Value, to: Key) -> None:
-        for n, (ref, (number, column)) in enumerate(zip(value.args, value.data, strict=True)):
-            weight = "weight", number, column, ref.width, True
-            if n:
-                steps.add(s.add_product, to, to, steps.read(ref), weight)
-            else:
-                steps.add(torch.mm, to, steps.read(ref), weight)
+        operands, places, filled = [], [], set()
+        for ref, (number, column, first, width) in zip(value.args, value.data, strict=True):
+            operands += [steps.read(ref), ("weight", number, column, ref.width, True)]
+            columns = set(range(first, first + width))
+            places.append((first, width, bool(columns & filled)))
+            filled |= columns
+        steps.add(partial(s.products, places=places, width=value.width), to, *operands)
 
     def _combination(self, steps: Steps, summands: Sequence, to: Key, begun: bool = False) -> None:
         total = to if begun else None

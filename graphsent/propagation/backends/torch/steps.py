@@ -131,9 +131,27 @@ def copy(rows: Tensor, out: Tensor | None = None) -> Tensor:
     return rows if out is None else out.copy_(rows)
 
 
-def add_product(total: Tensor, a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """``total + a @ b``, of matrices."""
-    return torch.addmm(total, a, b, out=out)
+def products(
+    *operands: Tensor,
+    places: Sequence[tuple[int, int, bool]],
+    width: int,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Products of pairs of matrices.
+
+    Args:
+        *operands: the pairs, one after the other.
+        places: the first column of each product, how many it has, and whether it is added to what
+            is there; those with most columns come first.
+        width: of all of them together.
+        out: where they belong, (rows, width).
+    """
+    if out is None:
+        out = operands[0].new_empty(len(operands[0]), width)
+    for a, b, (first, count, more) in zip(operands[::2], operands[1::2], places, strict=True):
+        part = out if count == width else out.narrow(1, first, count)
+        torch.addmm(part, a, b, out=part) if more else torch.mm(a, b, out=part)
+    return out
 
 
 def minus_product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
@@ -171,6 +189,11 @@ def step(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
     return copy((a >= b).to(a.dtype), out)
 
 
+def where(condition: Tensor, a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
+    """The second number where the first is not 0, else the third."""
+    return torch.where(condition != 0, a, b, out=out)
+
+
 POINTWISE: dict[str, Callable[..., Tensor]] = {
     "add": torch.add,
     "sub": torch.sub,
@@ -183,6 +206,7 @@ POINTWISE: dict[str, Callable[..., Tensor]] = {
     "maximum": maximum,
     "largest": largest,
     "step": step,
+    "where": where,
 }
 
 
