@@ -26,7 +26,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_shares(tmp_path):
+def test_shares_of_all_parts_add_up_to_the_epoch(tmp_path):
     write_treebank(tmp_path)
     done = run(f"--data-dir={tmp_path}", f"--json={tmp_path / 'shares.json'}")
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def test_shares(tmp_path):
     assert "epoch 2/2" in done.stdout
 
 
-def test_a_file_that_is_not_there(tmp_path, monkeypatch):
+def test_missing_vectors_are_reported_without_a_traceback(tmp_path, monkeypatch):
     write_treebank(tmp_path)
     missing = tmp_path / "nothing.txt"
     arguments = ["epoch.py", f"--data-dir={tmp_path}", "--vectors", str(missing)]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.autograd import DeviceType
 from toy_treebank import write_treebank
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +17,9 @@ def gpu():
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu():
-    done = subprocess.run(
-        [sys.executable, BENCHMARKS / "gpu.py"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr == "error: torch finds no GPU here, there is nothing to measure\n"
+def test_without_a_gpu_there_is_nothing_to_measure(gpu):
+    with pytest.raises(SystemExit, match=r"^error: torch finds no GPU here, there is nothing"):
+        gpu.main([])
 
 
 def test_kernels_are_counted(gpu):
@@ -45,7 +37,7 @@ def test_kernels_are_counted(gpu):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_table(gpu, tmp_path, dtype, monkeypatch):
+def test_the_table_has_time_launches_and_floor(gpu, tmp_path, dtype, monkeypatch):
     write_treebank(tmp_path)
     corpus = gpu.Corpus(tmp_path, 0)
     graphs = [corpus.batch(corpus.trees).graph] * 2
@@ -60,7 +52,7 @@ def test_table(gpu, tmp_path, dtype, monkeypatch):
     assert others == ["300", by_levels, "0.006"]
 
 
-def test_steps(gpu, tmp_path):
+def test_steps_change_the_output_layer_and_not_the_word_table(gpu, tmp_path):
     write_treebank(tmp_path)
     corpus = gpu.Corpus(tmp_path, 0)
     model = gpu.Model(gpu.NaryTreeLSTM(*gpu.SIZES), len(corpus.vocab))

@@ -7,7 +7,7 @@ import importlib
 from toy_treebank import write_treebank
 
 
-def test_table(tmp_path, capsys):
+def test_a_ratio_for_every_cell_and_pass_is_printed(tmp_path, capsys):
     write_treebank(tmp_path)
     file = tmp_path / "table.md"
     main = importlib.import_module("own_cells").main

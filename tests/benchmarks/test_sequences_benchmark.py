@@ -14,7 +14,7 @@ def main():
     return importlib.import_module("sequences").main
 
 
-def test_tables(main, tmp_path, capsys):
+def test_every_contender_has_positive_times_and_a_row(main, tmp_path, capsys):
     write_treebank(tmp_path)
     files = [f"--json={tmp_path / 'rows.json'}", f"--markdown={tmp_path / 'tables.md'}"]
     main(["--quick", f"--data-dir={tmp_path}", *files])
@@ -30,6 +30,6 @@ def test_tables(main, tmp_path, capsys):
     assert all(f"| {setting} |" in tables for setting in rows)
 
 
-def test_no_data(main, tmp_path):
+def test_a_missing_data_directory_is_an_error(main, tmp_path):
     with pytest.raises(SystemExit, match=r"^error: .*nothing"):
         main(["--quick", f"--data-dir={tmp_path / 'nothing'}"])

@@ -26,7 +26,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_table(tmp_path):
+def test_shards_and_memory_are_timed_in_each_turn(tmp_path):
     done = run(
         f"--data-dir={REPOSITORY / 'data'}",
         "--only=nbow",
@@ -42,7 +42,7 @@ def test_a_table(tmp_path):
     assert "| nbow | " in done.stdout
 
 
-def test_no_data(tmp_path):
+def test_a_missing_data_directory_is_an_error(tmp_path):
     main = importlib.import_module("streaming").main
     with pytest.raises(SystemExit, match=r"^error: .*nothing"):
         main([f"--data-dir={tmp_path / 'nothing'}"])

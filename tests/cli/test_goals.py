@@ -76,7 +76,7 @@ def test_classes_are_found_in_the_training_data(here, capsys):
     assert not (here / "new").exists()
 
 
-def test_scores(here, capsys):
+def test_a_regression_learns_scores(here, capsys):
     texts = ("good good", "good", "film", "bad", "bad bad")
     write(here, [f"{100 - 10 * place}\t{text}" for place, text in enumerate(texts)] * 8)
     assert learn("--task=goal_tasks_here:Scores", "--model=nbow", "--test") == 0

@@ -23,7 +23,7 @@ def outcome(capsys, *arguments: str) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
-def test_version(capsys):
+def test_version_is_that_of_the_package(capsys):
     assert outcome(capsys, "--version") == (0, f"graphsent {package.__version__}\n", "")
 
 

@@ -72,7 +72,7 @@ def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):
     assert "the corpus changed since this run began" in capsys.readouterr().err
 
 
-def test_dev_alone(tsv, tmp_path, capsys):
+def test_without_a_test_split_dev_alone_is_evaluated(tsv, tmp_path, capsys):
     out = tmp_path / "run"
     flags = [f"--train={tsv}", f"--dev={tsv}", "--split=0", *NBOW]
     assert main(["train", *flags, f"--out={out}"]) == 0
@@ -92,7 +92,7 @@ def test_dev_alone(tsv, tmp_path, capsys):
     assert "there is no dev split: train with --dev FILE" in capsys.readouterr().err
 
 
-def test_folds(tsv, tmp_path, capsys):
+def test_folds_of_own_data_hold_out_each_line_once(tsv, tmp_path, capsys):
     out = tmp_path / "folds"
     flags = [f"--train={tsv}", *NBOW, f"--out={out}"]
     assert main(["train", *flags, "--num-folds=3", "--folds=all"]) == 0
@@ -265,7 +265,7 @@ def test_regression(tmp_path, capsys):
     assert "my.tsv:61: expected a number as the label, got 'many'" in capsys.readouterr().err
 
 
-def test_pairs(tmp_path, capsys):
+def test_pairs_are_learnt_and_evaluated(tmp_path, capsys):
     path = tmp_path / "pairs.csv"
     lines = ["sentence1,sentence2,score,same"]
     lines += [f"{text},a good film,{len(text)}.5,{label}" for label, text in EXAMPLES]

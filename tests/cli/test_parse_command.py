@@ -38,7 +38,7 @@ def test_text_and_labelled_text(tmp_path, capsys):
     ]
 
 
-def test_tables(tmp_path, capsys):
+def test_columns_of_a_table_are_parsed(tmp_path, capsys):
     path = tmp_path / "in.csv"
     path.write_text('id,stars,review\n1,5,"a, b"\n2,,c\n3,1,d\n')
     out = tmp_path / "o.conllu"

@@ -35,7 +35,7 @@ def give(monkeypatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-def test_text(trained, file, capsys):
+def test_text_output_has_class_probability_and_sentence(trained, file, capsys):
     assert main(["predict", str(trained), file]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     sentences = ["the film is good", "a dull film", "What is a good film ?", "not bad"]
@@ -113,7 +113,7 @@ def test_a_reader_that_stops_is_no_error(trained, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_draw(trained, file, tmp_path, capsys, suffix):
+def test_a_tree_is_drawn_with_predicted_labels(trained, file, tmp_path, capsys, suffix):
     out = tmp_path / f"tree.{suffix}"
     assert main(["draw", file, "--number=2", f"--model={trained}", f"--out={out}"]) == 0
     assert capsys.readouterr().out == f"wrote {out}\n"

@@ -121,7 +121,7 @@ def test_models_of_words_read_trees_too(runs, tmp_path, capsys):
     assert "--format trees is for trees" in capsys.readouterr().err
 
 
-def test_filters(runs, tmp_path, capsys):
+def test_inspect_lists_the_ngrams_of_filters(runs, tmp_path, capsys):
     out = runs("trec", "dcnn")
     capsys.readouterr()
     assert main(["inspect", out, "filters", "--filters=1-2,12", "--top=2"]) == 0
@@ -156,7 +156,7 @@ def test_a_feature_graph(runs, tmp_path, capsys):
     assert "A title" in picture.read_text()
 
 
-def test_attention(runs, tmp_path, capsys):
+def test_inspect_shows_the_attention_of_a_sentence(runs, tmp_path, capsys):
     inspect = ["inspect", runs("trec", "apdcnn"), "attention"]
     capsys.readouterr()
     assert main([*inspect, "--sentence", PARSE]) == 0

@@ -80,7 +80,7 @@ def test_resuming_takes_the_options_of_the_runs(seeds, capsys):
     assert "--resume takes all options from them" in capsys.readouterr().err
 
 
-def test_numbers():
+def test_lists_and_ranges_of_numbers_are_read():
     assert numbers("3", "--seeds") == [3]
     assert numbers("0-2, 5,1", "--seeds") == [0, 1, 2, 5]
     for text in ("", "-1", "1-", "a", "3-1", "0-99999999999"):

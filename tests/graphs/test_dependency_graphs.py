@@ -74,7 +74,7 @@ def test_no_trees_give_a_graph_without_nodes(direction):
     assert set(graph.ndata) == set(fields.NODE_FIELDS)
 
 
-def test_errors():
+def test_wrong_trees_directions_and_vocabularies_are_refused():
     with pytest.raises(DataError, match="expected a DependencyTree, got str"):
         dependency_graph("(3 (2 a) (3 film))")
     with pytest.raises(DataError, match="unknown direction 'down'"):

@@ -172,7 +172,7 @@ def test_every_kind_of_tree_can_be_drawn(source):
     assert sorted(texts(figure)) == sorted(texts(draw_tree(tree())))
 
 
-def test_png(tmp_path):
+def test_a_png_has_the_size_of_the_figure(tmp_path):
     path = tmp_path / "tree.PNG"
     figure = draw_tree(tree(), path=path, dpi=100)
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -215,7 +215,7 @@ def test_very_deep_trees(tmp_path):
     assert (tmp_path / "deep.png").stat().st_size
 
 
-def test_errors():
+def test_labels_and_weights_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="labels: the tree has 5 nodes, got 2 labels"):
         draw_tree(tree(), labels=["1", "2"])
     with pytest.raises(DataError, match="edge_weights: the tree has 4 edges, got 5 weights"):

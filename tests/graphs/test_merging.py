@@ -98,7 +98,7 @@ def test_graphs_without_edges(num_nodes):
     assert merged.graph.num_nodes() == len(merged.index) == len(merged.first) == num_nodes
 
 
-def test_errors():
+def test_cycles_and_unusable_fields_are_refused():
     graph = dgl.graph(([0, 1], [1, 0]))
     graph.ndata["token"], graph.ndata["x"] = torch.zeros(2).long(), torch.zeros(2)
     with pytest.raises(DataError, match="a cycle among its 2 nodes"):

@@ -44,7 +44,7 @@ def test_colors_differ_and_text_is_readable(count):
         assert (lighter + 0.05) / (darker + 0.05) > 4.5  # the contrast WCAG asks for
 
 
-def test_errors():
+def test_labels_outside_the_classes_are_refused():
     with pytest.raises(DataError, match="at least 2, got 1"):
         class_colors(1, ["0"])
     with pytest.raises(DataError, match="label '2' is no class: expected 0 to 1"):

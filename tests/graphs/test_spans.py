@@ -66,7 +66,7 @@ def small_batch():
 
 @both_ways
 @pytest.mark.parametrize("ranges", [word_ranges(small_batch())[1], torch.tensor([[3, 5], [4, 6]])])
-def test_gradients(mean, ranges):
+def test_gradients_of_means_pass_gradcheck(mean, ranges):
     rows = torch.randn(13, 2, dtype=torch.float64, requires_grad=True)
 
     def function(rows):
@@ -104,7 +104,7 @@ def test_long_ranges_are_not_added_up_one_by_one(monkeypatch):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @both_ways
-def test_dtypes(dtype, mean):
+def test_means_keep_the_dtype_and_are_exact(dtype, mean):
     rows = torch.ones(1000, 1, dtype=dtype)
     means = mean(rows, torch.tensor([0, 5]), torch.tensor([1000, 6]))
     assert means.dtype == dtype
@@ -129,7 +129,7 @@ def test_words_are_listed_sentence_by_sentence():
     assert ranges[5].tolist() == [3, 6]
 
 
-def test_errors():
+def test_wrong_rows_and_missing_words_are_refused():
     graph = small_batch()
     with pytest.raises(DataError, match=f"each of the {graph.num_nodes()} nodes, got 2 rows"):
         span_mean(graph, torch.zeros(2, 1))

@@ -23,7 +23,7 @@ from graphsent.trees import Tree
 
 
 @pytest.mark.parametrize("module", ["text", "names"])
-def test_examples(module):
+def test_examples_of_docstrings_run(module):
     results = doctest.testmod(importlib.import_module(f"graphsent.parsing.{module}"))
     assert results.attempted > 0
     assert results.failed == 0

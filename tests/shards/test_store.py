@@ -204,7 +204,7 @@ def test_errors_of_reading_leave_what_is_complete():
     assert shards().open(source, COLLATE)[:] == source.all
 
 
-def test_progress(capsys):
+def test_progress_is_shown_only_while_shards_are_made(capsys):
     shards().open(Source(), COLLATE, progress=True)
     assert "making shards of toy-train" in capsys.readouterr().err
     shards().open(Source(), COLLATE, progress=True)

@@ -61,7 +61,7 @@ def test_units_that_are_no_sentences_do_not_count():
     assert report.confusion == [[0, 0], [0, 1]]
 
 
-def test_a_picture(report, tmp_path):
+def test_the_picture_of_a_confusion_matrix_is_reproducible(report, tmp_path):
     path = tmp_path / "confusion.svg"
     draw_confusion(
         report.confusion, ("a", "b", "a name that is much too long for a cell"), path=path

@@ -187,7 +187,7 @@ def test_a_file_that_is_gone(server, files, tmp_path):
     assert (tmp_path / "data" / "cr" / "custrev.neg").read_bytes() == NEGATIVE  # whole, so kept
 
 
-def test_no_server(use, tmp_path):
+def test_an_unreachable_server_is_a_download_error(use, tmp_path):
     use(Source("http://127.0.0.1:9/x", {"cr/x": None}, "free"))
     with pytest.raises(DownloadError, match=r"cannot download http://127\.0\.0\.1:9/x: "):
         get(tmp_path)

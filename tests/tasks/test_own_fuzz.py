@@ -22,7 +22,7 @@ PIECES = st.sampled_from([*PARTS.split(" "), *BLANKS, *LINES])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(pieces=st.lists(PIECES | st.text(max_size=5), max_size=30), broken=st.booleans())
 @settings(max_examples=30)
-def test_any_file(tmp_path_factory, suffix, pieces, broken):
+def test_any_file_gives_examples_or_a_clear_error(tmp_path_factory, suffix, pieces, broken):
     path = tmp_path_factory.mktemp("fuzz") / f"a.{suffix}"
     data = "".join(pieces).encode("utf-8", "surrogatepass")
     path.write_bytes(data + b"\xff\n" if broken else data)

@@ -155,7 +155,7 @@ def test_the_embedded_questions(kind, repository):
     assert data.source.counts == {"dev": 150}
 
 
-def test_tweets(tmp_path):
+def test_neutral_tweets_are_left_out_and_others_tokenized(tmp_path):
     write_tweets(tmp_path, [NEGATIVE] * 10 + [POSITIVE] * 10, [NEGATIVE, NEUTRAL, POSITIVE])
     data = get_task("twitter").load(tmp_path, tree_kind="words")
     assert data.source.counts == {"train": 18, "dev": 2, "test": 2}

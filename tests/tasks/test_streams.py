@@ -33,12 +33,16 @@ def test_embedded_corpora(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [("sst2", "dependency"), ("trec", "words"), ("trec", "constituency")],
+    ("name", "kind", "splits"),
+    [
+        ("sst2", "dependency", ("dev",)),
+        ("trec", "words", ("dev", "test")),  # dev is held out of train
+        ("trec", "constituency", ("dev", "test")),
+    ],
 )
-def test_published_corpora(data_dir, parses_dir, name, kind):
+def test_published_corpora(data_dir, parses_dir, name, kind, splits):
     task = get_task(name)
-    options = {"tree_kind": kind, "parses_dir": parses_dir, "splits": ("dev", "test")}
+    options = {"tree_kind": kind, "parses_dir": parses_dir, "splits": splits}
     assert streamed(task, data_dir, **options) == task.load(data_dir, **options).splits
 
 
@@ -85,7 +89,7 @@ def test_where_dev_is_held_out_the_file_is_read_once(data_dir, cache, shape, mon
     assert not list(cache.iterdir()), "the file has no name"
 
 
-def test_spooled(cache):
+def test_spooled_examples_are_read_once(cache):
     reads = []
     spooled = Spooled(lambda: reads.append(1) or range(1000))
     part = spooled()
@@ -133,7 +137,7 @@ def cache(tmp_path, monkeypatch):
         (b"a\r", ["a\r"]),
     ],
 )
-def test_lines(tmp_path, data, lines):
+def test_lines_end_at_line_feeds_alone(tmp_path, data, lines):
     path = tmp_path / "lines.txt"
     path.write_bytes(data)
     assert list(iter_lines(path)) == lines

@@ -134,7 +134,7 @@ def test_cached_trees_keep_step_with_texts(kind):
     assert cached_parses(lambda: texts, other, lambda line: None) != file
 
 
-def test_own_data(tmp_path, capsys):
+def test_sentences_of_own_data_are_parsed(tmp_path, capsys):
     path = tmp_path / "reviews.tsv"
     lines = [f"{'good' if n % 2 else 'awful'}\tIsn't it (number {n})?\n" for n in range(30)]
     path.write_text("".join([*lines[:4], "good\tbad\n", *lines[4:]]))

@@ -47,7 +47,7 @@ def contents(directory):
     return {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
 
 
-def test_all_folds(reviews, tmp_path):
+def test_all_folds_are_trained_and_summarised(reviews, tmp_path):
     lines: list[str] = []
     results = train_runs(reviews, tmp_path / "out", folds="all", echo=lines.append)
     assert [run["name"] for run in results["runs"]] == [f"fold-{fold}" for fold in range(10)]
@@ -187,7 +187,7 @@ def test_a_damaged_file_of_runs(tmp_path, text):
         RunSet(tmp_path).open()
 
 
-def test_summary():
+def test_summary_has_mean_and_sample_deviation():
     figures = [{"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 2.0}]
     assert summary(figures) == {
         "a": {"mean": 1.5, "std": pytest.approx(0.5**0.5)},

@@ -19,7 +19,7 @@ FLAT = "(VP (RB not) (RB ever) (VB see) (NP it) (RB again))"
         ("head", "(VP (RB not) (@VP (RB ever) (@VP (@VP (VB see) (NP it)) (RB again))))"),
     ],
 )
-def test_binarize(method, after):
+def test_nodes_with_many_children_become_binary(method, after):
     assert str(binarize(Tree.from_string(FLAT), method)) == after
 
 

@@ -45,7 +45,7 @@ def test_subtree_ends_and_closing_brackets(tree):
 
 
 @given(st.lists(trees(max_leaves=6) | dependency_trees(max_words=6), max_size=4))
-def test_heights(some_trees):
+def test_heights_are_the_longest_paths_to_a_leaf(some_trees):
     parents, _ = forest(
         [tree.heads if hasattr(tree, "heads") else tree.parents for tree in some_trees]
     )
@@ -80,7 +80,7 @@ def test_without_some_nodes(tree, data):
         assert parent == (rows.index(ancestor) if ancestor >= 0 else -1)
 
 
-def test_has_words():
+def test_has_words_tells_which_subtrees_hold_a_word():
     #        0
     #     1     3
     #     2   4   5
@@ -98,7 +98,7 @@ def test_node_on_cycle(heads, node):
     assert structure.node_on_cycle(np.array(heads, np.int64)) == node
 
 
-def test_no_nodes():
+def test_a_forest_without_nodes_gives_empty_arrays():
     nothing = np.zeros(0, np.int64)
     for name in ("depths", "child_index", "num_children", "subtree_ends", "parents_from_depths"):
         found = getattr(structure, name)(nothing)

@@ -42,7 +42,7 @@ def test_brackets_by_the_rules_of_evalb(parse, expected):
     assert counts(parse) == expected
 
 
-def test_figures():
+def test_precision_recall_and_f1_of_bracket_counts():
     assert counts(GOLD).f1 == 1
     found = BracketCounts(3, 5, 4)
     assert (found.precision, found.recall) == (0.6, 0.75)
@@ -52,7 +52,7 @@ def test_figures():
         counts("(S (NN end))")
 
 
-def test_a_file(tmp_path):
+def test_a_gzipped_file_of_lists_is_read(tmp_path):
     bare = "cand\t3\t(S (NN go))"  # without a comment, a gold tree and F1
     text = f"\n{BLOCK}\n\n{bare}"
     path = tmp_path / "lists.gz"

@@ -53,7 +53,9 @@ def wsj(data_dir: Path) -> list[Tree]:
         ("test", 2210, 82600, [279, 633, 389, 510, 399]),
     ],
 )
-def test_sst(sst, split, num_trees, num_nodes, root_labels):
+def test_sst_has_the_published_trees_nodes_and_labels(
+    sst, split, num_trees, num_nodes, root_labels
+):
     trees = sst[split]
     assert len(trees) == num_trees
     assert sum(tree.num_nodes for tree in trees) == num_nodes

@@ -47,7 +47,7 @@ def test_projective_dependency_trees_over_the_words(words, shape):
         assert int(tree.depths.max()) == len(words) - 1
 
 
-def test_by_hand():
+def test_shapes_equal_those_drawn_by_hand():
     words = list("abcde")
     assert str(shaped_tree(words, "balanced")) == "( ( ( ( a) ( b)) ( c)) ( ( d) ( e)))"
     assert str(shaped_tree(words[:3], "left")) == "( ( ( a) ( b)) ( c))"

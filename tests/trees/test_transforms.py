@@ -97,7 +97,7 @@ def test_strip_function_tags():
 # relabel, map_tokens
 
 
-def test_relabel():
+def test_relabel_maps_labels_by_dict_or_function():
     tree = Tree.from_string("(3 (2 a) (4 b))")
     names = {"2": "neutral", "3": "good", "4": "great"}
     assert str(relabel(tree, names)) == "(good (neutral a) (great b))"
@@ -134,6 +134,6 @@ def test_map_tokens(tree):
         ("film", "film"),
     ],
 )
-def test_escapes(escaped, plain):
+def test_escapes_are_inverse_to_each_other(escaped, plain):
     assert unescape(escaped) == plain
     assert escape(plain) == escaped

@@ -162,7 +162,7 @@ def test_nltk_trees_that_are_none_of_ours(build, error, message):
         as_tree(build(nltk.Tree))
 
 
-def test_as_tree():
+def test_as_tree_takes_trees_and_brackets_alone():
     tree = Tree.from_string("(A a)")
     assert as_tree(tree) is tree
     assert as_tree("(A a)") == tree

@@ -14,7 +14,7 @@ MODULES = [module.name for module in pkgutil.iter_modules(trees.__path__)]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
+def test_examples_of_docstrings_run(name):
     module = importlib.import_module(f"graphsent.trees.{name}")
     assert doctest.testmod(module).failed == 0
 
