@@ -38,7 +38,6 @@ _FUNCTIONS = {
     "fill_slots": "nnnnpppp",
     "distinct_words": "npnppp",
     "order_numbers": "nnpppp",
-    "adagrad_rows": "nnnpppprr",
     "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
 }

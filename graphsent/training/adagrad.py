@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.optim import Adagrad
 
-from graphsent.kernels.library import library_of
-
 __all__ = ["RowAdagrad", "distinct_rows", "has_rows"]
 
 
@@ -58,24 +56,9 @@ class RowAdagrad(Adagrad):
         rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
         rows, gradient = distinct_rows(table.grad)
         sums = state["sum"]
-        if _step_in_c(table, sums, rows, gradient, rate, eps):
-            return
         sums.index_add_(0, rows, gradient.square())
         step = gradient / sums.index_select(0, rows).sqrt_().add_(eps)
         table.index_add_(0, rows, step, alpha=-rate)
-
-
-def _step_in_c(
-    table: Tensor, sums: Tensor, rows: Tensor, gradient: Tensor, rate: float, eps: float
-) -> bool:
-    """The same in one pass; False where there is no compiled code for it."""
-    given = (table, sums, gradient)
-    library = library_of(*given)
-    if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):
-        return False
-    rows = rows.contiguous()
-    pointers = (part.data_ptr() for part in (rows, gradient, sums, table))
-    return bool(library.adagrad_rows(*table.shape, len(rows), *pointers, rate, eps))
 
 
 def has_rows(gradient: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""AdaGrad on rows: the numbers of torch's, with compiled code and without."""
+"""AdaGrad on rows: the numbers of torch's."""
 
 from __future__ import annotations
 
@@ -10,18 +10,7 @@ import torch
 from torch import nn
 from torch.optim import Adagrad
 
-from graphsent.kernels.library import SWITCH
-from graphsent.propagation import kernels_in_use
 from graphsent.training.adagrad import RowAdagrad
-
-
-@pytest.fixture(params=["compiled", "torch"])
-def way(request, monkeypatch):
-    """Both ways to make a step."""
-    if request.param == "torch":
-        monkeypatch.setenv(SWITCH, "0")
-    elif not kernels_in_use():
-        pytest.skip("there is no C compiler")
 
 
 def gradient(rows: list[int], size: int, dtype: torch.dtype, coalesced: bool) -> torch.Tensor:
@@ -55,7 +44,7 @@ def train(
 @pytest.mark.parametrize(
     "options", [{}, {"lr_decay": 0.3, "eps": 1e-3, "initial_accumulator_value": 0.5}]
 )
-def test_numbers_are_those_of_torch(way, dtype, size, coalesced, options):
+def test_numbers_are_those_of_torch(dtype, size, coalesced, options):
     expected, state = train(Adagrad, size, dtype, coalesced, **options)
     got, own_state = train(RowAdagrad, size, dtype, coalesced, **options)
     tolerance = 1e-13 if dtype == torch.float64 else 1e-6
@@ -67,7 +56,7 @@ def test_numbers_are_those_of_torch(way, dtype, size, coalesced, options):
             )
 
 
-def test_a_table_that_is_not_in_one_piece(way):
+def test_a_table_that_is_not_in_one_piece():
     """As a transposed one."""
     tables = [nn.Parameter(torch.ones(4, 9).t()) for _ in range(2)]
     for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
@@ -76,7 +65,7 @@ def test_a_table_that_is_not_in_one_piece(way):
     torch.testing.assert_close(tables[1], tables[0])
 
 
-def test_a_gradient_of_single_numbers(way):
+def test_a_gradient_of_single_numbers():
     tables = [nn.Parameter(torch.ones(9, 2)) for _ in range(2)]
     for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
         index, values = torch.tensor([[1, 4], [0, 1]]), torch.tensor([0.5, 2.0])
@@ -87,7 +76,7 @@ def test_a_gradient_of_single_numbers(way):
     torch.testing.assert_close(tables[1], tables[0])
 
 
-def test_states_can_be_exchanged_with_torch(way):
+def test_states_can_be_exchanged_with_torch():
     table = nn.Parameter(torch.ones(9, 2))
     table.grad = gradient([1, 2], 2, torch.float32, False)
     first = Adagrad([table], lr=0.1)
@@ -103,7 +92,7 @@ def test_states_can_be_exchanged_with_torch(way):
     torch.testing.assert_close(table, expected)
 
 
-def test_closure_and_hooks(way):
+def test_closure_and_hooks():
     table = nn.Parameter(torch.ones(9, 2))
     Adagrad([table])  # lets torch wrap its own steps
     optimizer, calls = RowAdagrad([table], lr=0.1), []
@@ -139,7 +128,7 @@ def test_turned_gradients_are_left_to_torch():
 
 
 @pytest.mark.parametrize("row", [-1, 9])
-def test_rows_that_are_not_there(way, row):
+def test_rows_that_are_not_there(row):
     table = nn.Parameter(torch.ones(9, 2))
     index = torch.tensor([[row, 1]])
     table.grad = torch.sparse_coo_tensor(index, torch.ones(2, 2), (9, 2), check_invariants=False)

@@ -17,7 +17,6 @@
 #include "matrices.h"
 #include "products.h"
 #include "indices.h"
-#include "adagrad.h"
 #include "adadelta.h"
 #include "lstm.h"
 #include "gru.h"
