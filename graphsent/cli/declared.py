@@ -61,29 +61,23 @@ def parameters(place: str) -> dict[str, tuple[Any, Any]]:
 
     A type is None without an annotation, a default :data:`MISSING` where there is none.
     ``**options`` of a constructor are, as for :func:`graphsent.models.arguments.signature_of`, the
-    keyword-only parameters with a default of the next constructor among the bases.
+    keyword-only parameters with a default of the class's ``encoder_class`` and of the next
+    constructor among the bases.
     """
     names, found = _found(place)
     if isinstance(found, ast.FunctionDef):
         return {each.name: each[1:3] for each in _declared(names, found.args)}
-    known: dict[str, tuple[Any, Any]] = {}
-    for owner, constructor in _members(names, found, "__init__"):
-        _, *own = _declared(owner, constructor.args)  # without self
-        inherits = bool(known)
-        for name, kind, default, is_option in own:
-            if not inherits or (is_option and default is not MISSING):
-                known.setdefault(name, (kind, default))
-        if constructor.args.kwarg is None:
-            break
-    return known
+    return {each.name: each[1:3] for each in _of_constructor(_classes(names, found))}
 
 
 def docstrings(place: str) -> list[str]:
-    """The docstring of a function, or those of a class and its bases in the package."""
+    """The docstring of a function, or those of a class, its encoder's, and its bases'."""
     names, found = _found(place)
     if isinstance(found, ast.FunctionDef):
         return [ast.get_docstring(found) or ""]
-    return [ast.get_docstring(each) or "" for _, each in _classes(names, found)]
+    classes = _classes(names, found)
+    encoders = [encoder for each in classes for encoder in _encoder(*each)]
+    return [ast.get_docstring(each) or "" for _, each in (classes[0], *encoders, *classes[1:])]
 
 
 def attribute(place: str, name: str) -> Any:
@@ -177,6 +171,31 @@ class _Parameter(NamedTuple):
     is_option: bool  # by keyword alone
 
 
+def _of_constructor(classes: list[tuple[_Names, ast.ClassDef]]) -> list[_Parameter]:
+    """The parameters of the first constructor of a class and its bases, options included."""
+    for place, (names, found) in enumerate(classes):
+        for statement in found.body:
+            if "__init__" in _bound(statement):
+                _, *own = _declared(names, statement.args)  # without self
+                if statement.args.kwarg is None:
+                    return own
+                known = {each.name: each for each in own}
+                encoders = _encoder(names, found)
+                for each in (*_of_constructor(encoders), *_of_constructor(classes[place + 1 :])):
+                    if each.is_option and each.default is not MISSING:
+                        known.setdefault(each.name, each)
+                return [*known.values()]
+    return []
+
+
+def _encoder(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.ClassDef]]:
+    """The classes of the encoder that a class of models names itself."""
+    for statement in found.body:
+        if isinstance(statement, ast.Assign) and "encoder_class" in _bound(statement):
+            return _class_of(names, statement.value)
+    return []
+
+
 def _declared(names: _Names, declared: ast.arguments) -> Iterator[_Parameter]:
     positional = [*declared.posonlyargs, *declared.args]
     without = [None] * (len(positional) - len(declared.defaults))
@@ -199,12 +218,18 @@ def _classes(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.Class
     """A class and its bases in the package, each after all that extend it, as Python has them."""
     classes = [(names, found)]
     for base in found.bases:
-        definition = names.statements.get(base.id) if isinstance(base, ast.Name) else None
-        if isinstance(definition, ast.ClassDef):
-            classes += _classes(names, definition)
-        elif isinstance(definition, ast.ImportFrom):
-            module, original = _origin(definition, base.id)
-            if module.startswith("graphsent"):
-                classes += _classes(*_found(f"{module}:{original}"))
+        classes += _class_of(names, base)
     last = {each: place for place, (_, each) in enumerate(classes)}
     return [each for place, each in enumerate(classes) if last[each[1]] == place]
+
+
+def _class_of(names: _Names, name: ast.expr) -> list[tuple[_Names, ast.ClassDef]]:
+    """The class of a name in a module and its bases, as :func:`_classes`; none of elsewhere."""
+    definition = names.statements.get(name.id) if isinstance(name, ast.Name) else None
+    if isinstance(definition, ast.ClassDef):
+        return _classes(names, definition)
+    if isinstance(definition, ast.ImportFrom):
+        module, original = _origin(definition, name.id)
+        if module.startswith("graphsent"):
+            return _classes(*_found(f"{module}:{original}"))
+    return []

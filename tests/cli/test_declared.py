@@ -41,7 +41,9 @@ def test_parameters_and_docstrings(place):
     assert {name: default for name, (_, default) in declared.items()} == {
         name: each.default for name, each in signature.items()
     }
-    constructors = [vars(each).get("__init__") for each in getattr(found, "__mro__", ())]
+    encoders = getattr(getattr(found, "encoder_class", None), "__mro__", ())
+    classes = (*getattr(found, "__mro__", ()), *encoders)
+    constructors = [vars(each).get("__init__") for each in classes]
     types: dict[str, object] = {}
     for function in reversed([found.__init__, *constructors] if constructors else [found]):
         if inspect.isfunction(function) and function.__module__.startswith("graphsent."):
