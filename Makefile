@@ -18,7 +18,7 @@ CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 pyt
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo test test-slow test-contextual test-parsers test-sanitized lint bench dist clean FORCE
+.PHONY: help venv demo test test-slow test-contextual test-parsers test-sanitized lint bench docs dist clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -95,6 +95,10 @@ test-sanitized: venv  ## run the tests of the compiled kernels with GCC's saniti
 		tests/models/test_phrase_convolution.py \
 		tests/training/test_ada*.py
 
+docs: venv  ## build the pages in docs/_build/html, the notebooks run (a minute)
+	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[docs]'
+	$(VENV)/bin/python -m sphinx -q -W --keep-going -c docs . docs/_build/html
+
 # As a user would: in a new environment, away from the checkout.
 DIST := $(VENV)-dist/bin
 
@@ -124,5 +128,5 @@ bench: venv  ## measure training, sequences and cells, write the tables of docs 
 	$(VENV)/bin/python benchmarks/own_cells.py --markdown runs/benchmark/own_cells.md $(filter --quick,$(BENCH))
 
 clean:  ## remove the environment, builds and caches; runs stay
-	rm -rf $(VENV) $(VENV)-contextual $(VENV)-dist $(PARSERS) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-contextual $(VENV)-dist $(PARSERS) build dist docs/_build *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
