@@ -13,7 +13,7 @@ from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.errors import CellError
 from graphsent.cells.explanation import Explanation, explain
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import overridden
+from graphsent.cells.overriding import overridden
 from graphsent.cells.recursion import Recursion, State
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import (

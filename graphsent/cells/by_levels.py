@@ -1,7 +1,8 @@
 """The engine ``"levels"`` of the cells: from inputs to states by position in a schedule.
 
 Inputs are projected where they are needed only, and once a row where nodes share them. Then the
-recursion runs as the cell allows: fused, if it states a rule, or by its ``combine``, once a level.
+recursion runs as the cell allows: in code that was generated from it, or by its ``combine``, once a
+level.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.cells.again import Again
 from graphsent.cells.feats import (
     IndexedFeat,
     first_of_run,
@@ -23,20 +23,16 @@ from graphsent.cells.feats import (
     to_device,
     with_zeros,
 )
-from graphsent.cells.fusion import Fused, fused_rule_of, overridden
 from graphsent.cells.recursion import State
 from graphsent.cells.tracing import Generated, generated_for, widths_of
 from graphsent.cells.turned import Graph, schedule_of_graph
-from graphsent.cells.validation import check_extra, check_projected, check_state
-from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.fused import by_position, in_order
-from graphsent.propagation.fused_slots import run_slots
+from graphsent.cells.validation import check_extra, check_projected
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.linear import FirstOutputs, made
 from graphsent.propagation.run import Inputs as RecurrenceInputs
 from graphsent.propagation.run import Start as RecurrenceStart
 from graphsent.propagation.run import run_recurrence, run_traced
-from graphsent.propagation.starts import LSTMStart, Start, states_of, tensors_of
+from graphsent.propagation.schedule.order import by_position, in_order
 
 if TYPE_CHECKING:
     from graphsent.cells.base import TreeCell
@@ -90,7 +86,6 @@ class LevelRun:
         self.on_host = schedule_of_graph(graph)
         self.schedule = self.on_host.to(feat.device)
         self.slots = cell.slots(graph, self.on_host, feat.device)
-        self.fused = fused_rule_of(cell)
         self.traced = self._traced(extra)
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
         self.generated = self.traced if compiled else None
@@ -102,8 +97,8 @@ class LevelRun:
         self.inner_extra = [inner for _, inner in rows]
 
     def _traced(self, extra: Mapping[str, Tensor]) -> Generated | None:
-        """What was traced from the cell, if it states no rule."""
-        if self.fused is not None or self.schedule.num_levels < 2:
+        """What was traced from the cell."""
+        if self.schedule.num_levels < 2:
             return None
         rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
         num_slots = None if self.slots is None else self.slots.count
@@ -122,13 +117,10 @@ class LevelRun:
             if self._is_as_traced(x.inner):
                 return self._run_generated(self.generated, shared, x, num_results)
             self.generated = self.traced = None
-        start = self._start(x)
-        same_dtype = len({x.inner.dtype, *(part.dtype for part in tensors_of(start))}) == 1
-        several = self.schedule.num_levels > 1
-        if self.fused is not None and same_dtype and several:
-            return self._run_fused(self.fused, start, shared, x, num_results)
-        states = states_of(start, shared)
-        if several:
+        states = self._start(x)
+        if shared is not None:
+            states = tuple(part.index_select(0, shared) for part in states)
+        if self.schedule.num_levels > 1:
             states = self._run_any(states, x.every_inner())
         return in_order(states, self.schedule, num_results)
 
@@ -206,13 +198,9 @@ class LevelRun:
 
     def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
-        cell = self.cell
         if self.generated is not None and self.initial is None:
             return self._of_leaves_generated(self.generated, rows)
-        if self.initial is not None or overridden(cell, "project_leaves", "project", "start"):
-            return self._projected(rows)
-        leaves = cell.project_leaves(rows)
-        return leaves if isinstance(leaves, FirstOutputs) else check_projected(cell, leaves, rows)
+        return self._projected(rows)
 
     def _is_as_traced(self, inner: Tensor) -> bool:
         """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
@@ -234,59 +222,23 @@ class LevelRun:
         linear = None if self.generated is None else self.generated.linear()
         if linear is not None:
             return linear[1]
-        if overridden(self.cell, "project_nothing", "project"):
-            return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
-        return self.cell.project_nothing(rows)
+        return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
 
     def _shares_leaves(self) -> bool:
-        cell = self.cell
-        if self.generated is not None and not self.leaf_extra:
-            return self.initial is None
-        if self.initial is not None or self.leaf_extra or not cell.shares_leaves:
-            return False
-        return not overridden(cell, "shares_leaves", "start", "project")
+        """Whether equal inputs give equal states, as in what was traced."""
+        return self.generated is not None and not self.leaf_extra and self.initial is None
 
     # States
 
-    def _start(self, x: _Projected) -> Start:
+    def _start(self, x: _Projected) -> State:
         """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
-            if overridden(self.cell, "start_by_levels", "start"):
-                return self.cell.checked_start(made(x.leaves), *self.leaf_extra)
-            start = self.cell.start_by_levels(x.leaves, *self.leaf_extra)
-            if isinstance(start, LSTMStart):
-                return start
-            like = x.leaves if isinstance(x.leaves, Tensor) else x.leaves.input
-            return check_state(self.cell, "start", start, like)
+            return self.cell.checked_start(made(x.leaves), *self.leaf_extra)
         like = x.leaves.new_empty(1).expand(self.schedule.num_nodes, self.cell.hidden_feats)
         initial = self.cell.check_initial_state(self.initial, like)
         leaves = self.schedule.nodes[: self.num_leaves]
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
         return self.cell.checked_combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
-
-    def _run_fused(
-        self,
-        fused: Fused,
-        start: Start,
-        shared: Tensor | None,
-        x: _Projected,
-        num_results: int | None,
-    ) -> State:
-        inner, rows = x.inner, x.inner_rows
-        if self.inner_extra:  # these are of nodes
-            inner, rows = x.every_inner(), None
-        rows = self._on_device(rows)
-        dtype = inner.dtype  # under autocast not that of the weights
-        inputs = self.cell.fused_inputs(inner, *self.inner_extra)
-        weights = [module.weight.to(dtype) for module in fused.maps]
-        bias = None if fused.bias is None else fused.bias.bias.to(dtype)
-        nothing = None
-        if bias is not None and not self.cell.inner_input:
-            inputs, bias, nothing = bias, None, inner
-        again = Again(self.cell, fused, self.schedule, self.slots, nothing)
-        with without_autocast(inner.device.type):
-            problem = (fused.rule, self.schedule, self.slots, start, inputs, weights)
-            return run_slots(*problem, bias, shared, rows, num_results, again)
 
     def _run_generated(
         self,

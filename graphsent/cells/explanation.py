@@ -6,22 +6,19 @@ from typing import NamedTuple
 
 import torch
 
-from graphsent.cells.fusion import fused_rule_of
 from graphsent.cells.recursion import Recursion
 from graphsent.cells.tracing import generated_for, widths_of
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import first_parameter
-from graphsent.kernels.library import kernels_in_use
 
 
 class Explanation(NamedTuple):
     """How a cell runs over a graph.
 
     Attributes:
-        way: ``"compiled"``: compiled code does all levels; ``"rule"``: operations of torch, by a
-            rule that the cell states; ``"traced"``: operations of torch, level by level, by what
-            was traced; ``"levels"``: ``combine``, once a level; ``"functions"``: the DGL
-            functions, once a level.
+        way: ``"compiled"``: compiled code does all levels; ``"traced"``: operations of torch, level
+            by level, by what was traced; ``"levels"``: ``combine``, once a level;
+            ``"functions"``: the DGL functions, once a level.
         reason: what it is, or why it is no faster way.
     """
 
@@ -45,12 +42,6 @@ def explain(cell: Recursion, graph: Graph, extra: dict[str, torch.Tensor]) -> Ex
     schedule = schedule_of_graph(graph)
     if schedule.num_levels < 2:
         return Explanation("levels", "no node has a predecessor: start is called once")
-    fused = fused_rule_of(cell)
-    if fused is not None:
-        has_code = "compiled" in vars(type(fused.rule))
-        if has_code and kernels_in_use(like.dtype, like.device):
-            return Explanation("compiled", "there is code for the rule that the cell states")
-        return Explanation("rule", f"no compiled code for it, {like.dtype} and {like.device}")
     slots = cell.slots(graph, schedule, schedule.device)
     num_slots = None if slots is None else slots.count
     found = generated_for(cell, like, widths_of(extra), num_slots)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.feats import IndexedFeat
-from graphsent.cells.fusion import is_own
 from graphsent.cells.initialization import glorot_
+from graphsent.cells.overriding import is_own
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation import resolve_engine
@@ -49,7 +49,6 @@ class HeadLexicalizer(SlottedCell):
 
     state_names = ("h",)
     inner_input = False
-    shares_leaves = True
     no_initial_state = "a leaf is its own head"
     remedy = ": collapse unary nodes and binarize the trees"
 

@@ -67,8 +67,6 @@ class LexicalizedTreeLSTM(SlottedCell):
         (torch.Size([3, 3]), torch.Size([2, 4]))
     """
 
-    shares_leaves = True
-
     def __init__(
         self,
         in_feats: int,

@@ -6,13 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
-from graphsent.cells.fusion import Fused
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_size, check_state
-from graphsent.propagation.linear import FirstOutputs
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
-from graphsent.propagation.starts import Start
 
 State = tuple[Tensor, ...]
 """The parts of a state, the output ``h`` first; all of shape (..., hidden_feats)."""
@@ -27,15 +24,13 @@ class Recursion(nn.Module):
 
     A subclass gives :meth:`project`, :meth:`start` and :meth:`combine`, which know tensors only and
     work row by row. ``project`` sees many nodes at once, so that it costs one matrix product;
-    ``combine`` sees the nodes of one level. Where :meth:`fused_rule` says the same as ``combine``,
-    the fused engines run it.
+    ``combine`` sees the nodes of one level.
 
     Attributes:
         state_names: node data that hold the parts of the state; ``h`` is the first.
         input_names: node data that :meth:`start` and :meth:`combine` are given, in their order.
         edge_names: edge data that the message function reads where the graph has them.
         inner_input: whether nodes with predecessors have inputs.
-        shares_leaves: whether ``start`` gives the same state for the same input every time.
         no_initial_state: why there cannot be initial states; empty if there can.
     """
 
@@ -43,7 +38,6 @@ class Recursion(nn.Module):
     input_names: tuple[str, ...] = ("x",)
     edge_names: tuple[str, ...] = ()
     inner_input: bool = True
-    shares_leaves: bool = False
     no_initial_state: str = ""
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
@@ -66,17 +60,6 @@ class Recursion(nn.Module):
         """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
         raise self._undefined("project(feat)")
 
-    def project_leaves(self, feat: Tensor) -> Tensor | FirstOutputs:
-        """The columns of :meth:`project` that :meth:`start` needs, which takes all of them, too.
-
-        It may also say what makes them, if :meth:`start_by_levels` takes that.
-        """
-        return self.project(feat)
-
-    def project_nothing(self, like: Tensor) -> Tensor:
-        """What :meth:`project` gives for zeros, without the dimension of nodes; ``like`` a feat."""
-        return self.project(like.new_zeros(1, self.in_feats)).squeeze(0)
-
     def start(self, *inputs: Tensor) -> State:
         """States of nodes without predecessors.
 
@@ -87,13 +70,6 @@ class Recursion(nn.Module):
             The parts of the states, each (num_nodes, hidden_feats).
         """
         raise self._undefined("start(*inputs)")
-
-    def start_by_levels(self, *inputs: Tensor | FirstOutputs) -> Start:
-        """The same as :meth:`start`, for the engine by levels.
-
-        It may also say what the states are made of, and leave that to the engine.
-        """
-        return self.start(*inputs)
 
     def combine(self, children: State, *inputs: Tensor) -> State:
         """States of nodes with predecessors.
@@ -127,18 +103,6 @@ class Recursion(nn.Module):
                 f"and in a SlottedCell always num_slots: {error}"
             ) from error
         return check_state(self, "combine", state, children[0])
-
-    def fused_rule(self) -> Fused | None:
-        """What ``combine`` does, for the fused engines; None where they cannot do it."""
-        return None
-
-    def fused_inputs(self, *inputs: Tensor) -> Tensor:
-        """The inputs of the rule, (num_nodes, ...), from those of :meth:`combine`."""
-        return inputs[0]
-
-    def split_inputs_of_rule(self, inputs: Tensor) -> tuple[Tensor, ...]:
-        """The inputs of :meth:`combine`, (num_nodes, ...), from those of the rule."""
-        return (inputs,)
 
     def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
         """The node data of ``input_names`` beside x, on a device."""

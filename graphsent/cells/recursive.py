@@ -45,7 +45,6 @@ class RecursiveCell(SlottedCell):
     """
 
     state_names = ("h",)
-    shares_leaves = True
 
     def __init__(self, in_feats: int, hidden_feats: int, num_children: int = 2) -> None:
         super().__init__(in_feats, hidden_feats, num_children)

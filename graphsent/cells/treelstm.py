@@ -182,8 +182,6 @@ class NaryTreeLSTM(SlottedCell):
         (torch.Size([3, 3]), torch.Size([3, 3]))
     """
 
-    shares_leaves = True
-
     def __init__(
         self,
         in_feats: int,

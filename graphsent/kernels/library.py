@@ -41,13 +41,6 @@ _FUNCTIONS = {
     "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
 }
-# The others take structures, or tell what is in them.
-_OTHERS = (
-    *(f"slots_{what}" for what in ("sizes", "forward", "backward")),
-    "leaves_forward",
-    "leaves_backward",
-    "tell_layout",
-)
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
@@ -146,25 +139,5 @@ def _open(path: Path) -> ctypes.CDLL:
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, name)
         function.argtypes, function.restype = [kinds[kind] for kind in arguments], ctypes.c_int64
-    for name in _OTHERS:
-        getattr(library, name)
     check_layout(library, SHARED)
-    _check_walks(library)
     return library
-
-
-def _check_walks(library: ctypes.CDLL) -> None:
-    """Raises an OSError unless C has the structures that Python has: numbers, then pointers."""
-    from graphsent.propagation.compiled_leaves import Leaves
-    from graphsent.propagation.compiled_walk import Walk
-
-    here = (
-        ctypes.sizeof(Walk),
-        Walk.level_ends.offset,
-        ctypes.sizeof(Leaves),
-        Leaves.sums.offset,
-    )
-    there = (ctypes.c_int64 * len(here))()
-    library.tell_layout(there)
-    if tuple(there) != here:
-        raise OSError(f"expected structures of sizes and offsets {here}, got {tuple(there)}")

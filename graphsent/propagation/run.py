@@ -15,11 +15,11 @@ from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.c.walk import Given, Plan, run_generated
 from graphsent.propagation.backends.torch.walk import Problem
 from graphsent.propagation.backends.torch.walk import run_levels as run_by_steps
-from graphsent.propagation.fused import in_order
 from graphsent.propagation.levels import run_levels
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.recurrence.recurrence import Recurrence, Traced
 from graphsent.propagation.schedule.adjacency import adjacency_of
+from graphsent.propagation.schedule.order import in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -108,7 +108,7 @@ def parameters_like(like: Tensor) -> Tensor:
 def _first_edge(schedule: Schedule) -> Tensor:
     known = schedule.derived
     if "first edge" not in known:
-        inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1)
+        inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1, device="cpu")
         known["first edge"] = torch.searchsorted(schedule.target, inner)
     return known["first edge"]
 

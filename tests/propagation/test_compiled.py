@@ -10,17 +10,17 @@ import threading
 from pathlib import Path
 
 import pytest
-import test_compiled_slots
 import torch
-from compiled_cases import TOLERANCES, check
-from fused_cases import dag
+from level_cases import dag
 
-from graphsent import propagation
+from graphsent import cells, propagation
 from graphsent.kernels import build as compiled_library
 from graphsent.kernels import library as compiled
 from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import SWITCH, kernels_for, kernels_in_use
 
+TOLERANCES = {torch.float32: 5e-5, torch.float64: 1e-10}
+"""Of the largest number; random acyclic graphs make the rounding of float32 grow."""
 needs_compiler = pytest.mark.skipif(
     not kernels_in_use(torch.float64), reason="there is no C compiler"
 )
@@ -173,10 +173,42 @@ def test_several_that_build_at_the_same_time(quick_compiler, empty_cache):
     assert kernels_in_use()
 
 
+class Problem:
+    """A cell over a random graph, in compiled code and level by level."""
+
+    def __init__(self, kind: type[cells.TreeCell], dtype: torch.dtype) -> None:
+        torch.manual_seed(0)
+        self.cell, self.graph = kind(5, 37).to(dtype), dag(random.Random(0), 60, 2)
+        self.feat = torch.randn(60, 5, dtype=dtype, requires_grad=True)
+
+    def outcome(self) -> list[torch.Tensor]:
+        """States, and gradients of a loss of them."""
+        states = self.cell.run(self.graph, self.feat)
+        loss = sum((state * state.detach().cos()).sum() for state in states)
+        return [*states, *torch.autograd.grad(loss, [self.feat, *self.cell.parameters()])]
+
+    def check(self, monkeypatch) -> None:
+        """Compares compiled code with the way without it."""
+        assert self.cell.explain(self.graph).way == "compiled"
+        compiled = self.outcome()
+        with monkeypatch.context() as context:
+            context.setenv(SWITCH, "0")
+            plain = self.outcome()
+        for got, expected in zip(compiled, plain, strict=True):
+            largest = max(float(expected.detach().abs().max()), 1e-30)
+            assert float((got - expected).detach().abs().max()) <= TOLERANCES[got.dtype] * largest
+
+
+each_kind = pytest.mark.parametrize(
+    "kind", [cells.NaryTreeLSTM, cells.ChildSumTreeLSTM], ids=["slots", "edges"]
+)
+
+
 @needs_compiler
+@each_kind
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize(("num_bytes", "rows"), [(16, 12), (64, 12), (32, 6)])
-def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
+def test_vectors_of_other_processors(num_bytes, rows, dtype, kind, monkeypatch):
     """Compilers put long vectors together from short ones."""
     processors = {"": (num_bytes, rows, ())}
     monkeypatch.setattr(compiled_library, "_PROCESSORS", processors)
@@ -184,48 +216,38 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, monkeypatch):
     monkeypatch.setattr(compiled_library, "_COMMAND", quick)
     compiled._load.cache_clear()
     try:
-        for shape in (test_compiled_slots,):
-            for rule in shape.RULES:
-                graph = dag(random.Random(0), 60, shape.slots_of(rule))
-                check(shape.Problem(rule, graph, 37, dtype=dtype), monkeypatch)
+        Problem(kind, dtype).check(monkeypatch)
     finally:
         compiled._load.cache_clear()
 
 
 @needs_compiler
-@pytest.mark.parametrize("cases", [test_compiled_slots])
-def test_hooks_may_store_less_precise_numbers(cases):
-    """What they are given between the passes holds numbers alone, whatever they make of it."""
+@each_kind
+def test_hooks_may_store_less_precise_numbers(kind):
+    """What they make of numbers is read as numbers; places are not in them."""
 
     def store(saved: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
-        assert saved.is_floating_point()
-        return saved.bfloat16(), saved.dtype
+        return saved.bfloat16() if saved.is_floating_point() else saved, saved.dtype
 
     def load(stored: tuple[torch.Tensor, torch.dtype]) -> torch.Tensor:
         return stored[0].to(stored[1])
 
-    for rule in cases.RULES:
-        problem = cases.Problem(rule, dag(random.Random(0), 60, cases.slots_of(rule)), 37)
-        states = problem.run()
-        expected = torch.autograd.grad(sum(part.sum() for part in states), problem.tensors)
-        with torch.autograd.graph.saved_tensors_hooks(store, load):
-            states = problem.run()
-        found = torch.autograd.grad(sum(part.sum() for part in states), problem.tensors)
-        for got, exact in zip(found, expected, strict=True):
-            assert float((got - exact).abs().max()) <= 0.1 * float(exact.abs().max())
+    problem = Problem(kind, torch.float64)
+    expected = problem.outcome()
+    with torch.autograd.graph.saved_tensors_hooks(store, load):
+        found = problem.outcome()
+    for got, exact in zip(found, expected, strict=True):
+        assert float((got - exact).detach().abs().max()) <= 0.1 * float(exact.detach().abs().max())
 
 
 @needs_compiler
-@pytest.mark.parametrize("cases", [test_compiled_slots])
-def test_tensors_of_their_own_are_on_the_cpu(cases, monkeypatch):
+@each_kind
+def test_tensors_of_their_own_are_on_the_cpu(kind, monkeypatch):
     """Wherever those are that are made without saying where."""
-    for rule in cases.RULES:
-        problem = cases.Problem(rule, dag(random.Random(0), 60, cases.slots_of(rule)), 37)
-        with monkeypatch.context() as context:
-            default = torch.get_default_device()
-            torch.set_default_device("meta")
-            try:
-                check(problem, context)
-                assert kernels_in_use()
-            finally:
-                torch.set_default_device(default)
+    problem, default = Problem(kind, torch.float64), torch.get_default_device()
+    torch.set_default_device("meta")
+    try:
+        problem.check(monkeypatch)
+        assert kernels_in_use()
+    finally:
+        torch.set_default_device(default)

@@ -57,29 +57,3 @@ static inline vec hyperbolic_tangent(vec x) {
   vec e = exp_minus_1(2 * x);
   return e / (e + 2);
 }
-
-// The functions of a row.
-static inline void sigmoid_of(int64_t size, const real *from, real *to) {
-#define STEP(j, n) store(to + (j), sigmoid(load(from + (j), n)), n);
-  OVER_ROW(size, STEP)
-#undef STEP
-}
-
-static inline void tanh_of(int64_t size, const real *from, real *to) {
-#define STEP(j, n) store(to + (j), hyperbolic_tangent(load(from + (j), n)), n);
-  OVER_ROW(size, STEP)
-#undef STEP
-}
-
-// The functions of the sums of two rows.
-static inline void sigmoid_row(int64_t size, const real *a, const real *b, real *to) {
-#define STEP(j, n) store(to + (j), sigmoid(load(a + (j), n) + load(b + (j), n)), n);
-  OVER_ROW(size, STEP)
-#undef STEP
-}
-
-static inline void tanh_row(int64_t size, const real *a, const real *b, real *to) {
-#define STEP(j, n) store(to + (j), hyperbolic_tangent(load(a + (j), n) + load(b + (j), n)), n);
-  OVER_ROW(size, STEP)
-#undef STEP
-}

@@ -91,13 +91,3 @@ static inline void add(real *to, const real *from, int64_t first, int64_t last) 
   OVER_NUMBERS(first, last, STEP)
 #undef STEP
 }
-
-static inline real dot(int64_t size, const real *a, const real *b) {
-  vec sums = all(0);
-#define STEP(j, n) sums += load(a + (j), n) * load(b + (j), n);
-  OVER_NUMBERS(0, size, STEP)
-#undef STEP
-  real sum = 0;
-  for (int i = 0; i < LANES; i++) sum += sums[i];
-  return sum;
-}

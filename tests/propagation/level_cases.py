@@ -5,12 +5,10 @@ Rules that have compiled kernels run with them, where there is a compiler, and i
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import Tensor
@@ -18,11 +16,8 @@ from torch import Tensor
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
-from graphsent.kernels.library import SWITCH
-from graphsent.propagation.fused import by_node, by_position
-from graphsent.propagation.fused_lstm import NaryLSTM
-from graphsent.propagation.fused_slots import run_slots
 from graphsent.propagation.levels import run_levels
+from graphsent.propagation.schedule.order import by_node, by_position
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots, make_slots
 
@@ -35,29 +30,6 @@ Engine = Callable[..., State]
 
 def slots_of(cell: SlottedCell, graph: dgl.DGLGraph, schedule: Schedule) -> Slots:
     return make_slots(schedule, cell.num_slots, graph.edata.get(cell.slot_name))
-
-
-def nary(cell: cells.NaryTreeLSTM, graph, schedule, start, inner) -> State:
-    gated = cell.leaf == "gated"
-    rule = NaryLSTM(
-        cell.hidden_feats,
-        cell.num_slots,
-        gate_output=cell.gate_output,
-        shared_forget=gated,
-    )
-    inputs = inner if gated else cell.U.bias
-    slots = slots_of(cell, graph, schedule)
-    return run_slots(rule, schedule, slots, start, inputs, [cell.U.weight])
-
-
-def in_torch(engine: Engine) -> Engine:
-    """An engine without compiled kernels."""
-
-    def run_in_torch(*arguments) -> State:
-        with mock.patch.dict(os.environ, {SWITCH: "0"}):
-            return engine(*arguments)
-
-    return run_in_torch
 
 
 def any_cell(cell: cells.TreeCell, graph, schedule, start, *inner) -> State:
@@ -145,26 +117,7 @@ def forest(
     return _graph(incoming, rng, max_degree, slot_name)
 
 
-COMPILED = [
-    Case("nary", cells.NaryTreeLSTM, nary, 2, slot_name=CHILD_INDEX),
-    Case("nary mailbox order", cells.NaryTreeLSTM, nary, 2),
-    Case("nary 5", cells.NaryTreeLSTM, nary, 5, {"num_children": 5}, CHILD_INDEX),
-    Case("nary unary", cells.NaryTreeLSTM, nary, 1, {"num_children": 1}),
-    Case("nary ungated", cells.NaryTreeLSTM, nary, 2, {"gate_output": False}, CHILD_INDEX),
-    Case("nary affine", cells.NaryTreeLSTM, nary, 2, {"leaf": "affine"}, CHILD_INDEX),
-    Case(
-        "nary affine ungated",
-        cells.NaryTreeLSTM,
-        nary,
-        2,
-        {"leaf": "affine", "gate_output": False},
-        CHILD_INDEX,
-    ),
-]
-
 CASES = [
-    *COMPILED,
-    *(replace(c, name=f"{c.name} in torch", engine=in_torch(c.engine)) for c in COMPILED),
     Case("any: nary", cells.NaryTreeLSTM, any_cell, 2, slot_name=CHILD_INDEX),
     Case("any: child-sum", cells.ChildSumTreeLSTM, any_cell, 4),
     Case("any: gru", cells.ChildSumTreeGRU, any_cell, 4),
