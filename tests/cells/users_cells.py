@@ -70,6 +70,34 @@ class ManySlots(SlottedCell):
         return torch.tanh(everything + (a * m).sum(1)), largest - turned
 
 
+class Choices(SlottedCell):
+    """Comparisons; products of parts of a state as one; leaves that read some of a projection."""
+
+    state_names = ("h", "m")
+    project = Nary.project
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats, 2)
+        self.W = nn.Linear(in_feats, 4 * hidden_feats, bias=False)
+        self.U = nn.Linear(2 * hidden_feats, 3 * hidden_feats)
+        self.V = nn.Linear(2 * hidden_feats, 2 * hidden_feats, bias=False)
+
+    def start(self, x):
+        i, _, g, o = x.chunk(4, -1)
+        m = torch.where(i >= g, torch.tanh(g), i * g)
+        return torch.sigmoid(o) * m, m
+
+    def combine(self, children, x):
+        h, m = children
+        i, f, g, o = x.chunk(4, -1)
+        h_i, h_f, h_o = self.U(h.flatten(1)).chunk(3, -1)
+        m_i, m_f = self.V(m.flatten(1)).chunk(2, -1)
+        gate = torch.sigmoid(i + h_i + m_i)
+        new = torch.where(g > m.sum(1), gate * g, torch.tanh(f + h_f + m_f))
+        return torch.where(o != 0, torch.sigmoid(o + h_o) * new, new), new
+
+
 CELLS = {
-    kind.__name__: kind for kind in (Nary, Attentive, GatedSum, AttentionGRU, ManyThings, ManySlots)
+    kind.__name__: kind
+    for kind in (Nary, Attentive, GatedSum, AttentionGRU, ManyThings, ManySlots, Choices)
 }
