@@ -63,8 +63,9 @@ class Case:
 
     @property
     def small(self) -> dgl.DGLGraph:
-        """The small ones of them side by side."""
-        return dgl.batch([g for g in self.graphs.values() if g.num_nodes() < _SMALL])
+        """The small ones of them side by side; at least the smallest."""
+        by_size = sorted(self.graphs.values(), key=lambda graph: graph.num_nodes())
+        return dgl.batch([graph for graph in by_size if graph.num_nodes() < _SMALL] or by_size[:1])
 
     def feat(self, graph: dgl.DGLGraph) -> Tensor:
         """Random features of all nodes, (num_nodes, in_feats) float64."""
@@ -103,10 +104,11 @@ class Case:
             found: Tensors.
             expected: As many tensors of the same shapes.
             what: What is compared, for the message.
-            names: What the tensors are called.
+            names: What the tensors are called; those beyond their number are left out.
             tolerance: The largest difference.
         """
-        for name, (one, other) in zip(names, zip(found, expected, strict=True), strict=False):
+        pairs = list(zip(found, expected, strict=True))
+        for name, (one, other) in zip(names[: len(pairs)], pairs, strict=True):
             shapes = tuple(one.shape), tuple(other.shape)
             self.expect(
                 shapes[0] == shapes[1],

@@ -102,11 +102,16 @@ def cell_checks(
             float64 tensors with a row for each node.
         initial_state: Whether the cell takes initial states; by default a
             :class:`~graphsent.cells.TreeCell` does unless it says otherwise.
+
+    Raises:
+        ValueError: ``graphs`` is empty.
     """
     with torch.random.fork_rng(devices=()):
         cell = build(IN_FEATS, HIDDEN_FEATS)
     if graphs is None:
         graphs = example_graphs(cell.num_slots if isinstance(cell, SlottedCell) else None)
+    if not graphs:
+        raise ValueError("expected at least one graph to check the cell on, got none")
     if initial_state is None:
         initial_state = isinstance(cell, TreeCell) and not cell.no_initial_state
     case = Case(build, graphs, arguments or _nothing, initial_state)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from graphsent._dgl import dgl
 from graphsent.cells import SlottedCell, TreeCell
 from graphsent.testing import cell_checks, check_cell
 
@@ -138,6 +139,13 @@ def test_a_cell_without_mistakes_passes_and_the_seed_stays():
     before = torch.random.get_rng_state()
     check_cell(Sum)
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_graphs_of_a_users_own():
+    chain = dgl.graph((torch.arange(1, 15), torch.arange(14)))
+    check_cell(Sum, graphs={"long chain": chain})
+    with pytest.raises(ValueError, match="expected at least one graph"):
+        cell_checks(Sum, graphs={})
 
 
 def test_what_is_checked_depends_on_the_cell():
