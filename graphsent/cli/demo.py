@@ -85,9 +85,14 @@ def _show(out: Path) -> None:
         gold = model.label_names[int(tree.labels[0])]
         print(f"  {prediction.root_name:>13}  {gold:>13}  {' '.join(tree.words)}")
     best = max(predictions, key=lambda prediction: len(set(prediction.labels.tolist())))
+    wrote = f"{out / 'treelstm' / 'model'} (the model)"
     picture = out / "tree.svg"
-    draw_tree(best.to_tree(), title="predicted sentiment of every phrase", path=picture)
-    print(f"\nwrote {out / 'treelstm' / 'model'} (the model) and {picture} (a picture)")
+    try:
+        draw_tree(best.to_tree(), title="predicted sentiment of every phrase", path=picture)
+        wrote += f" and {picture} (a picture)"
+    except (ImportError, OSError) as error:  # no matplotlib, or one without its fonts
+        print(f"graphsent demo: there is no picture: {error}", file=sys.stderr)
+    print(f"\nwrote {wrote}")
 
 
 def _varied(trees: Sequence[Any]) -> list[Any]:
