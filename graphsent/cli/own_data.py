@@ -45,7 +45,7 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
         if judges and name == "test":
             kind = {**kind, "nargs": "?", "const": ""}
             text = (
-                "Judge the best model on test at the end; on FILE, or on what is held out of train."
+                "Evaluate the best model on test at the end: on FILE, or what is held out of train."
             )
         group.add_argument(flag(name), help=text, **kind)
         if name in _CLASS:

@@ -18,7 +18,7 @@ from graphsent.reproduction.runs import Run
 from graphsent.training import TrainingInterrupted
 from graphsent.training.figures import figures
 
-__all__ = ["Outcome", "run_all"]
+__all__ = ["Outcome", "duration", "run_all"]
 
 
 @dataclass
@@ -99,6 +99,11 @@ def run_all(
     return outcome
 
 
+def duration(minutes: float) -> str:
+    """A time for people: minutes up to two hours, then hours."""
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
 def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> None:
     if status == 0:
         outcome.finished.append(run)
@@ -116,8 +121,8 @@ def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> No
 def _describe(
     execution: Execution, run: Run, outcome: Outcome, rest: Sequence[Run], jobs: int
 ) -> str:
-    hours = sum(each.configuration.minutes for each in rest) / 60 / jobs
-    after = f"{len(rest)} left, about {hours:.1f} h" if rest else "that was the last"
+    time_left = duration(sum(each.configuration.minutes for each in rest) / jobs)
+    after = f"{len(rest)} left, about {time_left}" if rest else "that was the last"
     if run in outcome.failed:
         return f"{run.name}: failed: {outcome.failed[run]}; {after}"
     content = FinishedRuns(execution.finished).read(run)
