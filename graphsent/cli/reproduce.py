@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import tempfile
@@ -27,6 +28,7 @@ from graphsent.reproduction import (
 )
 from graphsent.reproduction.execution import execute
 from graphsent.reproduction.report import report_files
+from graphsent.reproduction.scheduling import duration
 from graphsent.training.figures import figures
 
 __all__ = ["run"]
@@ -50,6 +52,8 @@ def run(arguments: Any) -> None:
         _list(catalogue, arguments, finished)
     elif arguments.check:
         _check(catalogue, arguments, execution, finished)
+    elif arguments.report:
+        _report(catalogue, arguments, finished)
     elif arguments.tables:
         _reproduce(catalogue, arguments, execution, finished)
     else:
@@ -74,29 +78,32 @@ def _reproduce(
         except GraphsentError as error:
             if finished.read(each) is None:
                 impossible[each.configuration.name] = str(error)
-    hours = sum(each.configuration.minutes for each in missing) / 60
-    print(
-        f"{len(runs)} runs, {len(missing)} to be made: about {hours:.1f} hours of CPU", flush=True
-    )
+    of_cpu = duration(sum(each.configuration.minutes for each in missing))
+    print(f"{len(runs)} runs, {len(missing)} to be made: about {of_cpu} of CPU", flush=True)
     for name, reason in impossible.items():
         print(f"{name}: cannot be run: {reason}")
 
-    def report() -> None:
-        write_report(catalogue, finished, fast=arguments.fast)
-
-    def echo(line: str) -> None:
-        print(line, flush=True)
-        report()
-
-    report()
-    outcome = run_all(execution, missing, jobs=arguments.jobs, budget=arguments.budget, echo=echo)
+    try:
+        outcome = run_all(
+            execution,
+            missing,
+            jobs=arguments.jobs,
+            budget=arguments.budget,
+            echo=functools.partial(print, flush=True),
+        )
+    finally:  # also of what was there before an interruption
+        _report(catalogue, arguments, finished)
     if outcome.left:
         print(f"{len(outcome.left)} runs did not fit in the budget; the same command goes on")
-    for_people, for_programs = report_files(finished.path)
-    print(f"wrote {for_people}, {for_programs}")
     if outcome.failed or impossible:
         count = len(outcome.failed) + len(impossible)
         raise FailedError(f"{count} runs or configurations failed, see above; the others are kept")
+
+
+def _report(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
+    write_report(catalogue, finished, fast=arguments.fast)
+    for_people, for_programs = report_files(finished.path)
+    print(f"wrote {for_people}, {for_programs}")
 
 
 def _runs(catalogue: Catalogue, arguments: Any) -> list[Run]:

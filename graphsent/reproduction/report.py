@@ -107,6 +107,8 @@ def _facts(configuration: Configuration) -> dict[str, str]:
     corpus = task.corpora[0]
     if config.trees:
         trees = config.trees
+    elif task.goal == "ranking":
+        trees = "n-best lists"
     elif kind == WORDS:
         trees = "none"
     else:

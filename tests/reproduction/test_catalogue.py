@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from graphsent.errors import DataError
 from graphsent.models import model_class
-from graphsent.reproduction import Catalogue
+from graphsent.reproduction import Catalogue, FinishedRuns, entries
 from graphsent.tasks import get_task
 from graphsent.training.setting import model_options
 
@@ -48,6 +50,12 @@ def test_a_shipped_table_is_of_metrics_that_its_tasks_have(table):
     for each in table.comparisons:
         tasks = {SHIPPED.configurations[name].config["task"] for name in (each.first, each.second)}
         assert len(tasks) == 1
+
+
+def test_the_committed_report_is_that_of_the_committed_runs(repository):
+    committed = json.loads((repository / "docs" / "results.json").read_text())
+    finished = FinishedRuns(repository / "docs" / "results")
+    assert committed == entries(SHIPPED, finished), "graphsent reproduce --report"
 
 
 def test_settings_are_merged_part_by_part(catalogue):

@@ -63,6 +63,9 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     assert main(["reproduce", "all", "--data-dir=data", "--seeds=0-1"]) == 0
     assert "6 runs, 0 to be made" in capsys.readouterr().out
     assert (here / "docs/results.md").read_text() == page
+    (here / "docs/results.md").unlink()
+    assert main(["reproduce", "--report"]) == 0
+    assert (here / "docs/results.md").read_text() == page
     assert main(["reproduce", "--list", "toys", "--seeds=0-2"]) == 0
     assert "toy-nbow" in capsys.readouterr().out
 

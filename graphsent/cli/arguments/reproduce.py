@@ -19,6 +19,8 @@ Examples:
   graphsent reproduce --show treelstm-sst5
   graphsent reproduce --copy treelstm-sst5 my.yaml --data-dir DATA
       a configuration, to be changed and given to graphsent train --config
+  graphsent reproduce --report
+      the report of what is there, after a change of what tables or configurations say
   graphsent reproduce --check --data-dir DATA
       repeats a finished run, chosen at random, and compares
 """
@@ -41,6 +43,7 @@ def add_arguments(parser: Any) -> None:
     add("--list", action="store_true", help="List tables; with TABLE its configurations.")
     add("--show", type=str, metavar="NAME", help="Print a configuration.")
     add("--copy", type=str, nargs=2, metavar=("NAME", "FILE"), help="Write it to a file.")
+    add("--report", action="store_true", help="Write the report of what is there; needs no data.")
     add("--check", action="store_true", help="Repeat a finished run of TABLE (default: of all).")
     add("--fast", action="store_true", help="A smaller version, which says so.")
     add("--seeds", type=str, default="0-4", help="Of tasks without folds (default: 0-4).")
