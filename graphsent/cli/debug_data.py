@@ -65,7 +65,7 @@ def run(arguments: Any) -> None:
 
 
 def _read(given: dict[str, Any]) -> tuple[dict[str, list[Any]], tuple[str, ...], list[str]]:
-    """The examples of each split, names of the labels, and what is wrong."""
+    """The examples of each split, the names of the labels, and the problems found."""
     own = {name: given[name] for name in task_options("own") if name in given}
     if "task" in given and given["task"] != "own":
         if own:

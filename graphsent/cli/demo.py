@@ -44,7 +44,7 @@ def _check_own(run: Any, config: Any) -> None:
         found = run.open()
         names = ("task", "model", "data_dir")
         if any(getattr(found, name) != getattr(config, name) for name in names):
-            raise UsageError(f"--out: {run.path} holds a run that is no demonstration")
+            raise UsageError(f"--out: {run.path} holds a run that is not a demonstration")
 
 
 def _configs(seed: int) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _corpus(arguments: Any, model: Any) -> list[Any]:
         return sentences_from(arguments.file, _tokenize(model))
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
-        raise UsageError(f"{arguments.run} is no run with a corpus of its own: give a file")
+        raise UsageError(f"{arguments.run} is not a run with a corpus of its own: give a file")
     config = directory.open()
     available = get_task(config.task, **config.task_options).available
     splits = [split for split in available if split != "train"]

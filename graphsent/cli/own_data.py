@@ -32,7 +32,7 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
 
     Args:
         group: Takes them.
-        judges: Whether ``--test`` may stand without a file, for a model that is to be judged on
+        judges: Whether ``--test`` may stand without a file, for a model that is to be evaluated on
             what is held out of train; it is then "".
     """
     (document,) = docstrings(_OWN)

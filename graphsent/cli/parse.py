@@ -1,4 +1,4 @@
-"""Parse sentences, one a line, to a file of trees."""
+"""Parse sentences, one per line, to a file of trees."""
 
 from __future__ import annotations
 

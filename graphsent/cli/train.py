@@ -74,7 +74,7 @@ def run(arguments: Any) -> None:
 
 
 def _is_judged(arguments: Any) -> bool:
-    """Whether the best model is judged on test: asked for, or there are files of one's own."""
+    """Whether the best model is evaluated on test: asked for, or there are files of one's own."""
     asked = arguments.test not in (None, False) or getattr(arguments, "test_class", None)
     return bool(asked) and not arguments.no_test
 

@@ -134,7 +134,7 @@ def sentences_from(path: str, tokenize: Tokenize) -> list[Sentence] | list[Tree 
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
     standard input has tabs in its first line that is no comment; bracketed trees if the text starts
-    with a bracket; and otherwise a sentence a line, an empty line being a sentence without words.
+    with a bracket; and otherwise one sentence per line, an empty line being one without words.
 
     Args:
         path: The file.

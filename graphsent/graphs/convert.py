@@ -92,7 +92,7 @@ def tree_parents(graph: dgl.DGLGraph) -> np.ndarray:
     has_parent = parent >= 0
     steps = depth[has_parent] - depth[parent[has_parent]]
     if len(source) != len(parent) - 1 or has_parent.sum() != len(source) or np.any(steps != 1):
-        raise DataError("the graph is no tree: expected one built by graphsent.graphs")
+        raise DataError("the graph is not a tree: expected one built by graphsent.graphs")
     return parent
 
 

@@ -61,7 +61,7 @@ def draw_tree(
         edge_weights: A number per edge, shown by the width of its line (dashed where negative): in
             the order of the graph's edges; for a tree in that of its bottom-up graph, that is one
             per node with a parent, in node order.
-        show_weights: Writes the weights beside the lines, too.
+        show_weights: Also writes the weights next to the lines.
         words: The words of the tree, for a graph, which knows them only by number.
         vocab: Names the words of a graph that was built with it: a Vocabulary or a dict.
         index: Which tree of a batched graph.

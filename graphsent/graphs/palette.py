@@ -33,7 +33,7 @@ class ClassColor(NamedTuple):
 def class_colors(
     classes: int | Sequence[str] | None, labels: Sequence[str]
 ) -> tuple[ClassColor, ...]:
-    """The classes' colours, lowest first; none where the labels are no classes.
+    """The classes' colours, lowest first; none if the labels are not classes.
 
     Args:
         classes: Names of the classes in order, or how many there are. None means five classes of
@@ -41,7 +41,7 @@ def class_colors(
         labels: Labels of all nodes; "" where there is none.
 
     Raises:
-        DataError: Fewer than two classes, or a label that is none of them.
+        DataError: Fewer than two classes, or a label that is not one of them.
     """
     shown = sorted({label for label in labels if label})
     if classes is None:
@@ -53,7 +53,7 @@ def class_colors(
         raise DataError(f"classes: expected at least 2, got {classes!r}")
     for label in shown:
         if label not in _digits(count):
-            raise DataError(f"label {label!r} is no class: expected 0 to {count - 1}")
+            raise DataError(f"label {label!r} is not a class: expected 0 to {count - 1}")
     names = _NAMES.get(count, ("",) * count) if isinstance(classes, int) else tuple(classes)
     fills = [_interpolate(index / (count - 1)) for index in range(count)]
     return tuple(

@@ -264,7 +264,7 @@ def _number(line: Line, starts_at_child: bool, weight: float) -> Caption:
 def _legend(
     colors: Sequence[ClassColor], text_width: TextWidth
 ) -> tuple[list[Box], list[Caption], float]:
-    """A row of boxes with the classes' names beside them, from x = 0; and its width."""
+    """A row of boxes with the names of the classes, from x = 0; and its width."""
     boxes, captions, x = [], [], 0.0
     for index, color in enumerate(colors):
         box = _node_box(str(index), "", colors, text_width)

@@ -20,7 +20,7 @@ _ENDING = re.compile(
 
 
 def divide(line: str) -> list[str]:
-    """The words of a line, contractions and possessives split as in the Penn Treebank.
+    """The words of a line, with contractions and possessives split as in the Penn Treebank.
 
     Single quotes at the edge of a word are words of their own. A backslash by itself becomes a
     slash, since brackets of trees have a meaning for it.

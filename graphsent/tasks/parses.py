@@ -68,7 +68,7 @@ def iter_parses(
     """The trees of a file of parses, one by one.
 
     Args:
-        path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one a line
+        path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one per line
             after a label and a tab.
         drop_empty: Whether a line without a tree, for a sentence without words, is allowed and
             left out; CoNLL-U has no place for such a sentence.

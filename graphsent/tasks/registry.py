@@ -110,7 +110,7 @@ def _import(module: str, task: str) -> ModuleType:
 
 
 def _siblings(module: str) -> list[str]:
-    """The modules beside one, by their full names."""
+    """The modules in the same package as one, by their full names."""
     package, _, _ = module.rpartition(".")
     path = getattr(importlib.import_module(package), "__path__", []) if package else None
     prefix = f"{package}." if package else ""

@@ -128,7 +128,7 @@ def _step_in_c(
     step: Tensor,
     group: dict[str, Any],
 ) -> bool:
-    """The same in one pass; False where there is no compiled code for it."""
+    """The same in one pass; False if there is no compiled code for it."""
     given = (gradient, squares, moved, table, last)
     library = library_of(*given)
     if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):

@@ -32,7 +32,7 @@ class RunConfig:
 
     Attributes:
         task: Name of the task.
-        task_options: Arguments of ``get_task`` beside the name.
+        task_options: Arguments of ``get_task`` besides the name.
         model: Name of the model.
         model_options: Arguments of the model's class; the vocabulary, the classes and, with
             vectors, the embedding dimension follow from the data.

@@ -142,7 +142,7 @@ class RunDirectory:
             self.open()
         except GraphsentError:
             raise TrainingError(
-                f"{self.path} holds files that are no run: choose another directory"
+                f"{self.path} holds files that are not a run: choose another directory"
             ) from None
         if self.is_begun and not overwrite:
             raise TrainingError(
@@ -159,7 +159,7 @@ class RunDirectory:
         """
         if not os.path.isfile(self.config):
             self.check_single()
-            raise TrainingError(f"{self.path} is no run: it has no {self.config.name}")
+            raise TrainingError(f"{self.path} is not a run: it has no {self.config.name}")
         return RunConfig.load(self.config)
 
     def check_single(self) -> None:

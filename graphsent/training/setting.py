@@ -235,7 +235,7 @@ def _units(learner: Task | type[Model]) -> str:
 
 
 def _check_tokenizer(config: RunConfig) -> None:
-    """Raises a TrainingError if the tokenizer is none, or the model reads no raw text."""
+    """Raises a TrainingError if the tokenizer is unknown, or the model reads no raw text."""
     if config.tokenizer is None:
         return
     if config.tokenizer not in TOKENIZERS:
@@ -344,7 +344,7 @@ def _full_path(path: str) -> str:
     try:
         return str(Path(path).expanduser().resolve())
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, no home, NUL
-        raise DataError(f"{path!r} is no path: {error}") from None
+        raise DataError(f"{path!r} is not a path: {error}") from None
 
 
 def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str:

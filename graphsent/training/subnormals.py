@@ -21,7 +21,7 @@ def flushed_subnormals() -> Iterator[None]:
 
     It sets ``torch.set_flush_denormal`` in the calling thread, where torch also runs backward
     passes, and restores the setting. Threads that are started meanwhile, such as those that torch
-    and the compiled kernels share their work among, compute in the same way and go on to do so;
+    and the compiled kernels share their work among, compute in the same way and continue to do so;
     those that torch has started before keep their own.
     """
     before = _flushes()

@@ -38,9 +38,9 @@ def test_what_is_no_file(tmp_path, capsys):
     line = refused(capsys, "train", f"--train={tmp_path}/pipe.tsv", *NBOW, out)
     assert "pipe.tsv: it is a pipe" in line
     line = refused(capsys, "train", f"--train={tmp_path}/loop.tsv", *NBOW, out)
-    assert "loop.tsv' is no path: Symlink loop" in line
+    assert "loop.tsv' is not a path: Symlink loop" in line
     line = refused(capsys, "debug-data", f"--train={tmp_path}/loop.tsv")
-    assert "is no path" in line
+    assert "is not a path" in line
     assert not (tmp_path / "run").exists()
 
 

@@ -89,7 +89,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         (["train", "--task=sst5", "--out=a", "--num-threads=99999999999"], "at most 1024"),
         (["train", "--task=sst5", "--out=a\udcff"], "expected a name in UTF-8"),
         (["train", "--task=sst5", "--out=" + "a" * 300], "File name too long"),
-        (["evaluate", "none" * 100], "is no run"),
+        (["evaluate", "none" * 100], "is not a run"),
         (["predict", "none" * 100], "is not a directory"),
         (["draw", "--tree=(A a)", "--out=."], "--out .: expected a file, found a directory"),
     ],
@@ -170,7 +170,7 @@ def test_a_demonstration_replaces_no_other_run(capsys, trained, tmp_path):
     for name in ("config.yaml", "results.json"):
         (other / name).write_bytes((trained / name).read_bytes())
     status, err = outcome(capsys, "demo", f"--out={tmp_path}")
-    assert (status, "holds a run that is no demonstration" in err) == (2, True)
+    assert (status, "holds a run that is not a demonstration" in err) == (2, True)
     assert json.loads((other / "results.json").read_text())["finished"]
 
 

@@ -215,7 +215,7 @@ def test_a_model_alone_needs_a_corpus(runs, capsys):
     capsys.readouterr()
     with pytest.raises(SystemExit, match="2"):
         main(["inspect", directory, "filters"])
-    assert "is no run with a corpus of its own: give a file" in capsys.readouterr().err
+    assert "is not a run with a corpus of its own: give a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

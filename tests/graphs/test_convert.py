@@ -129,7 +129,7 @@ def test_graphs_that_are_no_trees():
     with pytest.raises(DataError, match="no edge data 'child_index'"):
         tree_parents(graph)
     graph.edata["child_index"] = torch.tensor([0, 1, 0])
-    with pytest.raises(DataError, match="the graph is no tree"):
+    with pytest.raises(DataError, match="the graph is not a tree"):
         tree_parents(graph)
 
 

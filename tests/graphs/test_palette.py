@@ -47,7 +47,7 @@ def test_colors_differ_and_text_is_readable(count):
 def test_labels_outside_the_classes_are_refused():
     with pytest.raises(DataError, match="at least 2, got 1"):
         class_colors(1, ["0"])
-    with pytest.raises(DataError, match="label '2' is no class: expected 0 to 1"):
+    with pytest.raises(DataError, match="label '2' is not a class: expected 0 to 1"):
         class_colors(2, ["0", "2"])
-    with pytest.raises(DataError, match="label 'NP' is no class"):
+    with pytest.raises(DataError, match="label 'NP' is not a class"):
         class_colors(("a", "b"), ["NP"])

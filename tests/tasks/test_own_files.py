@@ -159,7 +159,7 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.conllu", CONLLU.replace("\t2\tamod", "\tx\tamod"), {}, r"a\.conllu:2:"),
         ("a.csv", "label,text\n", {"label": "pos"}, "expected a sentence or a tree a line"),
         ("a.tsv", "pos\tgood\n", {"encoding": "utf-99"}, "unknown encoding 'utf-99'"),
-        ("a.tsv", "pos\tgood\n", {"encoding": "base64"}, "'base64' is no encoding of text"),
+        ("a.tsv", "pos\tgood\n", {"encoding": "base64"}, "'base64' is not a text encoding"),
         ("a.tsv", "pos\tgood\n", {"input": "tree"}, "unknown input 'tree': .* mean 'trees'"),
     ],
 )

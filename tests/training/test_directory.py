@@ -31,7 +31,7 @@ def test_a_run_is_replaced_only_when_asked(tmp_path):
 @pytest.mark.parametrize("name", ["thesis.tex", "config.yaml"])
 def test_a_foreign_directory_is_left_alone(tmp_path, name):
     (tmp_path / name).write_text("anything")
-    with pytest.raises(TrainingError, match="holds files that are no run"):
+    with pytest.raises(TrainingError, match="holds files that are not a run"):
         RunDirectory(tmp_path).create(CONFIG, overwrite=True)
     assert (tmp_path / name).read_text() == "anything"
 
@@ -48,7 +48,7 @@ def test_an_empty_directory_will_do(tmp_path):
 
 
 def test_opening_what_is_no_run(tmp_path):
-    with pytest.raises(TrainingError, match=r"is no run: it has no config\.yaml"):
+    with pytest.raises(TrainingError, match=r"is not a run: it has no config\.yaml"):
         RunDirectory(tmp_path).open()
 
 

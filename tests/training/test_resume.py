@@ -156,7 +156,7 @@ def test_a_run_whose_patience_is_at_its_end_rests(configure, tmp_path, monkeypat
 
 
 def test_what_cannot_be_resumed(configure, tmp_path):
-    with pytest.raises(TrainingError, match="is no run"):
+    with pytest.raises(TrainingError, match="is not a run"):
         resume(tmp_path, echo=silent)
     train(configure(epochs=2), tmp_path / "run", echo=silent)
     with pytest.raises(TrainingError, match="this run is complete"):

@@ -7,7 +7,7 @@
 The output is a table on standard output, or a file whose suffix decides: a table (.txt, .csv,
 .json; the whole graph in .json) or a picture (.png, .svg).
 
-Sentences are raw text, one a line, bracketed trees, or CoNLL-U if named .conllu; attention needs
+Sentences are raw text, one per line, bracketed trees, or CoNLL-U if named .conllu; attention needs
 trees. Without a file filters look at dev and test of the run's task.
 
 Examples:

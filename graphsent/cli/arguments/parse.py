@@ -1,4 +1,4 @@
-r"""Parse sentences, one a line, to a file of trees.
+r"""Parse sentences, one per line, to a file of trees.
 
 NAME is the parser:
   spacy:MODEL         dependency trees by an installed spaCy pipeline, or one in a directory

@@ -1,6 +1,6 @@
 """Run the tables of the papers anew, and report what came out beside what they report.
 
-Finished runs are kept as small files in --out, so that the same command goes on where an earlier
+Finished runs are kept as small files in --out, so that the same command continues where an earlier
 one ended: after Ctrl-C, or on another day or machine. A run whose configuration or data have
 changed is made again. The report is written beside them, to docs/results.md and docs/results.json
 by default, and has all tables whichever were asked for.

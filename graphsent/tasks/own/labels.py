@@ -46,7 +46,7 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
         hint = "add --regression" if are_numbers else "name the right column by --label-column"
         raise DataError(
             f"{source}: {len(counts):,} different labels in {total:,} examples, such as "
-            f"{next(iter(counts))[:40]!r}: if these are no classes, {hint}"
+            f"{next(iter(counts))[:40]!r}: if these are not classes, {hint}"
         )
 
 

@@ -63,7 +63,7 @@ def _in_utf8(stream: BinaryIO, path: Path, encoding: str) -> Readable:
     if codec.name == _UTF8:
         return stream  # type: ignore[return-value]
     if decoder is None or not codec._is_text_encoding:
-        raise DataError(f"{encoding!r} is no encoding of text, for {path}")
+        raise DataError(f"{encoding!r} is not a text encoding, for {path}")
     return _Recoded(stream, path, decoder())
 
 

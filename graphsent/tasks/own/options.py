@@ -143,7 +143,7 @@ def _full(path: str | Path) -> str:
     try:
         return str(Path(path).expanduser().resolve())
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, no home, NUL
-        raise DataError(f"{str(path)!r} is no path: {error}") from None
+        raise DataError(f"{str(path)!r} is not a path: {error}") from None
 
 
 def _are_strings(values: Any) -> bool:

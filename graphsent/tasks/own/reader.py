@@ -127,7 +127,7 @@ def read_examples(file: OwnFile) -> Iterator[OwnExample | BadLine]:
 
 
 def read_trees(file: OwnFile) -> Iterator[OwnExample | BadLine]:
-    """The trees of a file that lies beside one of sentences, without labels.
+    """The trees of a file that accompanies one of sentences, without labels.
 
     They are in CoNLL-U, bracketed, or one a line behind a label and a tab. A label without a tree
     stands for an empty line and is left out.

@@ -116,7 +116,7 @@ class _Texts:
 
 
 def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
-    """One JSON object a line, with a label (a string, number or truth value) and text."""
+    """One JSON object per line, with a label (a string, number or truth value) and text."""
     columns = None
     for line in lines:
         if line.error is not None:
@@ -137,7 +137,7 @@ def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator
 
 
 def read_sentences(lines: Iterable[Line], source: str) -> Iterator[Row | BadLine]:
-    """One sentence a line."""
+    """One sentence per line."""
     for line in lines:
         if line.error is not None:
             yield BadLine(line.number, str(line.error))

@@ -224,7 +224,7 @@ class OwnTask(Task):
 
     @functools.cached_property
     def _code(self) -> Callable[[str], str]:
-        """What a model reads in place of a label; "" in place of what is none."""
+        """What a model reads in place of a label; "" in place of an empty one."""
         if self._own.regression:
             return lambda label: "" if score_of(label) is None else label
         indices = {label: str(index) for index, label in enumerate(self.label_names)}

@@ -73,7 +73,7 @@ class WordVectors:
         """How many words have a pre-trained vector.
 
         Args:
-            counts: How often each word comes in the corpus in question. Words of ``counts`` that
+            counts: How often each word occurs in the corpus in question. Words of ``counts`` that
                 are not among ``self.words`` count as not found. Without it, every word but
                 ``<unk>`` is looked at, and tokens are not counted.
         """
