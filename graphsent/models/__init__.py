@@ -6,9 +6,10 @@ from graphsent.models.apdcnn import APDCNN
 from graphsent.models.arnn import ARNNClassifier, ARNNRelatedness
 from graphsent.models.base.losses import classification_loss, regression_loss
 from graphsent.models.base.model import Model
-from graphsent.models.base.prediction import PairPrediction, Prediction
+from graphsent.models.base.prediction import PairPrediction, Prediction, RankedParses
 from graphsent.models.batches.guided import GuidedBatch
 from graphsent.models.batches.pairs import PairBatch
+from graphsent.models.batches.parses import RerankBatch
 from graphsent.models.batches.trees import SiblingBatch, TreeBatch
 from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.bitreelstm import BiTreeLSTMClassifier
@@ -38,7 +39,7 @@ from graphsent.models.maxtdnn import MaxTDNN
 from graphsent.models.nbow import NBoW
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
-from graphsent.models.reranker import ParseReranker, RankedParses, RerankBatch, ranking_loss
+from graphsent.models.reranker import ParseReranker, ranking_loss
 from graphsent.models.sequence import SequenceClassifier, SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
 from graphsent.models.treenet import TreeNetClassifier

@@ -2,113 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.base.prediction import RankedParses
 from graphsent.models.base.reading import ReadsTrees
+from graphsent.models.batches.parses import (
+    RerankBatch,
+    as_lists,
+    counts_of,
+    parse_batch,
+    trees_of,
+)
 from graphsent.models.batches.shape import with_joined_chains
-from graphsent.models.batches.trees import tree_graph
 from graphsent.models.encoders.bitreelstm import BiTreeLSTMEncoder
-from graphsent.trees import ParseList, Tree, bracket_counts
+from graphsent.trees import ParseList
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["ParseReranker", "RankedParses", "RerankBatch", "ranking_loss"]
+__all__ = ["ParseReranker", "ranking_loss"]
 
-_UNKNOWN = 0  # the index of labels that training does not have
 _WEIGHTS = (0.0, *(2.0**power for power in range(-4, 9)))  # of the parser's score
-
-
-class RerankBatch(NamedTuple):
-    """The trees of some n-best lists: the candidates of each list, and its gold tree after them.
-
-    Attributes:
-        graph: One batched graph of all trees, which are binary.
-        inner: (num_inner,) int64, the nodes with children.
-        labels: (num_inner,) int64, the label of each of these.
-        children: (num_inner, 2) int64, the labels of its children.
-        trees: (num_inner,) int64, the tree that it is in.
-        base: (num_trees,) float32, the parser's score of each tree; -inf of gold trees.
-        counts: (num_trees, 3) int64, brackets of each tree, see
-            :class:`~graphsent.trees.BracketCounts`; zeros without a gold tree.
-        candidates: First and last + 1 tree of each list, without its gold tree.
-        gold: (num_lists,) int64, the gold tree of each list, -1 where there is none.
-        roots: (num_lists,) int64, the first candidate of each list.
-    """
-
-    graph: dgl.DGLGraph
-    inner: torch.Tensor
-    labels: torch.Tensor
-    children: torch.Tensor
-    trees: torch.Tensor
-    base: torch.Tensor
-    counts: torch.Tensor
-    candidates: list[tuple[int, int]]
-    gold: torch.Tensor
-    roots: torch.Tensor
-
-    def to(self, device: torch.device | str) -> RerankBatch:
-        """The batch with its tensors on another device; the graph stays where it is."""
-        moved = {
-            name: value.to(device)
-            for name, value in self._asdict().items()
-            if isinstance(value, torch.Tensor)
-        }
-        return self._replace(**moved)
-
-
-@dataclass(frozen=True, eq=False)
-class RankedParses:
-    """What a model says about an n-best list.
-
-    Attributes:
-        parses: The list as it was given.
-        scores: (num_candidates,) float32; more is better.
-    """
-
-    parses: ParseList
-    scores: np.ndarray
-
-    @property
-    def best(self) -> int:
-        """The place of the chosen candidate."""
-        return int(self.scores.argmax())
-
-    @property
-    def tree(self) -> Tree:
-        """The chosen parse."""
-        return self.parses.candidates[self.best].tree
-
-    def to_dict(self) -> dict[str, Any]:
-        """``name``, place ``best``, ``tree`` and ``scores`` as JSON values."""
-        return {
-            "name": self.parses.name,
-            "best": self.best,
-            "tree": str(self.tree),
-            "scores": self.scores.astype(float).round(6).tolist(),
-        }
 
 
 class ParseReranker(ReadsTrees):
     r"""Scores parses by their nodes (Teng and Zhang 2017, section on syntactic parsing).
 
-    A lexicalized Tree-LSTM runs over each candidate, unary chains collapsed and binarized. A node A
-    with the children B and C has the score
+    A lexicalized Tree-LSTM runs up and down each candidate, whose unary chains are collapsed before
+    it is binarized. A node A with the children B and C has the score
 
     .. math::
-        s(A \to B\, C) = \log \mathrm{softmax}(\mathrm{ReLU}(W_L n_B + W_R n_C + W_H h_A + b))_A
+        s(A \to B\, C) = \log \mathrm{softmax}(\mathrm{ReLU}(W_L n_B + W_R n_C + W_H r_A + b))_A
 
-    with learned vectors n of the children's labels and the state :math:`h_A` of
-    :class:`~graphsent.cells.LexicalizedTreeLSTM`. The score f of a tree is the sum over its nodes
-    with children, to which a multiple :math:`\alpha` of the parser's own score is added. In
+    with learned vectors n of the children's labels and the vector :math:`r_A` of
+    :class:`~graphsent.models.encoders.bitreelstm.BiTreeLSTMEncoder`: with ``directions="up"``, as
+    in the paper's own experiment, the state :math:`h_A`. The score f of a tree is the sum over its
+    nodes with children, to which a multiple :math:`\alpha` of the parser's own score is added. In
     training :func:`ranking_loss` is minimized; :math:`\alpha` is then chosen on dev.
 
     Args:
@@ -118,14 +53,13 @@ class ParseReranker(ReadsTrees):
         embedding_dim: Length of a word vector.
         hidden: Length of h and c.
         label_dim: Length of the vector of a label.
-        lexicalized: Whether inner nodes have head words.
         margin: :math:`\kappa`, by how much a wrong node lowers the score that a tree may have.
         embedding_dropout: Dropout on word vectors.
-        **options: ``sparse_embedding`` as in
+        **options: Those of the encoder, and ``sparse_embedding`` as in
             :class:`~graphsent.models.heads.classification.Classifier`.
 
     Raises:
-        ModelError: A size is not positive, or a rate of dropout is none.
+        ModelError: A size is not positive, or ``margin`` is negative.
     """
 
     name = "parse-reranker"
@@ -133,6 +67,8 @@ class ParseReranker(ReadsTrees):
     goals = ("ranking",)
     training_defaults: Mapping[str, Any] = {"optimizer": "adam", "lr": 0.001, "weight_decay": 1e-4}
     goal = "ranking"
+    encoder_class = BiTreeLSTMEncoder
+    unsaved_arguments: Mapping[str, Any] = {"directions": "up"}
     label_names: tuple[str, ...]
     base_weight: torch.Tensor
 
@@ -144,12 +80,12 @@ class ParseReranker(ReadsTrees):
         hidden: int = 150,
         label_dim: int = 50,
         *,
-        lexicalized: bool = True,
         margin: float = 0.1,
         embedding_dropout: float = 0.5,
         **options: Any,
     ) -> None:
         check_sizes(hidden=hidden, label_dim=label_dim)
+        of_encoder = self._encoder_options(options)
         super().__init__(
             vocab, embedding_dim, hidden, embedding_dropout=embedding_dropout, **options
         )
@@ -159,22 +95,17 @@ class ParseReranker(ReadsTrees):
         self.margin = margin
         self._index = {label: place for place, label in enumerate(self.label_names, start=1)}
         num_labels = len(self.label_names) + 1
-        self.encoder = BiTreeLSTMEncoder(
-            embedding_dim,
-            hidden,
-            directions="up",
-            lexicalized=lexicalized,
-            shape=with_joined_chains,
-        )
+        self.encoder = BiTreeLSTMEncoder(embedding_dim, hidden, with_joined_chains, **of_encoder)
+        self.num_features = self.encoder.num_features
         self.label_vectors = nn.Embedding(num_labels, label_dim)
         self.of_children = nn.Linear(2 * label_dim, num_labels)
-        self.of_state = nn.Linear(hidden, num_labels, bias=False)
+        self.of_state = nn.Linear(self.num_features, num_labels, bias=False)
         self.register_buffer("base_weight", torch.zeros(()))
 
     @staticmethod
     def labels_of(lists: Iterable[ParseList]) -> tuple[str, ...]:
         """The labels of all trees of some lists as the model reads them, sorted."""
-        trees = (tree for each in lists for tree in _trees(each))
+        trees = (tree for each in lists for tree in trees_of(each))
         return tuple(sorted({label for tree in trees for label in with_joined_chains(tree).labels}))
 
     def collate(self, lists: Iterable[ParseList]) -> RerankBatch:
@@ -183,23 +114,9 @@ class ParseReranker(ReadsTrees):
         Raises:
             ModelError: Something is no n-best list.
         """
-        lists = _checked(lists)
-        sizes = [len(each.candidates) for each in lists]
-        steps = [size + (each.gold is not None) for size, each in zip(sizes, lists, strict=True)]
-        first = np.cumsum([0, *steps])[:-1].tolist()
-        return RerankBatch(
-            *self._nodes([with_joined_chains(tree) for each in lists for tree in _trees(each)]),
-            torch.tensor([score for each in lists for score in _base_scores(each)]),
-            torch.tensor([row for each in lists for row in _counts(each)]).view(-1, 3),
-            [(begin, begin + size) for begin, size in zip(first, sizes, strict=True)],
-            torch.tensor(
-                [
-                    -1 if each.gold is None else begin + size
-                    for begin, size, each in zip(first, sizes, lists, strict=True)
-                ]
-            ),
-            torch.tensor(first),
-        )
+        lists = as_lists(lists)
+        trees = self._shaped(tree for each in lists for tree in trees_of(each))
+        return parse_batch(lists, trees, self.vocab, self._index, self.context(trees))
 
     def forward(self, batch: RerankBatch) -> torch.Tensor:
         """The score of every tree, (num_trees,); of gold trees -inf unless in training.
@@ -229,7 +146,7 @@ class ParseReranker(ReadsTrees):
         self.base_weight.zero_()
         ranked = self.predict(examples)
         known = [each for each in ranked if each.parses.gold is not None]
-        counts = [np.array(_counts(each.parses)[:-1]) for each in known]
+        counts = [np.array(counts_of(each.parses)[:-1]) for each in known]
         base = [np.array([c.score for c in each.parses.candidates]) for each in known]
         best = 0.0
         for weight in _WEIGHTS:
@@ -253,7 +170,7 @@ class ParseReranker(ReadsTrees):
         Raises:
             ModelError: Something is no n-best list.
         """
-        lists = _checked(lists)
+        lists = as_lists(lists)
         sizes = [sum(each.tree.num_nodes for each in every.candidates) for every in lists]
         with evaluating(self) as model:
             rows = map_batches(lists, sizes, batch_size, model._list_scores)
@@ -266,22 +183,6 @@ class ParseReranker(ReadsTrees):
         batch = self.collate([each._replace(gold=None) for each in lists])
         scores = self(batch.to(self._device)).float().cpu().numpy()
         return [scores[begin:end] for begin, end in batch.candidates]
-
-    def _nodes(self, trees: list[Tree]) -> Iterator[Any]:
-        """The first five fields of a batch of binary trees."""
-        yield tree_graph(trees, self.vocab, context=self.context(trees))
-        sizes = np.array([tree.num_nodes for tree in trees], np.int64)
-        shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        parents = np.concatenate([tree.parents for tree in trees])
-        labels = np.array([self._index.get(x, _UNKNOWN) for tree in trees for x in tree.labels])
-        below = np.flatnonzero(parents >= 0)
-        below = below[np.argsort((parents + shift)[below], kind="stable")]
-        children = below.reshape(-1, 2)  # siblings in their order
-        inner = (parents + shift)[children[:, 0]]
-        yield torch.from_numpy(inner)
-        yield torch.from_numpy(labels[inner])
-        yield torch.from_numpy(labels[children])
-        yield torch.from_numpy(np.repeat(np.arange(len(trees)), sizes)[inner])
 
 
 def ranking_loss(scores: torch.Tensor, batch: RerankBatch, margin: float) -> torch.Tensor:
@@ -307,34 +208,3 @@ def ranking_loss(scores: torch.Tensor, batch: RerankBatch, margin: float) -> tor
         if gold >= 0
     ]
     return torch.stack(losses).sum() / len(batch.roots) if losses else scores.sum() * 0.0
-
-
-def _checked(lists: Iterable[ParseList]) -> list[ParseList]:
-    lists = list(lists)
-    for number, each in enumerate(lists, start=1):
-        if not isinstance(each, ParseList) or not each.candidates:
-            raise ModelError(
-                f"list {number}: expected a ParseList with candidates, got {type(each).__name__}"
-            )
-    return lists
-
-
-def _trees(parses: ParseList) -> list[Tree]:
-    trees = [each.tree for each in parses.candidates]
-    return trees if parses.gold is None else [*trees, parses.gold]
-
-
-def _base_scores(parses: ParseList) -> list[float]:
-    scores = [each.score for each in parses.candidates]
-    return scores if parses.gold is None else [*scores, -np.inf]
-
-
-def _counts(parses: ParseList) -> list[tuple[int, int, int]]:
-    gold = parses.gold
-    if gold is None:
-        return [(0, 0, 0)] * len(parses.candidates)
-    derived = gold.derived
-    if "bracket counts" not in derived or derived["bracket counts"][0] is not parses.candidates:
-        counts = [bracket_counts(tree, gold) for tree in _trees(parses)]
-        derived["bracket counts"] = parses.candidates, counts
-    return derived["bracket counts"][1]

@@ -34,7 +34,7 @@ class RerankMetrics(Metric):
 
         Args:
             outputs: The score of every tree, (num_trees,).
-            batch: See :class:`~graphsent.models.reranker.RerankBatch`.
+            batch: See :class:`~graphsent.models.RerankBatch`.
         """
         counts, base = batch.counts, batch.base
         f1 = 2 * counts[:, 0] / (counts[:, 1] + counts[:, 2]).clamp(min=1)

@@ -35,7 +35,7 @@ LISTS = [
 
 
 def model(**options) -> ParseReranker:
-    torch.manual_seed(0)
+    torch.manual_seed(1)
     labels = ParseReranker.labels_of(LISTS)
     return ParseReranker(VOCAB, labels, 4, 3, 5, embedding_dropout=0.0, **options)
 
@@ -44,7 +44,7 @@ def score_of(reranker: ParseReranker, tree: Tree) -> torch.Tensor:
     """The sum over nodes, one by one."""
     tree = binarize(collapse_unary(tree, "join"))
     graph = tree_graph([tree], VOCAB)
-    states = reranker.encoder.cell(graph, reranker.embedding(graph.ndata[TOKEN]))
+    states = reranker.encoder(graph, reranker.embedding(graph.ndata[TOKEN]))
     index = {label: place for place, label in enumerate(reranker.label_names, start=1)}
     total = torch.zeros(())
     for node in range(tree.num_nodes):
@@ -56,9 +56,10 @@ def score_of(reranker: ParseReranker, tree: Tree) -> torch.Tensor:
     return total
 
 
+@pytest.mark.parametrize("directions", ["both", "up", "down"])
 @pytest.mark.parametrize("lexicalized", [True, False])
-def test_a_score_is_the_sum_over_the_nodes(lexicalized):
-    reranker = model(lexicalized=lexicalized)
+def test_a_score_is_the_sum_over_the_nodes(lexicalized, directions):
+    reranker = model(lexicalized=lexicalized, directions=directions)
     batch = reranker.collate(LISTS)
     scores = reranker(batch)
     trees = [each.tree for every in LISTS for each in every.candidates]
@@ -110,7 +111,7 @@ def test_it_learns_to_choose_and_is_saved(tmp_path):
     assert loaded.label_names == reranker.label_names
     for ours, theirs in zip(reranker.predict(LISTS), loaded.predict(LISTS), strict=True):
         np.testing.assert_array_equal(ours.scores, theirs.scores)
-    assert loaded.encode([LEFT, RIGHT]).shape == (2, 3)
+    assert loaded.encode([LEFT, RIGHT]).shape == (2, 3 * 3)  # up, down and the mean of the leaves
 
 
 def test_the_weight_of_the_parser_is_chosen_where_the_model_errs():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import random
+import re
+from collections import Counter
 
 import pytest
 
@@ -40,6 +43,47 @@ def counts(parse: str, gold: str = GOLD) -> BracketCounts:
 )
 def test_brackets_by_the_rules_of_evalb(parse, expected):
     assert counts(parse) == expected
+
+
+def brackets_by_nltk(text: str, gold: str) -> Counter:
+    """The brackets of a parse by EVALB's rules, from the subtrees of an ``nltk.Tree``."""
+    nltk = pytest.importorskip("nltk")
+    kept = [tag not in {",", ":", "``", "''", "."} for _, tag in nltk.Tree.fromstring(gold).pos()]
+    tree = nltk.Tree.fromstring(text)
+    found: Counter = Counter()
+    for place in tree.treepositions():
+        node = tree[place]
+        if isinstance(node, str) or node.height() == 2 or node.label() in {"ROOT", "TOP"}:
+            continue
+        leaves = [
+            number
+            for number in range(len(kept))
+            if tree.leaf_treeposition(number)[: len(place)] == place and kept[number]
+        ]
+        if leaves:
+            label = re.split("[-=]", node.label())[0].replace("PRT", "ADVP")
+            found[label, leaves[0], leaves[-1]] += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_brackets_are_those_that_nltk_finds(seed):
+    rng = random.Random(seed)
+    words = [(rng.choice(["DT", "NN", ".", ",", "RB"]), f"w{n}") for n in range(rng.randint(1, 9))]
+
+    def grown(part: list[tuple[str, str]]) -> str:
+        if len(part) == 1 and rng.random() < 0.6:
+            return "({} {})".format(*part[0])
+        label = rng.choice(["S", "NP", "NP-SBJ", "VP=2", "PRT", "ADVP"])
+        cut = rng.randint(1, len(part))
+        sides = [part[:cut], part[cut:]] if cut < len(part) else [part]
+        inner = " ".join(map(grown, filter(None, sides)))
+        return f"({label} {inner})"
+
+    gold, parse = (f"(ROOT (S {grown(words)}))" for _ in range(2))
+    wanted, found = brackets_by_nltk(gold, gold), brackets_by_nltk(parse, gold)
+    expected = ((found & wanted).total(), found.total(), wanted.total())
+    assert counts(parse, gold) == expected
 
 
 def test_precision_recall_and_f1_of_bracket_counts():

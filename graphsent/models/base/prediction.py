@@ -1,4 +1,4 @@
-"""What a model says about one tree, or one pair of trees."""
+"""What a model says about one tree, one pair of trees, or one list of parses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
-from graphsent.trees import DependencyTree, Tree
+from graphsent.trees import DependencyTree, ParseList, Tree
 
-__all__ = ["PairPrediction", "Prediction"]
+__all__ = ["PairPrediction", "Prediction", "RankedParses"]
 
 _DIGITS = 6  # of probabilities in JSON
 
@@ -140,4 +140,36 @@ class PairPrediction:
             "label": self.label,
             "name": self.name,
             "probabilities": self.probabilities.astype(float).round(_DIGITS).tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RankedParses:
+    """What a model says about an n-best list.
+
+    Attributes:
+        parses: The list as it was given.
+        scores: (num_candidates,) float32; more is better.
+    """
+
+    parses: ParseList
+    scores: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """The place of the chosen candidate."""
+        return int(self.scores.argmax())
+
+    @property
+    def tree(self) -> Tree:
+        """The chosen parse."""
+        return self.parses.candidates[self.best].tree
+
+    def to_dict(self) -> dict[str, Any]:
+        """``name``, place ``best``, ``tree`` and ``scores`` as JSON values."""
+        return {
+            "name": self.parses.name,
+            "best": self.best,
+            "tree": str(self.tree),
+            "scores": self.scores.astype(float).round(6).tolist(),
         }

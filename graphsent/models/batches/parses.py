@@ -1,0 +1,143 @@
+"""N-best lists of parses as models read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from graphsent._dgl import dgl
+from graphsent.errors import ModelError
+from graphsent.models.batches.trees import Context, tree_graph
+from graphsent.trees import ParseList, Tree, bracket_counts
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["RerankBatch", "as_lists", "counts_of", "parse_batch", "trees_of"]
+
+_UNKNOWN = 0  # the index of labels that training does not have
+
+
+class RerankBatch(NamedTuple):
+    """The trees of some n-best lists: the candidates of each list, and its gold tree after them.
+
+    Attributes:
+        graph: One batched graph of all trees, which are binary.
+        inner: (num_inner,) int64, the nodes with children.
+        labels: (num_inner,) int64, the label of each of these.
+        children: (num_inner, 2) int64, the labels of its children.
+        trees: (num_inner,) int64, the tree that it is in.
+        base: (num_trees,) float32, the parser's score of each tree; -inf of gold trees.
+        counts: (num_trees, 3) int64, brackets of each tree, see
+            :class:`~graphsent.trees.BracketCounts`; zeros without a gold tree.
+        candidates: First and last + 1 tree of each list, without its gold tree.
+        gold: (num_lists,) int64, the gold tree of each list, -1 where there is none.
+        roots: (num_lists,) int64, the first candidate of each list.
+    """
+
+    graph: dgl.DGLGraph
+    inner: torch.Tensor
+    labels: torch.Tensor
+    children: torch.Tensor
+    trees: torch.Tensor
+    base: torch.Tensor
+    counts: torch.Tensor
+    candidates: list[tuple[int, int]]
+    gold: torch.Tensor
+    roots: torch.Tensor
+
+    def to(self, device: torch.device | str) -> RerankBatch:
+        """The batch with its tensors on another device; the graph stays where it is."""
+        moved = {
+            name: value.to(device)
+            for name, value in self._asdict().items()
+            if isinstance(value, torch.Tensor)
+        }
+        return self._replace(**moved)
+
+
+def parse_batch(
+    lists: Sequence[ParseList],
+    trees: Sequence[Tree],
+    vocab: Vocabulary,
+    label_index: Mapping[str, int],
+    context: Context | None = None,
+) -> RerankBatch:
+    """The batch of some n-best lists.
+
+    Args:
+        lists: The lists.
+        trees: The binary trees of all lists, of each in the order of :func:`trees_of`.
+        vocab: Numbers the words.
+        label_index: Numbers the labels of nodes from 1; others are 0.
+        context: Of the words of all trees in order.
+    """
+    sizes = [len(each.candidates) for each in lists]
+    steps = [size + (each.gold is not None) for size, each in zip(sizes, lists, strict=True)]
+    first = np.cumsum([0, *steps])[:-1].tolist()
+    ends = [begin + size for begin, size in zip(first, sizes, strict=True)]
+    golds = [-1 if each.gold is None else end for end, each in zip(ends, lists, strict=True)]
+    return RerankBatch(
+        tree_graph(trees, vocab, both_ways=True, context=context),
+        *_inner_nodes(trees, label_index),
+        torch.tensor([score for each in lists for score in _base_scores(each)]),
+        torch.tensor([row for each in lists for row in counts_of(each)]).view(-1, 3),
+        [*zip(first, ends, strict=True)],
+        torch.tensor(golds),
+        torch.tensor(first),
+    )
+
+
+def _inner_nodes(trees: Sequence[Tree], label_index: Mapping[str, int]) -> Iterator[torch.Tensor]:
+    """The fields ``inner`` to ``trees`` of a batch of binary trees."""
+    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+    shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    parents = np.concatenate([tree.parents for tree in trees])
+    labels = np.array([label_index.get(x, _UNKNOWN) for tree in trees for x in tree.labels])
+    below = np.flatnonzero(parents >= 0)
+    below = below[np.argsort((parents + shift)[below], kind="stable")]
+    children = below.reshape(-1, 2)  # siblings in their order
+    inner = (parents + shift)[children[:, 0]]
+    yield torch.from_numpy(inner)
+    yield torch.from_numpy(labels[inner])
+    yield torch.from_numpy(labels[children])
+    yield torch.from_numpy(np.repeat(np.arange(len(trees)), sizes)[inner])
+
+
+def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
+    """N-best lists with candidates.
+
+    Raises:
+        ModelError: Something is no such list.
+    """
+    lists = list(lists)
+    for number, each in enumerate(lists, start=1):
+        if not isinstance(each, ParseList) or not each.candidates:
+            raise ModelError(
+                f"list {number}: expected a ParseList with candidates, got {type(each).__name__}"
+            )
+    return lists
+
+
+def trees_of(parses: ParseList) -> list[Tree]:
+    """The candidates of a list, and after them its gold tree if it is known."""
+    trees = [each.tree for each in parses.candidates]
+    return trees if parses.gold is None else [*trees, parses.gold]
+
+
+def _base_scores(parses: ParseList) -> list[float]:
+    scores = [each.score for each in parses.candidates]
+    return scores if parses.gold is None else [*scores, -np.inf]
+
+
+def counts_of(parses: ParseList) -> list[tuple[int, int, int]]:
+    """The :class:`~graphsent.trees.BracketCounts` of these trees, kept with the gold tree."""
+    gold = parses.gold
+    if gold is None:
+        return [(0, 0, 0)] * len(parses.candidates)
+    derived = gold.derived
+    if "bracket counts" not in derived or derived["bracket counts"][0] is not parses.candidates:
+        counts = [bracket_counts(tree, gold) for tree in trees_of(parses)]
+        derived["bracket counts"] = parses.candidates, counts
+    return derived["bracket counts"][1]
