@@ -34,7 +34,7 @@ def with_trees(data: TaskData, parser: Parser, echo: Callable[[str], None]) -> T
 
     Raises:
         DataError: The examples have trees of their own, or no tree is left.
-        ParserError: The parser returns anything but trees of its kind.
+        ParserError: The parser returns something other than trees of its kind.
         ParserFailed: It cannot work at all.
     """
     splits, places = {}, dict(data.places)
