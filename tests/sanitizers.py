@@ -6,7 +6,7 @@ Reading or writing beyond a tensor, and whatever C does not define, ends the pro
 from __future__ import annotations
 
 from graphsent.kernels import build as compiled_library
-from graphsent.kernels import memory
+from graphsent.propagation import memory
 
 OPTIONS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 
