@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from graphsent.layers import MaxPooling, NarrowConv1d
 from graphsent.models.arguments import check_sizes
 from graphsent.models.encoders.filters import Filter, row_filters
-from graphsent.models.encoders.padding import groups_by_length, padded
+from graphsent.models.encoders.phrase_convolution import groups_by_length, padded
 from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary
 

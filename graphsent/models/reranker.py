@@ -34,17 +34,17 @@ _WEIGHTS = (0.0, *(2.0**power for power in range(-4, 9)))  # of the parser's sco
 class ParseReranker(ReadsTrees):
     r"""Scores parses by their nodes (Teng and Zhang 2017, section on syntactic parsing).
 
-    A lexicalized Tree-LSTM runs up and down each candidate, whose unary chains are collapsed before
-    it is binarized. A node A with the children B and C has the score
+    A lexicalized Tree-LSTM runs over each candidate, whose unary chains are collapsed before it is
+    binarized. A node A with the children B and C has the score
 
     .. math::
         s(A \to B\, C) = \log \mathrm{softmax}(\mathrm{ReLU}(W_L n_B + W_R n_C + W_H r_A + b))_A
 
     with learned vectors n of the children's labels and the vector :math:`r_A` of
-    :class:`~graphsent.models.encoders.bitreelstm.BiTreeLSTMEncoder`: with ``directions="up"``, as
-    in the paper's own experiment, the state :math:`h_A`. The score f of a tree is the sum over its
-    nodes with children, to which a multiple :math:`\alpha` of the parser's own score is added. In
-    training :func:`ranking_loss` is minimized; :math:`\alpha` is then chosen on dev.
+    :class:`~graphsent.models.encoders.bitreelstm.BiTreeLSTMEncoder`, in the paper's experiment the
+    state :math:`h_A` on the way up. The score f of a tree is the sum over its nodes with children,
+    to which a multiple :math:`\alpha` of the parser's own score is added. In training
+    :func:`ranking_loss` is minimized; :math:`\alpha` is then chosen on dev.
 
     Args:
         vocab: The words the model knows.
@@ -53,6 +53,7 @@ class ParseReranker(ReadsTrees):
         embedding_dim: Length of a word vector.
         hidden: Length of h and c.
         label_dim: Length of the vector of a label.
+        directions: ``"up"``, as in the paper; ``"both"`` or ``"down"``.
         margin: :math:`\kappa`, by how much a wrong node lowers the score that a tree may have.
         embedding_dropout: Dropout on word vectors.
         **options: Those of the encoder, and ``sparse_embedding`` as in
@@ -68,7 +69,6 @@ class ParseReranker(ReadsTrees):
     training_defaults: Mapping[str, Any] = {"optimizer": "adam", "lr": 0.001, "weight_decay": 1e-4}
     goal = "ranking"
     encoder_class = BiTreeLSTMEncoder
-    unsaved_arguments: Mapping[str, Any] = {"directions": "up"}
     label_names: tuple[str, ...]
     base_weight: torch.Tensor
 
@@ -80,6 +80,7 @@ class ParseReranker(ReadsTrees):
         hidden: int = 150,
         label_dim: int = 50,
         *,
+        directions: str = "up",
         margin: float = 0.1,
         embedding_dropout: float = 0.5,
         **options: Any,
@@ -95,7 +96,9 @@ class ParseReranker(ReadsTrees):
         self.margin = margin
         self._index = {label: place for place, label in enumerate(self.label_names, start=1)}
         num_labels = len(self.label_names) + 1
-        self.encoder = BiTreeLSTMEncoder(embedding_dim, hidden, with_joined_chains, **of_encoder)
+        self.encoder = BiTreeLSTMEncoder(
+            embedding_dim, hidden, with_joined_chains, directions=directions, **of_encoder
+        )
         self.num_features = self.encoder.num_features
         self.label_vectors = nn.Embedding(num_labels, label_dim)
         self.of_children = nn.Linear(2 * label_dim, num_labels)
@@ -116,7 +119,14 @@ class ParseReranker(ReadsTrees):
         """
         lists = as_lists(lists)
         trees = self._shaped(tree for each in lists for tree in trees_of(each))
-        return parse_batch(lists, trees, self.vocab, self._index, self.context(trees))
+        return parse_batch(
+            lists,
+            trees,
+            self.vocab,
+            self._index,
+            both_ways=self.encoder.both_ways,
+            context=self.context(trees),
+        )
 
     def forward(self, batch: RerankBatch) -> torch.Tensor:
         """The score of every tree, (num_trees,); of gold trees -inf unless in training.
@@ -198,6 +208,7 @@ def ranking_loss(scores: torch.Tensor, batch: RerankBatch, margin: float) -> tor
     Args:
         scores: f of every tree, (num_trees,).
         batch: The lists.
+        directions: ``"up"``, as in the paper; ``"both"`` or ``"down"``.
         margin: :math:`\kappa`.
     """
     wrong = batch.counts[:, 1] - batch.counts[:, 0]

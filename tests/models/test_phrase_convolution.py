@@ -12,10 +12,11 @@ from torch import Tensor
 
 from graphsent.kernels.library import SWITCH
 from graphsent.layers import KMaxPooling, WideConv1d
-from graphsent.models.encoders.padding import groups_by_length, padded
 from graphsent.models.encoders.phrase_convolution import (
     convolve,
+    groups_by_length,
     keep_largest,
+    padded,
     stacked,
     sum_windows,
     word_products,

@@ -35,7 +35,7 @@ LISTS = [
 
 
 def model(**options) -> ParseReranker:
-    torch.manual_seed(1)
+    torch.manual_seed(0)
     labels = ParseReranker.labels_of(LISTS)
     return ParseReranker(VOCAB, labels, 4, 3, 5, embedding_dropout=0.0, **options)
 
@@ -111,7 +111,7 @@ def test_it_learns_to_choose_and_is_saved(tmp_path):
     assert loaded.label_names == reranker.label_names
     for ours, theirs in zip(reranker.predict(LISTS), loaded.predict(LISTS), strict=True):
         np.testing.assert_array_equal(ours.scores, theirs.scores)
-    assert loaded.encode([LEFT, RIGHT]).shape == (2, 3 * 3)  # up, down and the mean of the leaves
+    assert loaded.encode([LEFT, RIGHT]).shape == (2, 3)
 
 
 def test_the_weight_of_the_parser_is_chosen_where_the_model_errs():

@@ -65,7 +65,7 @@ def restore(
 def _build(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str]) -> Any:
     """The model with its initial parameters."""
     try:
-        model = cls(saved.vocab, **{**cls.unsaved_arguments, **saved.arguments})
+        model = cls(saved.vocab, **saved.arguments)
         if saved.inputs is not None:
             model.set_inputs(Inputs.from_dict(saved.inputs))
         return model

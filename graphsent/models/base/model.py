@@ -53,8 +53,6 @@ class Model(RawText, EmbedsWords, ABC):
         task_option_defaults: Task -> options of the task itself that the paper has, where they
             differ from the task's defaults; used in training unless told otherwise.
         encoder_class: The class of its encoder, whose options are among those of the constructor.
-        unsaved_arguments: What arguments of the constructor are in models that were saved before it
-            had them.
         vocab: The words it knows.
         embedding: What stands for words.
         encoder: From that to vectors.
@@ -71,7 +69,6 @@ class Model(RawText, EmbedsWords, ABC):
     task_defaults: Mapping[str, Mapping[str, Any]] = {}
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {}
     encoder_class: type[nn.Module]
-    unsaved_arguments: Mapping[str, Any] = {}
     vocab: Vocabulary
     encoder: nn.Module
     tokenizer: str | None = None

@@ -62,6 +62,8 @@ def parse_batch(
     trees: Sequence[Tree],
     vocab: Vocabulary,
     label_index: Mapping[str, int],
+    *,
+    both_ways: bool = False,
     context: Context | None = None,
 ) -> RerankBatch:
     """The batch of some n-best lists.
@@ -71,6 +73,7 @@ def parse_batch(
         trees: The binary trees of all lists, of each in the order of :func:`trees_of`.
         vocab: Numbers the words.
         label_index: Numbers the labels of nodes from 1; others are 0.
+        both_ways: Whether there will be a pass against the edges too.
         context: Of the words of all trees in order.
     """
     sizes = [len(each.candidates) for each in lists]
@@ -79,7 +82,7 @@ def parse_batch(
     ends = [begin + size for begin, size in zip(first, sizes, strict=True)]
     golds = [-1 if each.gold is None else end for end, each in zip(ends, lists, strict=True)]
     return RerankBatch(
-        tree_graph(trees, vocab, both_ways=True, context=context),
+        tree_graph(trees, vocab, both_ways=both_ways, context=context),
         *_inner_nodes(trees, label_index),
         torch.tensor([score for each in lists for score in _base_scores(each)]),
         torch.tensor([row for each in lists for row in counts_of(each)]).view(-1, 3),

@@ -171,18 +171,12 @@ class WordInputs(nn.Module):
         """See :meth:`WordEmbedding.distinct`; in context no two words are equal."""
         return self.table.distinct(token) if self.contextual is None else (token, None)
 
-    def indexed(self, token: torch.Tensor, context: Context | None = None) -> IndexedFeat:
-        """See :meth:`WordEmbedding.indexed`; what is not in context is mapped once a row."""
-        if self.contextual is None:
-            feat = self.table.indexed(token)
-            return feat._replace(rows=self.projection(feat.rows))
-        return IndexedFeat(self(token, context), torch.arange(len(token)))
-
     def of_nodes(self, graph: dgl.DGLGraph) -> IndexedFeat:
-        """See :meth:`WordEmbedding.of_nodes`."""
-        token = graph.ndata[TOKEN]
+        """See :meth:`WordEmbedding.of_nodes`; what is not in context is mapped once a row."""
         if self.contextual is None:
-            return self.indexed(token)
+            feat = self.table.of_nodes(graph)
+            return feat._replace(rows=self.projection(feat.rows))
+        token = graph.ndata[TOKEN]
         nodes, _ = word_ranges(graph)
         index = torch.full((graph.num_nodes(),), -1)
         index[nodes] = torch.arange(len(nodes))

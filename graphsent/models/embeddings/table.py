@@ -104,12 +104,11 @@ class WordEmbedding(nn.Embedding):
         """What stands for the words of a batch of trees, by node; see :meth:`indexed`."""
         return self.indexed(graph.ndata[TOKEN])
 
-    def indexed(self, token: torch.Tensor, context: None = None) -> IndexedFeat:
+    def indexed(self, token: torch.Tensor) -> IndexedFeat:
         """The vectors of the words at some nodes, equal words once where none has its own dropout.
 
         Args:
             token: (num_nodes,) int64 on the CPU, vocabulary indices; -1 for no word.
-            context: What :meth:`read` gave.
 
         Returns:
             The rows of :meth:`forward` by distinct word, or by occurrence.
