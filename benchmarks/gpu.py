@@ -29,7 +29,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from graphsent._dgl import dgl
 from graphsent.cells import NaryTreeLSTM
-from graphsent.cells.feats import to_device
+from graphsent.propagation.feats import to_device
 from graphsent.propagation.schedule.schedule import schedule_of
 
 SIZES = (300, 150)

@@ -28,7 +28,6 @@ from graphsent.cells.attentive import AttentiveTreeGRU, AttentiveTreeLSTM
 from graphsent.cells.base import TreeCell
 from graphsent.cells.bidirectional import BiTreeLSTM
 from graphsent.cells.errors import CellError
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.recursive import RecursiveCell
@@ -37,6 +36,7 @@ from graphsent.cells.topdown import TopDownTreeLSTM
 from graphsent.cells.treegru import ChildSumTreeGRU
 from graphsent.cells.treelstm import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.cells.treenet import GatedCompositor, GatedEncoder, TreeNet
+from graphsent.propagation.feats import IndexedFeat
 
 __all__ = [
     "AttentiveTreeGRU",

@@ -11,12 +11,12 @@ from graphsent._dgl import dgl
 from graphsent.cells.attention import ChildAttention
 from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
 from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
+from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.untraced import untraced
 

@@ -9,10 +9,8 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.cells.by_levels import LevelRun
 from graphsent.cells.errors import CellError
 from graphsent.cells.explanation import Explanation, explain
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.overriding import overridden
 from graphsent.cells.recursion import Recursion, State
 from graphsent.cells.turned import Graph, schedule_of_graph
@@ -24,11 +22,12 @@ from graphsent.cells.validation import (
     check_graph,
     check_initial_state,
     check_names,
-    check_projected,
     first_parameter,
 )
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
+from graphsent.propagation.feats import IndexedFeat
+from graphsent.propagation.run import Run
 from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
 
@@ -100,7 +99,7 @@ class TreeCell(Recursion):
         leaf = graph.in_degrees() == 0
         if not self.inner_input:  # NaN in rows that are ignored would be in gradients of weights
             feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
-        x = check_projected(self, self.project(feat), feat)
+        x = self.checked_project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
         data = self.extra_inputs(graph, x.device, **extra)
         check_extra(self, data, len(x))
@@ -219,7 +218,20 @@ class TreeCell(Recursion):
             return self._run_functions(graph, self.prepare(graph, feat, initial_state, **extra))
         data = self.extra_inputs(graph, feat.device, **extra)
         num_results = len(self.state_names) if memory else 1
-        return LevelRun(self, graph, feat, data, initial_state).states(num_results)
+        return self._run(graph, feat, data, initial_state).states(num_results)
+
+    def _run(
+        self,
+        graph: Graph,
+        feat: Tensor | IndexedFeat,
+        extra: Mapping[str, Tensor],
+        initial_state: Tensor | Sequence[Tensor] | None = None,
+    ) -> Run:
+        """A run level by level; arguments have been checked, but for node data beside x."""
+        schedule = schedule_of_graph(graph)
+        check_extra(self, extra, schedule.num_nodes)
+        slots = self.slots(graph, schedule)
+        return Run(self, schedule, slots, feat, extra, initial_state)
 
     def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:
         """Which way the cell runs over a graph, and why not a faster one.

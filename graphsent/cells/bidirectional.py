@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.recursion import State
@@ -17,6 +16,7 @@ from graphsent.cells.topdown import TopDownTreeLSTM
 from graphsent.cells.turned import Graph, TurnedGraph
 from graphsent.cells.validation import check_choice
 from graphsent.propagation import resolve_engine
+from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.untraced import untraced
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 
 from graphsent.cells.recursion import Recursion
-from graphsent.cells.tracing import generated_for, widths_of
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import first_parameter
+from graphsent.propagation.run import find_recurrence
 
 
 class Explanation(NamedTuple):
@@ -42,9 +42,9 @@ def explain(cell: Recursion, graph: Graph, extra: dict[str, torch.Tensor]) -> Ex
     schedule = schedule_of_graph(graph)
     if schedule.num_levels < 2:
         return Explanation("levels", "no node has a predecessor: start is called once")
-    slots = cell.slots(graph, schedule, schedule.device)
+    slots = cell.slots(graph, schedule)
     num_slots = None if slots is None else slots.count
-    found = generated_for(cell, like, widths_of(extra), num_slots)
+    found = find_recurrence(cell, like, extra, num_slots)
     if isinstance(found, str):
         return Explanation("levels", found)
     if isinstance(found.library, str):

@@ -6,13 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.by_levels import LevelRun
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.overriding import is_own
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation import resolve_engine
+from graphsent.propagation.feats import IndexedFeat
 
 
 class HeadLexicalizer(SlottedCell):
@@ -95,7 +94,7 @@ class HeadLexicalizer(SlottedCell):
         return self(graph, feat, engine=engine)
 
     def _by_levels(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> IndexedFeat:
-        levels = LevelRun(self, graph, feat, {}, None)
+        levels = self._run(graph, feat, {})
         (words,) = levels.states()
         first, position = levels.num_leaves, levels.on_host.position
         if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexical import HeadLexicalizer
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
+from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.untraced import untraced
 
 

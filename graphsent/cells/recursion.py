@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
 from graphsent.cells.turned import Graph
-from graphsent.cells.validation import check_size, check_state
+from graphsent.cells.validation import check_projected, check_size, check_state
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -84,6 +84,10 @@ class Recursion(nn.Module):
         """
         raise self._undefined("combine(children, *inputs)")
 
+    def checked_project(self, feat: Tensor) -> Tensor:
+        """What :meth:`project` returns; a CellError if that has not a row for each of feat."""
+        return check_projected(self, self.project(feat), feat)
+
     def checked_start(self, *inputs: Tensor) -> State:
         """What :meth:`start` returns; a CellError if that is no state."""
         return check_state(self, "start", self.start(*inputs), inputs[0])
@@ -117,8 +121,8 @@ class Recursion(nn.Module):
         """
         return messages
 
-    def slots(self, graph: Graph, schedule: Schedule, device: torch.device) -> Slots | None:
-        """Which predecessor is in which slot, of cells that tell them apart."""
+    def slots(self, graph: Graph, schedule: Schedule) -> Slots | None:
+        """Which predecessor is in which slot, on the CPU, of cells that tell them apart."""
         return None
 
     def check_structure(self, graph: Graph) -> None:

@@ -58,9 +58,9 @@ class SlottedCell(TreeCell):
         """The predecessors' states in their slots, (nodes, num_slots, hidden_feats)."""
         return tuple(_fill(part, slots, self.num_slots) for part in messages)
 
-    def slots(self, graph: Graph, schedule: Schedule, device: torch.device) -> Slots:
-        """Which predecessor is in which slot."""
-        return slots_of(schedule, self.num_slots, graph.edata.get(self.slot_name), device)
+    def slots(self, graph: Graph, schedule: Schedule) -> Slots:
+        """Which predecessor is in which slot, on the CPU."""
+        return slots_of(schedule, self.num_slots, graph.edata.get(self.slot_name))
 
     def check_structure(self, graph: Graph) -> None:
         """Raises a CellError if a node has too many predecessors, or two in one slot."""
@@ -85,7 +85,7 @@ class SlottedCell(TreeCell):
         if slots is not None and (slots.is_floating_point() or not slots.is_cpu):
             return False
         try:
-            slots_of(schedule, self.num_slots, slots, schedule.device)
+            slots_of(schedule, self.num_slots, slots)
         except ValueError:
             return False
         return True

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.feats import to_device
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.turned import Graph
+from graphsent.propagation.feats import to_device
 
 _SIDE = "side"
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
-from graphsent.cells.feats import IndexedFeat
 from graphsent.cells.turned import Graph
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.errors import described
+from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.schedule.schedule import Schedule
-
-if TYPE_CHECKING:
-    from graphsent.cells.recursion import Recursion, State
 
 LEAF, SLOT = "leaf", "slot"
 """Node data of all cells, and a message of some; no part of a state is called so."""
@@ -39,7 +36,7 @@ def check_graph(graph: Any) -> None:
         raise CellError(problem)
 
 
-def check_names(cell: Recursion) -> None:
+def check_names(cell: nn.Module) -> None:
     """Raises a CellError unless a cell's names of node and edge data can be told apart."""
     names = cell.state_names, cell.input_names, cell.edge_names
     problem = _problem_of_names(
@@ -68,7 +65,7 @@ def _problem_of_names(*names: Any) -> str:
     return ""
 
 
-def check_state(cell: Recursion, method: str, state: Any, like: Tensor) -> State:
+def check_state(cell: nn.Module, method: str, state: Any, like: Tensor) -> tuple[Tensor, ...]:
     """The parts of states that a cell's method has returned.
 
     Args:
@@ -99,7 +96,7 @@ def check_state(cell: Recursion, method: str, state: Any, like: Tensor) -> State
     )
 
 
-def check_projected(cell: Recursion, x: Any, feat: Tensor) -> Tensor:
+def check_projected(cell: nn.Module, x: Any, feat: Tensor) -> Tensor:
     """What a cell's ``project`` has returned; a CellError unless it has a row for each of feat."""
     if isinstance(x, Tensor) and x.shape[:1] == feat.shape[:1] and x.device == feat.device:
         return x
@@ -109,7 +106,7 @@ def check_projected(cell: Recursion, x: Any, feat: Tensor) -> Tensor:
     )
 
 
-def check_extra(cell: Recursion, extra: Mapping[str, Tensor], num_nodes: int) -> None:
+def check_extra(cell: nn.Module, extra: Mapping[str, Tensor], num_nodes: int) -> None:
     """Raises a CellError unless there are node data for each name of inputs beside x."""
     names = tuple(cell.input_names[1:])
     if tuple(extra) != names or any(len(values) != num_nodes for values in extra.values()):

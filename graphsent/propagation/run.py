@@ -1,213 +1,372 @@
-"""The states of all nodes from a recurrence: the one entry that cells call."""
+"""The states of all nodes of a graph: the one entry that cells call.
+
+Inputs are projected where they are needed only, and once a row where nodes share them. Then the
+recursion runs in the fastest way that it allows: in code that was generated from it, or in torch by
+what was traced, or by its ``combine``, once a level.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.backends.c.walk import Given, Plan, run_generated
-from graphsent.propagation.backends.torch.walk import Problem
-from graphsent.propagation.backends.torch.walk import run_levels as run_by_steps
-from graphsent.propagation.levels import run_levels
-from graphsent.propagation.recurrence.evaluation import Evaluation
-from graphsent.propagation.recurrence.recurrence import Recurrence, Traced
-from graphsent.propagation.schedule.adjacency import adjacency_of
-from graphsent.propagation.schedule.order import in_order
+from graphsent.propagation.autocast import autocast_enabled
+from graphsent.propagation.backends.c.library import generated_library
+from graphsent.propagation.backends.c.run import Inputs, Start, run_recurrence
+from graphsent.propagation.backends.levels import run_levels
+from graphsent.propagation.backends.torch.run import run_traced
+from graphsent.propagation.feats import (
+    IndexedFeat,
+    first_of_run,
+    ordered_index,
+    take,
+    to_device,
+    with_zeros,
+)
+from graphsent.propagation.recurrence.evaluation import placed_columns
+from graphsent.propagation.recurrence.modules import parameters_of, recurrence_of
+from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
-
-class Start(NamedTuple):
-    """What the nodes without predecessors have.
-
-    Attributes:
-        tensors: inputs, (num_rows, width), or parts of states, (num_rows, size).
-        given: whether they are parts of states.
-        projected: so many outputs of a linear map are the first input, in whose place are the
-            input of this map, its weight and its bias; 0 if it is made.
-        rows: (num_sources,) their rows, if they are shared.
-    """
-
-    tensors: Sequence[Tensor]
-    given: bool
-    projected: int
-    rows: Tensor | None
+Feat = Tensor | IndexedFeat
+State = tuple[Tensor, ...]
 
 
-class Inputs(NamedTuple):
-    """What the other nodes have.
+class Found(NamedTuple):
+    """A recurrence, its compiled code, or why there is none, and what has parameters by name."""
 
-    Attributes:
-        tensors: (num_inner, width), or (width,) for all of them.
-        rows: (num_inner,) their rows, if they are shared.
-    """
+    recurrence: Recurrence
+    library: ctypes.CDLL | str
+    parameters: dict[str, Tensor]
 
-    tensors: Sequence[Tensor]
-    rows: Tensor | None
+    def linear(self) -> tuple[Tensor, Tensor] | None:
+        """Weight and bias of the projection, if it is a linear map; without one, zeros."""
+        if self.recurrence.projection is None:
+            return None
+        weight, bias = self.recurrence.projection
+        zeros = self.parameters[weight].new_zeros(self.recurrence.input_widths[0])
+        return self.parameters[weight], zeros if bias is None else self.parameters[bias]
 
 
-def run_recurrence(
-    recurrence: Recurrence,
-    library: ctypes.CDLL,
-    schedule: Schedule,
-    slots: Slots | None,
-    start: Start,
-    inputs: Inputs,
-    parameters: Mapping[str, Tensor],
-    num_results: int | None,
-) -> tuple[Tensor, ...]:
-    """The states of all nodes, in compiled code.
+def find_recurrence(
+    cell: nn.Module, like: Tensor, extra: Mapping[str, Tensor], num_slots: int | None
+) -> Found | str:
+    """The recurrence that a cell runs for some inputs, or why it cannot be traced.
 
     Args:
-        recurrence: what a node computes.
-        library: its compiled code.
-        schedule: on the CPU, of two levels at least.
-        slots: which predecessor is in which slot, where they are told apart.
-        start: of nodes without predecessors.
-        inputs: of the others.
-        parameters: and buffers, by name.
-        num_results: so many parts of the states by node; all by position if it is None.
+        cell: the cell.
+        like: of the type of the inputs and where they are.
+        extra: inputs after x, (num_nodes, width) each.
+        num_slots: of predecessors that are told apart; None if they are not.
     """
-    constants = recurrence.combine.tensors(parameters)
-    tensors = [*inputs.tensors, *_hoisted(recurrence.combine, inputs.tensors, constants)]
-    of_start = [] if start.given else recurrence.start.tensors(parameters)
-    starts = list(start.tensors)
-    if not start.given:
-        starts += _hoisted(recurrence.start, starts, of_start)
-    plan = Plan(
-        recurrence,
-        library,
-        schedule,
-        slots,
-        _first_edge(schedule) if slots is None else None,
-        start.rows,
-        [inputs.rows if part.dim() > 1 else None for part in tensors],
-        num_results,
-        start.given,
-        start.projected,
-        (len(tensors), len(starts)),
-        run_plain,
-    )
-    filled = of_start if of_start or not start.given else []
-    missing = [parameters_like(tensors[0])] * (len(recurrence.start.constants) - len(filled))
-    return run_generated(plan, Given(tensors, starts, [*constants, *filled, *missing]))
+    extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
+    if 0 in extra_widths:
+        return "an input is not a row of numbers for each node"
+    parameters = parameters_of(cell)
+    kinds = {(part.dtype, part.device) for part in parameters.values()}
+    if len(kinds) > 1:
+        return "parameters are of different types or on different devices"
+    dtype = next(iter(kinds))[0] if kinds else like.dtype
+    recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
+    if isinstance(recurrence, str):
+        return recurrence
+    return Found(recurrence, _library(recurrence, like, dtype), parameters)
 
 
-def parameters_like(like: Tensor) -> Tensor:
-    """Stands for a constant that is not used."""
-    return like.new_empty(0)
+def _library(recurrence: Recurrence, like: Tensor, dtype: torch.dtype) -> ctypes.CDLL | str:
+    if not like.is_cpu:
+        return f"there is no compiled code for {like.device}"
+    if autocast_enabled("cpu"):
+        return "autocast is on"
+    if like.dtype != dtype:
+        return "parameters and inputs are of different types"
+    return generated_library(recurrence, like.dtype)
 
 
-def _first_edge(schedule: Schedule) -> Tensor:
-    known = schedule.derived
-    if "first edge" not in known:
-        inner = torch.arange(schedule.num_sources, schedule.num_nodes + 1, device="cpu")
-        known["first edge"] = torch.searchsorted(schedule.target, inner)
-    return known["first edge"]
+class FirstOutputs(NamedTuple):
+    """The columns of a linear map that ``start`` reads, as long as nobody has made them.
+
+    Attributes:
+        rows: (num_rows, in_feats).
+        weight: (out_feats, in_feats), the rows of these columns first.
+        bias: (out_feats,).
+        count: how many columns, out_feats at most.
+    """
+
+    rows: Tensor
+    weight: Tensor
+    bias: Tensor
+    count: int
 
 
-def _hoisted(traced: Traced, inputs: Sequence[Tensor], constants: Sequence[Tensor]) -> list[Tensor]:
-    """Inputs that are made of others for all nodes at once."""
-    if not traced.hoisted:
-        return []
-    rows = [part if part.dim() > 1 else part.unsqueeze(0) for part in inputs]
-    flat = all(part.dim() == 1 for part in inputs)
-    results: list[Tensor] = []
-    for value in traced.hoisted:
-        result = Evaluation((), [*rows, *results], constants).joined([value.ref()])
-        results.append(result)
-    return [result.squeeze(0) if flat else result for result in results]
+class _Projected(NamedTuple):
+    """What the inputs have become.
+
+    Attributes:
+        leaves: what ``start`` reads: rows of the nodes without predecessors, by position; or what
+            makes these.
+        shared: (num_leaves,) their rows in ``leaves``; None: each has its own.
+        inner: what ``combine`` reads, rows of the other nodes, or one row (size,) for all of them.
+        inner_rows: (num_inner,) their rows in ``inner``; None: each has its own.
+    """
+
+    leaves: Tensor | FirstOutputs
+    shared: np.ndarray | None
+    inner: Tensor
+    inner_rows: np.ndarray | None = None
+
+    def every_inner(self) -> Tensor:
+        """``inner`` without shared rows."""
+        return self.inner if self.inner_rows is None else take(self.inner, self.inner_rows)
 
 
-def _placed(rows: Tensor, columns: Sequence[tuple[int, int]]) -> Tensor:
-    """Ranges of columns where they belong, zeros before and between them."""
-    parts, end = [], 0
-    made = rows.split([last - first for first, last in columns], 1)
-    for (first, last), part in zip(columns, made, strict=True):
-        parts.append(functional.pad(part, (first - end, 0)))
-        end = last
-    return torch.cat(parts, 1)
-
-
-def run_traced(
-    recurrence: Recurrence,
-    schedule: Schedule,
-    slots: Slots | None,
-    start: Sequence[Tensor],
-    inputs: Sequence[Tensor],
-    parameters: Mapping[str, Tensor],
-) -> tuple[Tensor, ...]:
-    """The states of all nodes by position, level by level in operations of torch.
+class Run:
+    """One run of a cell over a graph; see :meth:`states`.
 
     Args:
-        recurrence: what a node computes.
-        schedule: on the CPU, of two levels at least.
-        slots: which predecessor is in which slot, where they are told apart, on the CPU.
-        start: parts of the states of the first level, (num_sources, size), on any device.
-        inputs: of the other nodes, (num_inner, width) by position, of the type of ``start``.
-        parameters: and buffers, by name.
+        cell: the cell, a :class:`graphsent.cells.recursion.Recursion`.
+        schedule: of the graph, on the CPU.
+        slots: which predecessor is in which slot, on the CPU, of cells that tell them apart.
+        feat: inputs of all nodes, (num_nodes, in_feats), on the device to compute on.
+        extra: node data of ``input_names`` beside x, in their order, (num_nodes, ...) each.
+        initial: parts of the states that stand before nodes without predecessors, (num_nodes,
+            hidden_feats) each.
     """
-    like = start[0]
-    with without_autocast(like.device.type):
-        constants = [part.to(like.dtype) for part in recurrence.combine.tensors(parameters)]
-        inputs = [*inputs, *_hoisted(recurrence.combine, inputs, constants)]
-        adjacency = adjacency_of(schedule, slots, like.device)
-        moved = schedule.to(like.device), _slots_on(slots, like.device)
-        problem = Problem(
-            recurrence, adjacency, len(inputs), partial(_by_combine, recurrence, *moved)
+
+    def __init__(
+        self,
+        cell: Any,
+        schedule: Schedule,
+        slots: Slots | None,
+        feat: Feat,
+        extra: Mapping[str, Tensor],
+        initial: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        self.cell = cell
+        self.feat = feat
+        self.initial = initial
+        self.on_host, self.slots = schedule, slots
+        self.schedule = schedule.to(feat.device)
+        self.num_leaves = schedule.num_sources
+        self.traced = self._traced(extra)
+        compiled = self.traced is not None and not isinstance(self.traced.library, str)
+        self.compiled = self.traced if compiled else None
+        rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
+        self.leaf_extra = [leaves for leaves, _ in rows]
+        self.inner_extra = [inner for _, inner in rows]
+
+    def _traced(self, extra: Mapping[str, Tensor]) -> Found | None:
+        """What was traced from the cell."""
+        if self.schedule.num_levels < 2:
+            return None
+        rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
+        num_slots = None if self.slots is None else self.slots.count
+        found = find_recurrence(self.cell, rows, extra, num_slots)
+        return None if isinstance(found, str) else found
+
+    def states(self, num_results: int | None = None) -> State:
+        """The states of all nodes, each part (num_nodes, hidden_feats).
+
+        Args:
+            num_results: so many parts, h first, by node; all by position by default.
+        """
+        x = self._project()
+        shared = self._on_device(x.shared)
+        if self.compiled is not None and self._is_as_traced(x.inner):
+            return self._run_compiled(self.compiled, shared, x, num_results)
+        states = self._start(x)
+        if shared is not None:
+            states = tuple(part.index_select(0, shared) for part in states)
+        if self.schedule.num_levels > 1:
+            states = self._run_any(states, x.every_inner())
+        return in_order(states, self.schedule, num_results)
+
+    # Inputs
+
+    def _project(self) -> _Projected:
+        if isinstance(self.feat, Tensor):
+            return self._project_rows(self.feat)
+        return self._project_indexed(self.feat)
+
+    def _project_rows(self, feat: Tensor) -> _Projected:
+        if not self.cell.inner_input:
+            leaves = feat.index_select(0, self.schedule.nodes[: self.num_leaves])
+            return _Projected(self._of_leaves(leaves), None, self._of_no_input())
+        leaves, inner = self._split(by_position(feat, self.schedule))
+        return _Projected(self._of_leaves(leaves), None, self._projected(inner))
+
+    def _project_indexed(self, feat: IndexedFeat) -> _Projected:
+        ordered = ordered_index(self.on_host, feat.index)
+        lowest, first = ordered.lowest_leaf, ordered.lowest_inner
+        numbers = ordered.numbers
+        leaves, inner = numbers[: self.num_leaves], numbers[self.num_leaves :]
+        if not self.cell.inner_input or ordered.highest_inner < 0:
+            return _Projected(*self._project_leaves(feat.rows, leaves, lowest), self._of_no_input())
+        if ordered.highest_leaf < first:  # no row is for nodes of both kinds
+            rows, others = feat.rows.split((first, len(feat.rows) - first))
+            rows = rows.detach() if first <= feat.constant else rows
+            x = self._project_leaves(rows, leaves, lowest)
+            return _Projected(*x, *self._project_nodes(others, inner - first, 0))
+        x, index = self._project_nodes(feat.rows, numbers, ordered.lowest)
+        if index is None:
+            leaves, inner = self._split(x)
+            return _Projected(leaves, None, inner)
+        leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
+        if self._shares_leaves():
+            return _Projected(x, leaves, x, inner)
+        return _Projected(take(x, leaves), None, x, inner)
+
+    def _project_leaves(
+        self, rows: Tensor, index: np.ndarray, lowest: int
+    ) -> tuple[Tensor | FirstOutputs, np.ndarray | None]:
+        """The first fields of :class:`_Projected`."""
+        rows, index = with_zeros(rows, index, lowest)
+        if len(rows) > len(index):
+            return self._of_leaves(take(rows, index)), None
+        x = self._of_leaves(rows)
+        if self._shares_leaves():
+            return x, index
+        return take(self._made(x), index), None
+
+    def _project_nodes(
+        self, rows: Tensor, index: np.ndarray, lowest: int
+    ) -> tuple[Tensor, np.ndarray | None]:
+        """What ``project`` gives for some nodes, and their rows in it; None: each has its own.
+
+        It is made of all rows, or of the nodes if they are fewer.
+        """
+        rows, index = with_zeros(rows, index, lowest)
+        if len(rows) > len(index):
+            return self._projected(take(rows, index)), None
+        x = self._project_table(rows)
+        return (x, index) if first_of_run(index) is None else (take(x, index), None)
+
+    def _project_table(self, rows: Tensor) -> Tensor:
+        """What ``project`` gives; constant rows by themselves, so that nothing is made for them."""
+        count = self.feat.constant
+        if not 0 < count < len(rows) or len(rows) != len(self.feat.rows):
+            return self._projected(rows)
+        parts = rows[:count].detach(), rows[count:]
+        return torch.cat([self._projected(part) for part in parts])
+
+    def _projected(self, rows: Tensor) -> Tensor:
+        """What ``project`` gives."""
+        return self.cell.checked_project(rows)
+
+    def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
+        """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
+        linear = None if self.traced is None or self.initial is not None else self.traced.linear()
+        if linear is None or self.traced.recurrence.start.hoisted:
+            return self._projected(rows)
+        columns = self.traced.recurrence.columns
+        if len(columns) > 1 or columns[0][0] > 0:
+            linear = [_some(part, columns) for part in linear]
+        outputs = FirstOutputs(rows, *linear, sum(last - first for first, last in columns))
+        by_walk = self.compiled is not None and self.traced.recurrence.projects_starts
+        return outputs if by_walk else self._made(outputs)
+
+    def _made(self, outputs: Tensor | FirstOutputs) -> Tensor:
+        """Outputs, those that ``start`` does not read being zeros."""
+        if isinstance(outputs, Tensor):
+            return outputs
+        rows, weight, bias, count = outputs
+        made = functional.linear(rows, weight[:count], bias[:count])
+        recurrence = self.traced.recurrence
+        return placed_columns(made, recurrence.columns, recurrence.input_widths[0])
+
+    def _is_as_traced(self, inner: Tensor) -> bool:
+        """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
+        rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
+        width = self.traced.recurrence.input_widths[0]
+        return inner.dtype == rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
+
+    def _of_no_input(self) -> Tensor:
+        rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
+        linear = None if self.compiled is None else self.compiled.linear()
+        if linear is not None:
+            return linear[1]
+        return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
+
+    def _shares_leaves(self) -> bool:
+        """Whether equal inputs give equal states, as in what was traced."""
+        return self.traced is not None and not self.leaf_extra and self.initial is None
+
+    # States
+
+    def _start(self, x: _Projected) -> State:
+        """States of the nodes without predecessors, or of those that share their rows."""
+        if self.initial is None:
+            return self.cell.checked_start(self._made(x.leaves), *self.leaf_extra)
+        like = x.leaves.new_empty(1).expand(self.schedule.num_nodes, self.cell.hidden_feats)
+        initial = self.cell.check_initial_state(self.initial, like)
+        leaves = self.schedule.nodes[: self.num_leaves]
+        before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
+        return self.cell.checked_combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
+
+    def _run_compiled(
+        self,
+        compiled: Found,
+        shared: Tensor | None,
+        x: _Projected,
+        num_results: int | None,
+    ) -> State:
+        recurrence, library, parameters = compiled
+        inner, rows = x.inner, self._on_device(x.inner_rows)
+        if self.inner_extra:
+            inner, rows = x.every_inner(), None
+            inner = inner.expand(self.schedule.num_nodes - self.num_leaves, inner.shape[-1])
+        given = self.initial is not None
+        projected = 0
+        if given:
+            start = self._start(x)
+        elif isinstance(x.leaves, FirstOutputs) and recurrence.projects_starts:
+            *linear, projected = x.leaves
+            start = (*linear, *self.leaf_extra)
+        else:
+            start = (self._made(x.leaves), *self.leaf_extra)
+        return run_recurrence(
+            recurrence,
+            library,
+            self.on_host,
+            self.slots,
+            Start(start, given, projected, shared),
+            Inputs((inner, *self.inner_extra), rows),
+            parameters,
+            num_results,
         )
-        return run_by_steps(problem, inputs, start, constants)
+
+    def _run_any(self, start: State, inner: Tensor) -> State:
+        num_inner = self.schedule.num_nodes - self.num_leaves
+        rows = inner.expand(num_inner, *inner.shape[-1:])
+        inputs = (rows, *self.inner_extra)
+        if self.traced is not None and len({part.dtype for part in (*inputs, *start)}) == 1:
+            width = self.traced.recurrence.input_widths[0]
+            if rows.shape[1:] == (width,):
+                recurrence, _, parameters = self.traced
+                problem = (recurrence, self.on_host, self.slots, start, inputs, parameters)
+                return run_traced(*problem)
+        slots = None if self.slots is None else self.slots.to(self.schedule.device)
+        return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
+
+    def _on_device(self, index: np.ndarray | None) -> Tensor | None:
+        return None if index is None else to_device(torch.from_numpy(index), self.feat.device)
+
+    def _split(self, rows: Tensor) -> Sequence[Tensor]:
+        """Rows of the nodes without predecessors, and of the others."""
+        return rows.split((self.num_leaves, len(rows) - self.num_leaves))
 
 
-def _slots_on(slots: Slots | None, device: torch.device) -> Slots | None:
-    return None if slots is None else Slots(slots.count, *(part.to(device) for part in slots[1:]))
-
-
-def _by_combine(
-    recurrence: Recurrence,
-    schedule: Schedule,
-    slots: Slots | None,
-    inputs: Sequence[Tensor],
-    start: Sequence[Tensor],
-    constants: Sequence[Tensor],
-) -> tuple[Tensor, ...]:
-    """The states by position, in operations that autograd differentiates."""
-
-    def combine(children: Sequence[Tensor], *rows: Tensor) -> list[Tensor]:
-        evaluation = Evaluation(children, rows, constants)
-        return [evaluation.joined(refs) for refs in recurrence.combine.results]
-
-    return run_levels(combine, schedule, start, inputs, slots)
-
-
-def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
-    """The same in operations of torch, which autograd differentiates."""
-    recurrence, schedule = plan.recurrence, plan.schedule
-    num_inner = schedule.num_nodes - schedule.num_sources
-    inputs = [
-        part.expand(num_inner, -1) if rows is None else part.index_select(0, rows)
-        for part, rows in zip(given.inputs, plan.input_rows, strict=True)
-    ]
-    split = len(recurrence.combine.constants)
-    constants, of_start = given.constants[:split], given.constants[split:]
-    states = list(given.start)
-    if plan.projected:
-        x, weight, bias, *others = states
-        count = plan.projected
-        made = functional.linear(x, weight[:count], bias[:count])
-        states = [_placed(made, recurrence.columns), *others]
-    if not plan.starts_given:
-        evaluation = Evaluation((), states, of_start)
-        states = [evaluation.joined(refs) for refs in recurrence.start.results]
-    if plan.leaves is not None:
-        states = [part.index_select(0, plan.leaves) for part in states]
-
-    results = _by_combine(recurrence, schedule, plan.slots, inputs, states, constants)
-    return in_order(results, schedule, plan.num_results)
+def _some(rows: Tensor, ranges: Sequence[tuple[int, int]]) -> Tensor:
+    """Some ranges of rows, one below the other."""
+    ends = [end for pair in ranges for end in pair]
+    sizes = [after - before for before, after in pairwise((0, *ends, len(rows)))]
+    return torch.cat(rows.split(sizes)[1::2])

@@ -1,4 +1,4 @@
-"""The cells of the package run by levels, and those that state a rule run fused."""
+"""The cells of the package run by levels, by what was traced from them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.base import TreeCell
-from graphsent.cells.by_levels import LevelRun
+from graphsent.propagation import run
 
-FUSED = [
+TRACED = [
     cells.AttentiveTreeGRU,
     cells.AttentiveTreeLSTM,
     cells.ChildSumTreeGRU,
@@ -24,15 +24,15 @@ FUSED = [
 ]
 
 
-@pytest.mark.parametrize("kind", FUSED, ids=lambda kind: kind.__name__)
-def test_fused(kind, monkeypatch):
+@pytest.mark.parametrize("kind", TRACED, ids=lambda kind: kind.__name__)
+def test_traced(kind, monkeypatch):
     """Slower ways would give the same results."""
 
     def refuse(*_):
-        raise AssertionError("not fused")
+        raise AssertionError("by combine")
 
     monkeypatch.setattr(TreeCell, "_run_functions", refuse)
-    monkeypatch.setattr(LevelRun, "_run_any", refuse)
+    monkeypatch.setattr(run, "run_levels", refuse)
     cell = kind(4, 3)
     if kind is cells.TopDownTreeLSTM:
         graph = dgl.graph(([0, 0], [1, 2]))

@@ -16,7 +16,7 @@ from torch import Tensor
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.levels import run_levels
+from graphsent.propagation.backends.levels import run_levels
 from graphsent.propagation.schedule.order import by_node, by_position
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots, make_slots

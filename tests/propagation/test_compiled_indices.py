@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from graphsent.cells.feats import ordered_index
 from graphsent.kernels.library import SWITCH
 from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.propagation import kernels_in_use
-from graphsent.propagation.schedule.indices import (
-    distinct_words,
-    fill_schedule,
-    fill_slots,
-    order_numbers,
-)
+from graphsent.propagation.feats import order_numbers, ordered_index
+from graphsent.propagation.schedule.indices import distinct_words, fill_schedule
 from graphsent.propagation.schedule.schedule import Schedule, make_schedule
-from graphsent.propagation.schedule.slots import make_slots
+from graphsent.propagation.schedule.slots import fill_slots, make_slots
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(), reason="there is no C compiler")
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from graphsent._dgl import dgl
-from graphsent.cells.feats import to_device
 from graphsent.contextual import Pieces
 from graphsent.graphs import (
     BOTTOM_UP,
@@ -20,6 +19,7 @@ from graphsent.graphs import (
     root_nodes,
 )
 from graphsent.graphs.notes import notes_of
+from graphsent.propagation.feats import to_device
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary

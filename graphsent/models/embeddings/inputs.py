@@ -12,7 +12,6 @@ from torch import nn
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.cells.feats import IndexedFeat
 from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, word_ranges
@@ -20,6 +19,7 @@ from graphsent.models.arguments import check_sizes, check_types
 from graphsent.models.batches.trees import Context, context_of
 from graphsent.models.embeddings.contextual import Contextual, ContextualFeatures
 from graphsent.models.embeddings.table import WordEmbedding
+from graphsent.propagation.feats import IndexedFeat
 
 __all__ = ["Inputs", "WordInputs"]
 

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.feats import IndexedFeat, to_device
 from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
 from graphsent.layers import Dropout
+from graphsent.propagation.feats import IndexedFeat, to_device
 from graphsent.propagation.schedule.indices import distinct_words
 
 __all__ = ["WordEmbedding"]

@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from graphsent._names import unknown
 from graphsent.cells import NaryTreeLSTM
-from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.models.batches.guided import GuidedBatch
 from graphsent.models.batches.shape import to_binary
 from graphsent.models.encoders.guided_stack import GuidedStack
 from graphsent.models.encoders.tree import TreeEncoder
+from graphsent.propagation.feats import IndexedFeat
 
 __all__ = ["APDCNNEncoder"]
 

@@ -16,11 +16,11 @@ from graphsent.cells import (
     ChildSumTreeGRU,
     ChildSumTreeLSTM,
 )
-from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.graphs import root_nodes, word_ranges
 from graphsent.layers import SequenceEncoder
 from graphsent.models.encoders.tree import TreeEncoder
+from graphsent.propagation.feats import IndexedFeat
 
 __all__ = ["ARNNEncoder"]
 

@@ -8,11 +8,11 @@ from torch import nn
 from graphsent._dgl import dgl
 from graphsent._names import nearest
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
-from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.graphs import reverse, span_mean
 from graphsent.models.batches.shape import to_binary
 from graphsent.models.encoders.tree import Shape, TreeEncoder
+from graphsent.propagation.feats import IndexedFeat
 
 __all__ = ["BiTreeLSTMEncoder"]
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.feats import IndexedFeat
 from graphsent.errors import ModelError
 from graphsent.graphs import BOTTOM_UP
+from graphsent.propagation.feats import IndexedFeat
 from graphsent.trees import DependencyTree, Tree
 
 __all__ = ["TreeEncoder"]

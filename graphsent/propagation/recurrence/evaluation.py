@@ -104,3 +104,41 @@ class Evaluation:
         if ref.spread:
             rows = rows.expand(*rows.shape[:-1], ref.width)
         return rows.unsqueeze(1) if domain == Domain.EDGE and rows.dim() == 2 else rows
+
+
+def hoisted_inputs(
+    hoisted: Sequence[Value], inputs: Sequence[Tensor], constants: Sequence[Tensor]
+) -> list[Tensor]:
+    """Inputs that are made of others for all nodes at once.
+
+    Args:
+        hoisted: what they are, in order; later ones may be made of the ones before.
+        inputs: (num_rows, width) each, or (width,) for all nodes.
+        constants: tensors by number.
+
+    Returns:
+        (num_rows, width) for each, or (width,) if all inputs are for all nodes.
+    """
+    rows = [part if part.dim() > 1 else part.unsqueeze(0) for part in inputs]
+    flat = all(part.dim() == 1 for part in inputs)
+    results: list[Tensor] = []
+    for value in hoisted:
+        result = Evaluation((), [*rows, *results], constants).joined([value.ref()])
+        results.append(result)
+    return [result.squeeze(0) if flat else result for result in results]
+
+
+def placed_columns(rows: Tensor, columns: Sequence[tuple[int, int]], width: int) -> Tensor:
+    """Ranges of columns where they belong, zeros in all others.
+
+    Args:
+        rows: (num_rows, n), the ranges side by side.
+        columns: the first and the last column + 1 of each range, in order.
+        width: number of columns of the result.
+    """
+    parts, end = [], 0
+    made = rows.split([last - first for first, last in columns], 1)
+    for (first, last), part in zip(columns, made, strict=True):
+        parts.append(functional.pad(part, (first - end, 0)))
+        end = last
+    return functional.pad(torch.cat(parts, 1), (0, width - end))

@@ -5,20 +5,12 @@ Where there are no compiled kernels all of it gives None: callers have the same 
 
 from __future__ import annotations
 
-import ctypes
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from graphsent.kernels.library import library_for
 from graphsent.propagation.untraced import untraced
-
-if TYPE_CHECKING:
-    from graphsent.propagation.schedule.schedule import Schedule
-
-_Ranges = ctypes.c_int64 * 4
 
 
 @untraced
@@ -46,7 +38,7 @@ def fill_schedule(
     size = 3 * (n + m)
     parts, scratch = np.empty(size + 2 * n, np.int64), np.empty(3 * n + m + 1, np.int64)
     given = [np.ascontiguousarray(part, np.int64) for part in (source, target, level)]
-    result = library.fill_schedule(n, m, *map(_pointer, (*given, parts, scratch)))
+    result = library.fill_schedule(n, m, *map(pointer_to, (*given, parts, scratch)))
     if not result:
         raise no_such_nodes(n)
     num_levels = abs(result) - 1
@@ -57,39 +49,6 @@ def fill_schedule(
 def no_such_nodes(num_nodes: int) -> ValueError:
     """What is wrong with a schedule of so many nodes that has numbers of others."""
     return ValueError(f"expected numbers of {num_nodes} nodes, and levels without gaps")
-
-
-@untraced
-def fill_slots(
-    schedule: Schedule, places: Tensor | None, count: int, source: Tensor, sent_to: Tensor
-) -> bool | None:
-    """Fills the parts of :class:`graphsent.propagation.schedule.slots.Slots`.
-
-    Args:
-        schedule: on the CPU.
-        places: (num_edges,) int64, slot of each edge; None: its place in the mailbox.
-        count: slots a node.
-        source: ((num_nodes - num_sources) * count,) int64, to be filled.
-        sent_to: (num_nodes,) int64, to be filled; empty if some node sends to several.
-
-    Returns:
-        False if an edge is in no slot that there is, or in one with another edge.
-    """
-    library = library_for("float")
-    if library is None:
-        return None
-    places = None if places is None else places.contiguous()
-    result = library.fill_slots(
-        schedule.num_nodes,
-        schedule.num_edges,
-        schedule.num_sources,
-        count,
-        schedule.packed.data_ptr(),
-        None if places is None else places.data_ptr(),
-        source.data_ptr(),
-        sent_to.data_ptr() if schedule.single_successor else None,
-    )
-    return bool(result)
 
 
 @untraced
@@ -108,40 +67,12 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
     n = len(tokens)
     room = 2 << n.bit_length()  # more than twice as many places as nodes
     parts, tokens = np.empty(2 * n + 2 * room, np.int64), tokens.long().contiguous()
-    words = _pointer(parts)
+    words = pointer_to(parts)
     places, table = words + n * parts.itemsize, words + 2 * n * parts.itemsize
     count = library.distinct_words(n, tokens.data_ptr(), room - 1, table, words, places)
     return torch.from_numpy(parts[:count]), torch.from_numpy(parts[n : 2 * n])
 
 
-@untraced
-def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list[int]] | None:
-    """Numbers of nodes by position.
-
-    Args:
-        schedule: on the CPU.
-        numbers: (num_nodes,) int64.
-
-    Returns:
-        The numbers; the lowest and the highest of those at the first level, and of the others, 0
-        and -1 where there are none.
-    """
-    library = library_for("float")
-    if library is None:
-        return None
-    n = schedule.num_nodes
-    numbers, ordered, ranges = numbers.contiguous(), np.empty(n, np.int64), _Ranges()
-    library.order_numbers(
-        n,
-        schedule.num_sources,
-        schedule.packed.data_ptr(),  # nodes come first
-        numbers.data_ptr(),
-        _pointer(ordered),
-        ctypes.addressof(ranges),
-    )
-    return ordered, list(ranges)
-
-
-def _pointer(numbers: np.ndarray) -> int:
+def pointer_to(numbers: np.ndarray) -> int:
     """Where numbers are, as long as somebody has them; numpy's own way takes longer."""
     return torch.from_numpy(numbers).data_ptr()

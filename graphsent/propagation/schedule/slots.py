@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.schedule.indices import fill_slots
+from graphsent.kernels.library import library_for
 from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.untraced import untraced
 
 
 class Slots(NamedTuple):
@@ -26,6 +27,16 @@ class Slots(NamedTuple):
     count: int
     source: Tensor
     sent_to: Tensor
+
+    def to(self, device: torch.device) -> Slots:
+        """The slots on a device; the host does not wait for that."""
+        if self.source.device == device:
+            return self
+        packed = torch.cat((self.source, self.sent_to))
+        if device.type == "cuda":
+            packed = packed.pin_memory()
+        packed = packed.to(device, non_blocking=True)
+        return Slots(self.count, *packed.split((len(self.source), len(self.sent_to))))
 
 
 def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> Slots:
@@ -82,30 +93,21 @@ def _fill(
     return True
 
 
-class _Known(NamedTuple):
-    places: Tensor | None  # a copy, for who changes them by numpy tells nobody
-    count: int
-    by_device: dict[torch.device, Slots]
-
-
-def slots_of(schedule: Schedule, count: int, places: Tensor | None, device: torch.device) -> Slots:
-    """What :func:`make_slots` makes, on a device; the host does not wait for that.
+def slots_of(schedule: Schedule, count: int, places: Tensor | None) -> Slots:
+    """What :func:`make_slots` makes, kept with the schedule.
 
     Args:
         schedule: on the CPU.
         count: slots a node.
         places: (num_edges,) slot of each edge; by default its place in the mailbox.
-        device: where to compute.
     """
     known = schedule.derived.get("slots")
-    if known is None or known.count != count or not _equal(known.places, places):
+    if known is None or known[0] != count or not _equal(known[1], places):
         slots = make_slots(schedule, count, places)
-        copied = None if places is None else places.clone()
-        known = _Known(copied, count, {schedule.device: slots})
+        # A copy, for who changes places by numpy tells nobody.
+        known = count, None if places is None else places.clone(), slots
         schedule.derived["slots"] = known
-    if device not in known.by_device:
-        known.by_device[device] = _moved(known.by_device[schedule.device], device)
-    return known.by_device[device]
+    return known[2]
 
 
 def _equal(first: Tensor | None, second: Tensor | None) -> bool:
@@ -115,11 +117,34 @@ def _equal(first: Tensor | None, second: Tensor | None) -> bool:
     return same_kind and torch.equal(first, second)
 
 
-def _moved(slots: Slots, device: torch.device) -> Slots:
-    if device.type == "cpu":
-        return slots
-    packed = torch.cat((slots.source, slots.sent_to))
-    if device.type == "cuda":
-        packed = packed.pin_memory()
-    packed = packed.to(device, non_blocking=True)
-    return Slots(slots.count, *packed.split((len(slots.source), len(slots.sent_to))))
+@untraced
+def fill_slots(
+    schedule: Schedule, places: Tensor | None, count: int, source: Tensor, sent_to: Tensor
+) -> bool | None:
+    """Fills the parts of :class:`graphsent.propagation.schedule.slots.Slots`.
+
+    Args:
+        schedule: on the CPU.
+        places: (num_edges,) int64, slot of each edge; None: its place in the mailbox.
+        count: slots a node.
+        source: ((num_nodes - num_sources) * count,) int64, to be filled.
+        sent_to: (num_nodes,) int64, to be filled; empty if some node sends to several.
+
+    Returns:
+        False if an edge is in no slot that there is, or in one with another edge.
+    """
+    library = library_for("float")
+    if library is None:
+        return None
+    places = None if places is None else places.contiguous()
+    result = library.fill_slots(
+        schedule.num_nodes,
+        schedule.num_edges,
+        schedule.num_sources,
+        count,
+        schedule.packed.data_ptr(),
+        None if places is None else places.data_ptr(),
+        source.data_ptr(),
+        sent_to.data_ptr() if schedule.single_successor else None,
+    )
+    return bool(result)

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
         return tensors[:first], tensors[first:second], tensors[second:]
 
 
-def run_levels(
+def run_steps(
     problem: Problem, inputs: Sequence[Tensor], start: Sequence[Tensor], constants: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:
     """The parts of the states of all nodes by position, (num_nodes, size).

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
-from graphsent.cells.recursion import Recursion
-from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
 from graphsent.propagation.recurrence.tracing import Untraceable
 
@@ -26,7 +22,7 @@ _known: weakref.WeakKeyDictionary[nn.Module, tuple[Any, Recurrence | str]] = (
 
 
 def recurrence_of(
-    cell: Recursion,
+    cell: nn.Module,
     dtype: torch.dtype,
     extra_widths: Sequence[int] = (),
     num_slots: int | None = None,
@@ -46,61 +42,6 @@ def recurrence_of(
     if known is None or known[0] != facts:
         known = _known[cell] = facts, _traced(cell, extra_widths, num_slots)
     return known[1]
-
-
-class Generated(NamedTuple):
-    """A recurrence, its compiled code, or why there is none, and what has parameters by name."""
-
-    recurrence: Recurrence
-    library: ctypes.CDLL | str
-    parameters: dict[str, Tensor]
-
-    def linear(self) -> tuple[Tensor, Tensor] | None:
-        """Weight and bias of the projection, if it is a linear map; without one, zeros."""
-        if self.recurrence.projection is None:
-            return None
-        weight, bias = self.recurrence.projection
-        zeros = self.parameters[weight].new_zeros(self.recurrence.input_widths[0])
-        return self.parameters[weight], zeros if bias is None else self.parameters[bias]
-
-
-def generated_for(
-    cell: Recursion, like: Tensor, extra_widths: Sequence[int], num_slots: int | None
-) -> Generated | str:
-    """The recurrence that a cell runs for some inputs, or why it cannot be traced.
-
-    Args:
-        cell: the cell.
-        like: of the type of the inputs and where they are.
-        extra_widths: numbers of columns of the inputs after x; 0 where they are no rows.
-        num_slots: of predecessors that are told apart; None if they are not.
-    """
-    if 0 in extra_widths:
-        return "an input is not a row of numbers for each node"
-    parameters = parameters_of(cell)
-    kinds = {(part.dtype, part.device) for part in parameters.values()}
-    if len(kinds) > 1:
-        return "parameters are of different types or on different devices"
-    dtype = next(iter(kinds))[0] if kinds else like.dtype
-    recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
-    if isinstance(recurrence, str):
-        return recurrence
-    return Generated(recurrence, _library(recurrence, like, dtype), parameters)
-
-
-def _library(recurrence: Recurrence, like: Tensor, dtype: torch.dtype) -> ctypes.CDLL | str:
-    if not like.is_cpu:
-        return f"there is no compiled code for {like.device}"
-    if autocast_enabled("cpu"):
-        return "autocast is on"
-    if like.dtype != dtype:
-        return "parameters and inputs are of different types"
-    return generated_library(recurrence, like.dtype)
-
-
-def widths_of(extra: Mapping[str, Tensor]) -> list[int]:
-    """Numbers of columns of inputs beside x; 0 where they are no rows."""
-    return [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
 
 
 def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
@@ -149,7 +90,7 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
 
 
 def _traced(
-    cell: Recursion, extra_widths: Sequence[int], num_slots: int | None
+    cell: nn.Module, extra_widths: Sequence[int], num_slots: int | None
 ) -> Recurrence | str:
     modules = list(cell.modules())
     if _has_any_global_hook() or any(len(vars(m)[name]) for m in modules for name in _HOOKS):
@@ -176,7 +117,7 @@ def _traced(
     return "it draws random numbers" if drawn else recurrence
 
 
-def _trace(cell: Recursion, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:
+def _trace(cell: nn.Module, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:
     tensors = parameters_of(cell)
     projection, width = _projection(cell, tensors)
     widths = (width, *extra_widths)
@@ -191,7 +132,7 @@ def _trace(cell: Recursion, extra_widths: Sequence[int], num_slots: int | None) 
 
 
 def _projection(
-    cell: Recursion, tensors: dict[str, Tensor]
+    cell: nn.Module, tensors: dict[str, Tensor]
 ) -> tuple[tuple[str, str | None] | None, int]:
     try:
         return linear_map(cell.project, tensors, cell.in_feats)

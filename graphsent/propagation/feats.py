@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.schedule.indices import order_numbers
+from graphsent.kernels.library import library_for
+from graphsent.propagation.schedule.indices import pointer_to
 from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.untraced import untraced
 
 
 class IndexedFeat(NamedTuple):
@@ -88,6 +91,34 @@ def ordered_index(schedule: Schedule, index: Tensor) -> OrderedIndex:
         return OrderedIndex(numbers, *ranges[0], *ranges[1])
     numbers, ranges = found
     return OrderedIndex(numbers, *ranges)
+
+
+@untraced
+def order_numbers(schedule: Schedule, numbers: Tensor) -> tuple[np.ndarray, list[int]] | None:
+    """Numbers of nodes by position.
+
+    Args:
+        schedule: on the CPU.
+        numbers: (num_nodes,) int64.
+
+    Returns:
+        The numbers; the lowest and the highest of those at the first level, and of the others, 0
+        and -1 where there are none.
+    """
+    library = library_for("float")
+    if library is None:
+        return None
+    n = schedule.num_nodes
+    numbers, ordered, ranges = numbers.contiguous(), np.empty(n, np.int64), (ctypes.c_int64 * 4)()
+    library.order_numbers(
+        n,
+        schedule.num_sources,
+        schedule.packed.data_ptr(),  # nodes come first
+        numbers.data_ptr(),
+        pointer_to(ordered),
+        ctypes.addressof(ranges),
+    )
+    return ordered, list(ranges)
 
 
 def with_zeros(rows: Tensor, index: np.ndarray, lowest: int) -> tuple[Tensor, np.ndarray]:

@@ -1,9 +1,9 @@
-"""Linear maps whose gradients cost less than torch's: over levels, and of some of their rows."""
+"""Linear maps whose gradients over many levels cost less than torch's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,8 +13,6 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.gradients import by_hand
-from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
 
@@ -107,77 +105,3 @@ class _Linear(Function):
         ctx.known.add(input, gradient)
         dinput = gradient @ weight if ctx.needs_input_grad[1] else None
         return None, dinput, torch.empty(0, device="cpu")
-
-
-class FirstOutputs(NamedTuple):
-    """The first outputs of a linear map, as long as nobody has made them.
-
-    Attributes:
-        input: (num_rows, in_feats).
-        weight: (out_feats, in_feats).
-        bias: (out_feats,).
-        count: how many, out_feats at most.
-    """
-
-    input: Tensor
-    weight: Tensor
-    bias: Tensor
-    count: int
-
-
-def made(outputs: Tensor | FirstOutputs) -> Tensor:
-    """Outputs, which somebody may have made already."""
-    if isinstance(outputs, Tensor):
-        return outputs
-    if torch.is_grad_enabled():
-        return first_outputs(*outputs)
-    input, weight, bias, count = outputs
-    return functional.linear(input, weight[:count], bias[:count])
-
-
-def first_outputs(input: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:
-    """The first outputs of a linear map: ``linear(input, weight[:count], bias[:count])``.
-
-    Autograd would make the gradient of these rows, and then copy it into one of the whole weight.
-
-    Args:
-        input: (num_rows, in_feats).
-        weight: (out_feats, in_feats).
-        bias: (out_feats,).
-        count: how many, out_feats at most.
-
-    Returns:
-        (num_rows, count).
-    """
-    return _FirstOutputs.apply(count, input, weight, bias)
-
-
-def _plain(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor]:
-    return (functional.linear(input, weight[: ctx.count], bias[: ctx.count]),)
-
-
-class _FirstOutputs(Function):
-    @staticmethod
-    def forward(
-        ctx: FunctionCtx, count: int, input: Tensor, weight: Tensor, bias: Tensor
-    ) -> Tensor:
-        ctx.count = count
-        ctx.save_for_backward(input, weight, bias)
-        return functional.linear(input, weight[:count], bias[:count])
-
-    @staticmethod
-    @by_hand(_plain, num_options=1)
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        (input, weight, bias), count = ctx.saved_tensors, ctx.count
-        dinput, dweight, dbias = None, None, None
-        if ctx.needs_input_grad[1]:
-            dinput = gradient @ weight[:count]
-        if ctx.needs_input_grad[2]:
-            dweight = empty(*weight.shape, like=weight)
-            torch.mm(gradient.t(), input, out=dweight[:count])
-            dweight[count:].zero_()
-        if ctx.needs_input_grad[3]:
-            dbias = torch.empty_like(bias)
-            torch.sum(gradient, 0, out=dbias[:count])
-            dbias[count:].zero_()
-        return None, dinput, dweight, dbias

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.linear import DeferredLinear
+from graphsent.propagation.backends.deferred import DeferredLinear
+from graphsent.propagation.recurrence.evaluation import Evaluation
+from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Level, Schedule
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.tape import Column, Tape
@@ -57,6 +59,32 @@ def run_levels(
                 part = parts[0] if len(parts) == 1 else torch.cat(parts)
                 state.write(slice(level.start, level.end), part)
     return tuple(state.read(slice(0, schedule.num_nodes)) for state in states)
+
+
+def run_combine(
+    recurrence: Recurrence,
+    schedule: Schedule,
+    slots: Slots | None,
+    inputs: Sequence[Tensor],
+    start: Sequence[Tensor],
+    constants: Sequence[Tensor],
+) -> tuple[Tensor, ...]:
+    """What :func:`run_levels` gives by the ``combine`` of a recurrence.
+
+    Args:
+        recurrence: what a node computes.
+        schedule: see there.
+        slots: see there.
+        inputs: see there, those that are hoisted included.
+        start: see there.
+        constants: those of ``combine``, by number.
+    """
+
+    def combine(children: Sequence[Tensor], *rows: Tensor) -> list[Tensor]:
+        evaluation = Evaluation(children, rows, constants)
+        return [evaluation.joined(refs) for refs in recurrence.combine.results]
+
+    return run_levels(combine, schedule, start, inputs, slots)
 
 
 def _with_zeros(start: Tensor, schedule: Schedule) -> Tensor:
