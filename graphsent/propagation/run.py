@@ -345,16 +345,18 @@ class Run:
         )
 
     def _run_any(self, start: State, inner: Tensor) -> State:
-        num_inner = self.schedule.num_nodes - self.num_leaves
-        rows = inner.expand(num_inner, *inner.shape[-1:])
-        inputs = (rows, *self.inner_extra)
-        if self.traced is not None and len({part.dtype for part in (*inputs, *start)}) == 1:
-            width = self.traced.recurrence.input_widths[0]
-            if rows.shape[1:] == (width,):
-                recurrence, _, parameters = self.traced
+        rows = inner.expand(self.schedule.num_nodes - self.num_leaves, *inner.shape[-1:])
+        if (
+            self.traced is not None
+            and len({p.dtype for p in (rows, *self.inner_extra, *start)}) == 1
+        ):
+            recurrence, _, parameters = self.traced
+            if rows.shape[1:] == recurrence.input_widths[:1]:
+                inputs = (rows, *self.inner_extra) if self.inner_extra else (inner,)
                 problem = (recurrence, self.on_host, self.slots, start, inputs, parameters)
                 return run_traced(*problem)
         slots = None if self.slots is None else self.slots.to(self.schedule.device)
+        inputs = (rows, *self.inner_extra)
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:

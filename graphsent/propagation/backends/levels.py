@@ -84,7 +84,9 @@ def run_combine(
         evaluation = Evaluation(children, rows, constants)
         return [evaluation.joined(refs) for refs in recurrence.combine.results]
 
-    return run_levels(combine, schedule, start, inputs, slots)
+    num_inner = schedule.num_nodes - schedule.num_sources
+    rows = [part.expand(num_inner, part.shape[-1]) for part in inputs]
+    return run_levels(combine, schedule, start, rows, slots)
 
 
 def _with_zeros(start: Tensor, schedule: Schedule) -> Tensor:

@@ -32,7 +32,8 @@ def run_traced(
         schedule: on the CPU, of two levels at least.
         slots: which predecessor is in which slot, where they are told apart, on the CPU.
         start: parts of the states of the first level, (num_sources, size), on any device.
-        inputs: of the other nodes, (num_inner, width) by position, of the type of ``start``.
+        inputs: of the other nodes, (num_inner, width) by position, or (width,) for all of them; of
+            the type of ``start``.
         parameters: and buffers, by name.
     """
     like = start[0]

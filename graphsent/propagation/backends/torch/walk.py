@@ -49,7 +49,7 @@ def run_steps(
 
     Args:
         problem: what is to be run.
-        inputs: (num_inner, width) by position.
+        inputs: (num_inner, width) by position, or (width,) for all nodes.
         start: parts of the states of the first level, (num_sources, size).
         constants: those of ``combine``.
     """
@@ -224,6 +224,7 @@ def _memory_of(
 ) -> _Memory:
     memory = _Memory(problem, constants, like)
     for number, rows in enumerate(inputs):
+        rows = rows.expand(sum(memory.adjacency.nodes[1:]), rows.shape[-1])
         memory.put(("input", number), Domain.NODE, rows)
     first = memory.adjacency.all_incoming.first
     memory.put(("degree", None), Domain.NODE, first.diff().unsqueeze(1).to(like.dtype))
@@ -253,7 +254,8 @@ def _collected(
         if of_inputs[number]:
             if dinputs[number] is None:
                 dinputs[number] = inputs[number].new_zeros(inputs[number].shape)
-            dinputs[number].narrow(1, first, ref.width).copy_(read(ref))
+            rows = read(ref) if inputs[number].dim() > 1 else read(ref).sum(0)
+            dinputs[number].narrow(-1, first, ref.width).copy_(rows)
     for number, first, ref in found.constants:
         if of_constants[number]:
             if dconstants[number] is None:
