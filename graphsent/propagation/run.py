@@ -71,6 +71,8 @@ def find_recurrence(
     extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
     if 0 in extra_widths:
         return "an input is not a row of numbers for each node"
+    if any(values.dtype != like.dtype for values in extra.values()):
+        return "inputs are of different types"
     parameters = parameters_of(cell)
     kinds = {(part.dtype, part.device) for part in parameters.values()}
     if len(kinds) > 1:

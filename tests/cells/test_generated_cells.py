@@ -271,3 +271,27 @@ def test_explanations_of_other_ways(monkeypatch):
     cell.reduce_func = lambda nodes: None
     assert cell.explain(graph).way == "functions"
     assert str(cell.explain(graph)).startswith("functions: ")
+
+
+class Scaled(ChildSumTreeLSTM):
+    """A cell that reads integers beside its features."""
+
+    input_names = ("x", "depth")
+
+    def extra_inputs(self, graph, device):
+        return {"depth": torch.arange(graph.num_nodes(), device=device).unsqueeze(1)}
+
+    def start(self, x, depth):
+        return super().start(x * depth)
+
+    def combine(self, children, x, depth):
+        return super().combine(children, x * depth)
+
+
+def test_inputs_of_another_type_are_not_read_as_numbers_of_the_features():
+    graph, cell = tree(30, 3), Scaled(IN_FEATS, HIDDEN_FEATS).double()
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    explanation = cell.explain(graph)
+    assert (explanation.way, explanation.reason) == ("levels", "inputs are of different types")
+    expected = cell(graph, feat, engine="dgl")
+    torch.testing.assert_close(cell(graph, feat), expected, rtol=0, atol=1e-12)
