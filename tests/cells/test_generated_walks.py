@@ -144,7 +144,8 @@ def test_scores_far_apart(monkeypatch):
     assert_same(cell, graph, features(graph), monkeypatch)
 
 
-@each_cell
+# What Choices takes jumps where two numbers are equal: rounding may change which of them it takes.
+@pytest.mark.parametrize("name", [name for name in CELLS if name != "Choices"])
 def test_hooks_may_store_less_precise_numbers(name):
     """What a walk needs beside numbers is not for them: they may make anything of it."""
 
