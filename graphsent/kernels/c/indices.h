@@ -1,5 +1,5 @@
-// What is known of nodes before any number of theirs: schedule.py, slots.py and embedding.py do the
-// same in numpy.
+// What is known of nodes before any number of theirs: schedule.py, slots.py and feats.py of
+// graphsent.propagation, and table.py of graphsent.models.embeddings, do the same in numpy.
 
 // Turns counts into the places where equal keys begin: the sums of those before each.
 static void counts_to_places(int64_t *counts, int64_t size) {
