@@ -91,31 +91,3 @@ def _differentiable(
         )
     )
     return [next(found) if need else None for need in needed]
-
-
-Recur = Callable[[Sequence[Tensor], Tensor, Sequence[Tensor | None]], Sequence[Tensor]]
-"""A recursion over a schedule in operations of torch.
-
-It takes the parts of the states of the first level, by position; the inputs of the rule, rows of
-all other nodes or one row; and what the rule multiplies by, in the order in which the walk takes
-it. It gives the parts of the states of all nodes, by position.
-"""
-
-
-def recur_again(
-    recur: Recur | None, num_parts: int, inputs: Tensor, *tensors: Tensor | None
-) -> tuple[Tensor, ...]:
-    """A walk as its recursion.
-
-    Args:
-        recur: the recursion; None if nobody has given one.
-        num_parts: parts of a state.
-        inputs: see :data:`Recur`.
-        *tensors: what the rule multiplies by, and then the states of the first level.
-    """
-    if recur is None:
-        raise PropagationError(
-            "expected gradients of first order, got gradients of gradients: a rule alone has none; "
-            'a cell that states it has them, by its combine, an LSTM or GRU with engine="torch"'
-        )
-    return tuple(recur(tensors[-num_parts:], inputs, tensors[:-num_parts]))

@@ -16,7 +16,6 @@ from graphsent.propagation.recurrence.expressions import (
     Ref,
     Term,
     Value,
-    common_domain,
     reached,
 )
 
@@ -427,11 +426,6 @@ def broadcast_tags(symbols: Sequence[Symbol]) -> tuple[Size | None, ...]:
     if any(tag is not None and n > 1 for tag, n in zip(tags, sizes, strict=True)):
         raise Untraceable("it combines a dimension of nodes or predecessors with another one")
     return tuple(tags)
-
-
-def domain_of(symbol: Symbol, tracer: Tracer) -> Domain:
-    """Where the values of a symbol are."""
-    return common_domain(ref.value.domain for ref in tracer.refs(symbol))
 
 
 def _contains(kind: type, given: Any) -> bool:

@@ -68,9 +68,8 @@ class Memory:
         layout = self.layout
         widths = [
             value.width
-            for part in (layout.combine,)
-            for value in part.forward
-            if value.domain in (NODE, EDGE) and value not in part.brief
+            for value in layout.combine.forward
+            if value.domain in (NODE, EDGE) and value not in layout.combine.brief
         ]
         row = self.size + sum(widths)
         lines = [
@@ -122,7 +121,9 @@ class Memory:
         for name, size in layout.kept_fields:
             only = "if (w->keep) " if name in local else ""
             lines.append(f"  {only}s->{name} = take(kept, {size});")
-        lines += ["  if (!backward) {"]
+        if self.slotted:
+            lines.append("  s->places = places_of(w, s->inner);")
+        lines.append("  if (!backward) {")
         lines += [f"    s->{name} = take(work, {size});" for name, size in layout.fields]
         lines += self._packed_fields(False) + self._scratch(
             layout.scratch, self._copied(False), "0"
@@ -149,12 +150,7 @@ class Memory:
         turned = self._turned()
         lines += self._scratch(layout.back_scratch, self._copied(True), turned)
         lines.append("}")
-        text = "\n".join(lines) + "\n\n"
-        if self.slotted:
-            text = text.replace(
-                "  if (!backward) {", "  s->places = places_of(w, s->inner);\n  if (!backward) {"
-            )
-        return text
+        return "\n".join(lines) + "\n\n"
 
     def _packed_fields(self, back: bool) -> list[str]:
         lines = []

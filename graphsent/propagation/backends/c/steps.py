@@ -244,7 +244,7 @@ class Steps:
         slots = [term for term in value.data if self.layout.of_slot(term)]
         added = 0
         if slots:
-            text += self._from_pairs(part, value, stride)
+            text += self._from_pairs(value, stride)
             added = 1
             for term in slots:
                 state, slot = term.rows.data
@@ -267,7 +267,7 @@ class Steps:
             added = 1
         return text + "}\n"
 
-    def _from_pairs(self, part: Part, value: Value, stride: str) -> str:
+    def _from_pairs(self, value: Value, stride: str) -> str:
         pairs = f"pairs{value.number}"
         if not any(name == pairs for name, _ in self.layout.fields):
             self.layout.fields.append((pairs, f"w->count * s->pairs_a_slot * {stride}"))

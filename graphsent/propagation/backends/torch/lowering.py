@@ -52,7 +52,7 @@ class Lowered:
         self.nodes = self._steps([v for v in late if v.domain != Domain.SOURCE], ends, self._store)
         self.sources = self._steps([v for v in late if v.domain == Domain.SOURCE])
         if keep:
-            self._backward(behind, recurrence.num_parts)
+            self._backward(behind)
 
     def _behind(self, forward: set[Value]) -> list[Value]:
         """The values of the backward pass alone, in order."""
@@ -263,7 +263,7 @@ class Lowered:
 
     # Backward
 
-    def _backward(self, behind: list[Value], num_parts: int) -> None:
+    def _backward(self, behind: list[Value]) -> None:
         found = self.explicit
         varying = _depending(behind, ("gradient",))
         ends = [p.rows.value for *_, parts in found.states for p in parts]
