@@ -56,14 +56,14 @@ def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None
 
 
 class Windows(Structure):
-    """``struct windows`` of ``kernels/windows.h``."""
+    """``struct windows`` of ``c/windows.h``."""
 
     tag = "windows"
     _fields_ = fields("width size num_units num_threads", "ranges words products sums")
 
 
 class Largest(Structure):
-    """``struct largest`` of ``kernels/largest.h``."""
+    """``struct largest`` of ``c/largest.h``."""
 
     tag = "largest"
     _fields_ = fields(
@@ -72,7 +72,7 @@ class Largest(Structure):
 
 
 class Convolution(Structure):
-    """``struct convolution`` of ``kernels/rows.h``."""
+    """``struct convolution`` of ``c/rows.h``."""
 
     tag = "convolution"
     _fields_ = fields(
@@ -82,7 +82,7 @@ class Convolution(Structure):
 
 
 class Walk(Structure):
-    """``struct walk`` of ``kernels/recurrence.h``."""
+    """``struct walk`` of ``c/recurrence.h``."""
 
     tag = "walk"
     _fields_ = fields(

@@ -20,10 +20,6 @@ LABELLED = [TextLine(n, text, label=f"l{n % 2}") for n, text in enumerate(SENTEN
 PLAIN = [line._replace(label=None) for line in LABELLED]
 
 
-class StopError(Exception):
-    """Somebody pulled the plug."""
-
-
 def stopped_after(parser: Parser, num_calls: int) -> Parser:
     calls = []
 
