@@ -193,13 +193,6 @@ static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, co
   }
 }
 
-// The same, to one row after the other.
-static void multiply(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
-                     int64_t depth, int64_t columns, real *sums) {
-  multiply_into(rows, stride, num_rows, packed, depth, columns,
-                (struct sums){sums, padded(columns)});
-}
-
 // Packs a part of the panels of a weight, (columns, depth), and multiplies rows by each of them
 // while it is in the cache: sums = rows @ weight.T. The panels are `apart` numbers from each other;
 // 0: only the last one is kept.

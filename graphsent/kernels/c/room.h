@@ -17,7 +17,7 @@ struct room {
 
 enum { ALIGNED = 64 };
 
-// The next bytes; the sanitizer knows where they end until leave_room.
+// The next bytes; the sanitizer knows where they end.
 static void *take_bytes(struct room *room, int64_t bytes) {
   char *here = room->begin ? room->begin + room->used : NULL;
   room->used += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
@@ -36,7 +36,3 @@ static int64_t *take_places(struct room *room, int64_t n) {
 
 // Numbers that all that is in use takes.
 static int64_t numbers_in(const struct room *room) { return room->used / sizeof(real); }
-
-static void leave_room(const struct room *room) {
-  if (room->begin) ALLOW(room->begin, room->used);
-}
