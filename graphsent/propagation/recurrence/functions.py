@@ -14,11 +14,13 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref, common_dom
 from graphsent.propagation.recurrence.tracing import (
     CHILDREN,
     NODES,
+    Condition,
     Size,
     Symbol,
     Tracer,
     Untraceable,
     broadcast_tags,
+    is_a,
 )
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -66,12 +68,14 @@ def _rsub(tracer: Tracer, a: Any, b: Any) -> Symbol:
 
 @_register("mul", "rmul", "multiply")
 def _mul(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    if all(is_a(part, (int, float, Condition)) for part in (a, b)):
+        raise Untraceable("it computes with the results of comparisons")
     return tracer.pointwise("mul", a, b)
 
 
 @_register("div", "truediv", "true_divide", "divide")
 def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    if isinstance(b, (int, float)):
+    if is_a(b, (int, float)):
         return tracer.pointwise("mul", a, 1 / b)
     return tracer.pointwise("div", a, b)
 
@@ -88,7 +92,7 @@ def _neg(tracer: Tracer, a: Any) -> Symbol:
 
 @_register("pow", "square")
 def _pow(tracer: Tracer, a: Any, exponent: float = 2) -> Symbol:
-    if exponent != 2:
+    if not is_a(exponent, (int, float)) or exponent != 2:
         raise Untraceable(f"it raises to the power {exponent!r}")
     return tracer.pointwise("mul", a, a)
 
@@ -107,38 +111,52 @@ def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
 # Choices
 
 
-@_register("ge", "greater_equal")
+def _comparison(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def compare(*args: Any) -> Condition:
+            found = function(*args)
+            return Condition(found.tracer, found.codes, found.tags)
+
+        _register(*names)(compare)
+        return function
+
+    return register
+
+
+@_comparison("ge", "greater_equal")
 def _ge(tracer: Tracer, a: Any, b: Any) -> Symbol:
     return tracer.pointwise("step", a, b)
 
 
-@_register("le", "less_equal")
+@_comparison("le", "less_equal")
 def _le(tracer: Tracer, a: Any, b: Any) -> Symbol:
     return tracer.pointwise("step", b, a)
 
 
-@_register("gt", "greater")
+@_comparison("gt", "greater")
 def _gt(tracer: Tracer, a: Any, b: Any) -> Symbol:
     return _ge(tracer, a, b) * (1 - _le(tracer, a, b))  # 0 where one of them is NaN
 
 
-@_register("lt", "less")
+@_comparison("lt", "less")
 def _lt(tracer: Tracer, a: Any, b: Any) -> Symbol:
     return _gt(tracer, b, a)
 
 
-@_register("eq")
+@_comparison("eq")
 def _eq(tracer: Tracer, a: Any, b: Any) -> Symbol:
     return _ge(tracer, a, b) * _le(tracer, a, b)
 
 
-@_register("ne", "not_equal")
+@_comparison("ne", "not_equal")
 def _ne(tracer: Tracer, a: Any, b: Any) -> Symbol:
     return 1 - _eq(tracer, a, b)
 
 
 @_register("where")
 def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
+    if all(is_a(part, (int, float, Condition)) for part in (a, b)):
+        raise Untraceable("it chooses between numbers, whose type is not that of the states")
     return tracer.pointwise("where", condition, a, b)
 
 
@@ -147,7 +165,7 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
 
 @_register("linear")
 def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol:
-    if not (isinstance(input, Symbol) and isinstance(weight, Tensor) and weight.dim() == 2):
+    if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
         raise Untraceable("it multiplies by a matrix that is no parameter")
     if input.codes.shape[-1] != weight.shape[1] or input.tags[-1] is not None:
         raise Untraceable(f"it multiplies {input.shape} by a weight {tuple(weight.shape)}")
@@ -187,9 +205,9 @@ def _gru_cell(
 
 @_register("matmul", "mm", "mv")
 def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    if isinstance(b, Tensor) and b.dim() == 2:
+    if is_a(b, Tensor) and b.dim() == 2:
         return _linear(tracer, a, tracer.call_now(Tensor.t, (b,), {}))
-    if isinstance(b, Tensor) and b.dim() == 1:
+    if is_a(b, Tensor) and b.dim() == 1:
         return _sums(tracer, tracer.pointwise("mul", a, b), keepdim=False)
     raise Untraceable("it multiplies by a matrix that is no parameter")
 
@@ -228,7 +246,7 @@ class _Largest(NamedTuple):
 
 @_register("max")
 def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> _Largest:
-    if isinstance(dim, (Symbol, Tensor)):
+    if is_a(dim, (Symbol, Tensor)):
         raise Untraceable("it takes the maximum of two tensors")
     _check_largest(a, dim)
     pairs = _chain(tracer, a, _dim(a, dim), keepdim, partial(tracer.pointwise, "maximum"))
@@ -254,7 +272,7 @@ def _check_largest(a: Symbol, dim: Any) -> None:
 def _softmax(
     tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
-    if dtype is not None:
+    if dtype is not None or not is_a(_stacklevel, int):
         raise Untraceable("it changes the type of numbers")
     dim = _dim(a, dim)
     if a.tags[dim] is CHILDREN:
@@ -324,11 +342,11 @@ def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> 
 
 
 def _dim(a: Symbol, dim: Any) -> int:
-    if isinstance(dim, (tuple, list)) and len(dim) == 1:
+    if is_a(dim, (tuple, list)) and len(dim) == 1:
         dim = dim[0]
     if dim is None:
         raise Untraceable("it goes over all dimensions, so over the nodes of a level")
-    if not isinstance(dim, int):
+    if not is_a(dim, int):
         raise Untraceable("it goes over several dimensions at once")
     if not -a.dim() <= dim < a.dim():
         raise Untraceable(f"it goes over dimension {dim} of {a.dim()}")
@@ -337,14 +355,14 @@ def _dim(a: Symbol, dim: Any) -> int:
 
 @_register("zeros_like", "new_zeros")
 def _zeros(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
-    if len(shape) == 1 and not isinstance(shape[0], (int, Size)):
+    if len(shape) == 1 and not is_a(shape[0], (int, Size)):
         shape = tuple(shape[0])
     sizes = shape or a.shape
-    tags = tuple(size if isinstance(size, Size) else None for size in sizes)
+    tags = tuple(size if is_a(size, Size) else None for size in sizes)
     places = {id(NODES): 0, id(CHILDREN): 1}
     if any(tag is not None and places[id(tag)] != dim for dim, tag in enumerate(tags)):
         raise Untraceable("it makes zeros that are not rows of nodes or predecessors")
-    lengths = [1 if isinstance(size, Size) else size for size in sizes]
+    lengths = [1 if is_a(size, Size) else size for size in sizes]
     return Symbol(tracer, np.broadcast_to(tracer.lifted(0.0).codes, lengths), tags)
 
 
@@ -353,10 +371,12 @@ def _zeros(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
 
 @_register("to", "type_as", "contiguous", "clone")
 def _same(tracer: Tracer, a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
-    others = {a.dtype, a.device, a.device.type}
-    if kwargs or any(not isinstance(part, Symbol) and part not in others for part in args):
+    like = tracer.like
+    others = {like.dtype} if is_a(a, Condition) else {like.dtype, like.device, like.device.type}
+    same = ((is_a(p, Symbol) and not is_a(p, Condition)) or p in others for p in args)
+    if kwargs or not all(same):
         raise Untraceable("it changes the type or device of numbers")
-    return a
+    return Symbol(tracer, a.codes, a.tags)
 
 
 @_register("unsqueeze")
@@ -378,11 +398,13 @@ def _squeeze(tracer: Tracer, a: Symbol, dim: Any = None) -> Symbol:
 
 @_register("getitem", "select", "narrow")
 def _getitem(tracer: Tracer, a: Symbol, index: Any, *others: int, **kwargs: Any) -> Symbol:
-    if others or kwargs:
-        dim, *where = (_dim(a, index), *others, *kwargs.values())
+    if kwargs:
+        raise Untraceable(f"it names the arguments {' and '.join(kwargs)}")
+    if others:
+        dim, *where = (_dim(a, index), *others)
         item = slice(where[0], where[0] + where[1]) if len(where) > 1 else where[0]
         index = (*(slice(None),) * dim, item)
-    index = index if isinstance(index, tuple) else (index,)
+    index = index if is_a(index, tuple) else (index,)
     missing = a.dim() - sum(part is not None and part is not Ellipsis for part in index)
     if Ellipsis in index:
         at = index.index(Ellipsis)
@@ -398,9 +420,9 @@ def _getitem(tracer: Tracer, a: Symbol, index: Any, *others: int, **kwargs: Any)
         tag = left.pop(0)
         if tag is not None and part != slice(None):
             raise Untraceable("it takes some of the nodes or predecessors")
-        if not isinstance(part, (int, slice)):
+        if not is_a(part, (int, slice)):
             raise Untraceable("it takes rows or columns by a list")
-        if isinstance(part, slice):
+        if is_a(part, slice):
             tags.append(tag)
     return Symbol(tracer, a.codes[index], tags)
 
@@ -420,7 +442,7 @@ def _split(tracer: Tracer, a: Symbol, sizes: int | Sequence[int], dim: int = 0) 
     length = a.codes.shape[dim]
     if a.tags[dim] is not None:
         raise Untraceable("it takes some of the nodes or predecessors")
-    if isinstance(sizes, int):
+    if is_a(sizes, int):
         sizes = [min(sizes, length - begin) for begin in range(0, length, sizes)]
     if sum(sizes) != length:
         raise Untraceable(f"it splits {length} columns in {list(sizes)}")
@@ -461,8 +483,8 @@ def _stack(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
 
 @_register("reshape", "view", "view_as", "reshape_as")
 def _reshape(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
-    if len(shape) == 1 and not isinstance(shape[0], (int, Size)):
-        shape = shape[0].shape if isinstance(shape[0], Symbol) else tuple(shape[0])
+    if len(shape) == 1 and not is_a(shape[0], (int, Size)):
+        shape = shape[0].shape if is_a(shape[0], Symbol) else tuple(shape[0])
     sizes, tags = list(shape), [None] * len(shape)
     for at, tag in enumerate(a.tags):
         if tag is None:
@@ -470,7 +492,7 @@ def _reshape(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
         if at >= len(sizes) or not (sizes[at] is tag or sizes[at] == -1):
             raise Untraceable("it moves the dimension of nodes or predecessors")
         sizes[at], tags[at] = 1, tag
-    if any(isinstance(size, Size) for size in sizes):
+    if any(is_a(size, Size) for size in sizes):
         raise Untraceable("it moves the dimension of nodes or predecessors")
     return Symbol(tracer, a.codes.reshape(sizes), tags)
 
@@ -510,14 +532,14 @@ def _transpose(tracer: Tracer, a: Symbol, dim0: int, dim1: int) -> Symbol:
 
 @_register("expand")
 def _expand(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
-    sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    sizes = list(shape[0]) if len(shape) == 1 and is_a(shape[0], (tuple, list)) else shape
     shift = len(sizes) - a.dim()
     wanted, tags = [], []
     for at, size in enumerate(sizes):
         n = a.codes.shape[at - shift] if at >= shift else 1
         tag = a.tags[at - shift] if at >= shift else None
-        wanted.append(n if isinstance(size, Size) or size == -1 else size)
-        tags.append(size if isinstance(size, Size) else tag)
+        wanted.append(n if is_a(size, Size) or size == -1 else size)
+        tags.append(size if is_a(size, Size) else tag)
     return Symbol(tracer, np.broadcast_to(a.codes, wanted), tags)
 
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import random
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
+from graphsent.propagation.recurrence.surroundings import fact, facts_at, places_read
 from graphsent.propagation.recurrence.tracing import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _PLAIN = (bool, int, float, str, type(None))
+_DICTIONARIES = ("_parameters", "_buffers", "_modules")
+_OF_MODULES = frozenset(vars(nn.Module()))
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # as long as nobody has added one
-_known: weakref.WeakKeyDictionary[nn.Module, tuple[Any, Recurrence | str]] = (
-    weakref.WeakKeyDictionary()
-)
+_known: weakref.WeakKeyDictionary[nn.Module, _Known] = weakref.WeakKeyDictionary()
+
+
+class _Known(NamedTuple):
+    """What was found out about a cell, and what must not change for it to hold."""
+
+    facts: list[Any]
+    places: list[tuple[Any, str]]
+    outside: list[Any]
+    recurrence: Recurrence | str
 
 
 def recurrence_of(
@@ -29,7 +41,8 @@ def recurrence_of(
 ) -> Recurrence | str:
     """The recurrence of a cell, or why it cannot be traced.
 
-    It is traced once, and again when the cell has changed: its attributes, its modules or theirs.
+    It is traced once, and again when the cell has changed: its attributes, its modules or theirs,
+    which parameters are the same, or what its functions read of other variables.
 
     Args:
         cell: the cell.
@@ -39,9 +52,13 @@ def recurrence_of(
     """
     facts = [*_facts(cell), dtype, num_slots, *extra_widths]
     known = _known.get(cell)
-    if known is None or known[0] != facts:
-        known = _known[cell] = facts, _traced(cell, extra_widths, num_slots)
-    return known[1]
+    if known is None or known.facts != facts or known.outside != facts_at(known.places):
+        kinds = map(type, cell.modules())
+        places = places_read(kinds, ("project", "start", "combine", "forward"))
+        outside = facts_at(places)
+        traced = _traced(cell, extra_widths, num_slots)
+        known = _known[cell] = _Known(facts, places, outside, traced)
+    return known.recurrence
 
 
 def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
@@ -65,6 +82,10 @@ def _facts(cell: nn.Module) -> list[Any]:
     """What the functions of a cell may depend on, apart from the numbers in its parameters."""
     kind = type(cell)
     facts = [bool(_has_any_global_hook()), kind.project, kind.start, kind.combine]
+    tensors = [id(tensor) for tensor in parameters_of(cell).values()]
+    if len(set(tensors)) < len(tensors):
+        facts.append([tensors.index(tensor) for tensor in tensors])
+    facts.append(torch.get_default_dtype())
     _add_facts(cell, facts)
     return facts
 
@@ -79,8 +100,8 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
     for name, value in own.items():
         if name in _HOOKS:
             facts.append(len(value))
-        elif not name.startswith("_"):
-            facts += [name, value if isinstance(value, _PLAIN) else id(value)]
+        elif name not in _OF_MODULES or name == "training":
+            facts += [name, value if isinstance(value, _PLAIN) else fact(value)]
     for tensors in (own["_parameters"], own["_buffers"]):
         facts += [(name, None if t is None else t.shape) for name, t in tensors.items()]
     for name, child in own["_modules"].items():
@@ -97,8 +118,8 @@ def _traced(
         return "there are hooks of modules"
     if any(hasattr(module, "parametrizations") for module in modules):
         return "there are parametrizations"
-    before = [dict(vars(module)) for module in modules]
-    random = torch.get_rng_state()
+    before = [_attributes(module) for module in modules]
+    drawn_before = _random_states()
     try:
         recurrence = _trace(cell, extra_widths, num_slots)
     except Untraceable as problem:
@@ -106,15 +127,43 @@ def _traced(
     except Exception as error:  # whatever functions of others do with what is no tensor
         return f"it cannot be traced: {type(error).__name__}: {error}"
     finally:
-        changed = any(vars(m) != old for m, old in zip(modules, before, strict=True))
-        for module, old in zip(modules, before, strict=True):
-            vars(module).clear()
-            vars(module).update(old)
-        drawn = not torch.equal(random, torch.get_rng_state())
-        torch.set_rng_state(random)
-    if changed:
+        changed = [_restore(module, old) for module, old in zip(modules, before, strict=True)]
+        drawn = _random_states() != drawn_before
+        _set_random_states(drawn_before)
+    if any(changed):
         return "it sets attributes of modules"
     return "it draws random numbers" if drawn else recurrence
+
+
+def _attributes(module: nn.Module) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The dictionaries in which a module has its attributes, and what is in them."""
+    own = vars(module)
+    return [(each, dict(each)) for each in (own, *(own[name] for name in _DICTIONARIES))]
+
+
+def _restore(module: nn.Module, before: list[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
+    """Undoes what was set; whether anything was."""
+    changed = False
+    for now, old in before:
+        same = now.keys() == old.keys() and all(now[name] is old[name] for name in old)
+        if not same:  # other threads may use the module
+            changed = True
+            now.clear()
+            now.update(old)
+    return changed
+
+
+def _random_states() -> tuple[Any, ...]:
+    kind, keys, *others = np.random.get_state()
+    numbers = torch.get_rng_state().tolist()
+    return numbers, random.getstate(), (kind, keys.tolist(), *others)
+
+
+def _set_random_states(states: tuple[Any, ...]) -> None:
+    of_torch, of_python, of_numpy = states
+    torch.set_rng_state(torch.tensor(of_torch, dtype=torch.uint8))
+    random.setstate(of_python)
+    np.random.set_state(of_numpy)
 
 
 def _trace(cell: nn.Module, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:

@@ -19,6 +19,7 @@ from graphsent.propagation.recurrence.tracing import (
     Symbol,
     Tracer,
     Untraceable,
+    is_a,
     run_calls,
 )
 
@@ -128,7 +129,7 @@ def trace(
             state = function(states, *inputs)
         else:
             state = function(*inputs)
-    if not isinstance(state, (tuple, list)) or len(state) != num_parts:
+    if not is_a(state, (tuple, list)) or len(state) != num_parts:
         raise Untraceable(f"it does not return the {num_parts} parts of a state")
     results = [_columns(tracer, part, size) for part in state]
     expressions, results = merge_products(tracer.expressions, results)
@@ -152,7 +153,7 @@ def columns_read(traced: Traced) -> tuple[tuple[int, int], ...]:
 
 
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
-    if not isinstance(part, Symbol) or part.codes.shape != (1, size):
+    if not is_a(part, Symbol) or part.codes.shape != (1, size):
         raise Untraceable(f"it does not return rows of {size} numbers")
     if part.tags != (NODES, None):
         raise Untraceable("it does not return a row for each node")
@@ -177,7 +178,7 @@ def linear_map(
     tracer = Tracer(FUNCTIONS, tensors)
     with torch.enable_grad(), tracer:
         result = function(tracer.input(0, in_feats))
-    if not isinstance(result, Symbol) or result.dim() != 2 or result.tags != (NODES, None):
+    if not is_a(result, Symbol) or result.dim() != 2 or result.tags != (NODES, None):
         raise Untraceable("it does not return a row for each node")
     width = result.codes.shape[1]
     refs = tracer.refs(result)

@@ -45,7 +45,7 @@ class Size:
     def __eq__(self, other: object) -> bool:
         return True if self is other else self._refuse()
 
-    __hash__ = object.__hash__
+    __hash__ = __str__ = __format__ = _refuse
 
 
 NODES, CHILDREN = Size("nodes"), Size("predecessors")
@@ -98,6 +98,14 @@ class Symbol:
 
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
 
+    @property
+    def __class__(self) -> type:
+        """What ``isinstance`` asks for: the answer would not be that of a tensor."""
+        raise Untraceable(
+            "it asks for the type of a tensor, itself, or in an autograd.Function, or as "
+            "it sets attributes of modules"
+        )
+
     def __len__(self) -> int:
         if self.tags[0] is not None:
             return self.tags[0]._refuse()
@@ -107,8 +115,10 @@ class Symbol:
         return iter(self.unbind(0))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or not hasattr(Tensor, name):
             raise AttributeError(name)
+        if not callable(getattr(Tensor, name)):
+            raise Untraceable(f"it reads {name} of a tensor")
         return lambda *args, **kwargs: self.tracer.call(name, (self, *args), kwargs)
 
     @classmethod
@@ -140,6 +150,33 @@ for _name, _called in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div
     setattr(Symbol, f"__r{_name}__", _operator(_called, turned=True))
 for _name in ("neg", "getitem", "matmul", "pow", "eq", "ge", "le", "gt", "lt", "ne"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
+
+
+class Condition(Symbol):
+    """What a comparison returns: 1 where it is true, else 0, of which torch has other types."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """As of a tensor."""
+        return torch.bool
+
+
+def _changes_in_place(self: Symbol, _: Any) -> Any:
+    raise Untraceable("it changes a tensor in place")  # and perhaps others that are views of it
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
+    setattr(Symbol, f"__i{_name}__", _changes_in_place)
+
+_OF_CONDITIONS = {"where", "mul", "to", "type_as"}
+_FIXED = {"size", "dim", "ndimension", "numel", "nelement", "stride", "__len__", "__hash__"}
+_FIXED |= {"is_floating_point", "is_complex", "is_contiguous", "element_size", "get_device"}
+"""Functions that do not depend on the numbers in tensors."""
+
+
+def is_a(given: Any, kinds: type | tuple[type, ...]) -> bool:
+    """As ``isinstance``, which symbols refuse."""
+    return issubclass(type(given), kinds)
 
 
 class Call(NamedTuple):
@@ -229,6 +266,8 @@ class Tracer(TorchFunctionMode):
     def constant(self, tensor: Tensor) -> int:
         """The number of a constant."""
         known = self.known_of(tensor)
+        if (tensor.dtype, tensor.device) != (self.like.dtype, self.like.device):
+            raise Untraceable(f"it uses a tensor of {tensor.dtype} on {tensor.device}")
         if known not in self.constants:
             self.constants.append(known)
             self.shapes.append(tuple(tensor.shape))
@@ -258,13 +297,19 @@ class Tracer(TorchFunctionMode):
         name = name.strip("_")
         if kwargs.get("out") is not None or in_place or name not in self.functions:
             raise Untraceable(f"it calls {name}, of which there is no expression")
+        if name not in _OF_CONDITIONS and _contains(Condition, (args, kwargs)):
+            raise Untraceable("it computes with the results of comparisons")
         return self.functions[name](self, *args, **kwargs)
 
     def call_now(self, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Calls a function of tensors that are there, and takes note if they are known."""
+        if _is_in_place(func.__name__, kwargs) and _contains(Tensor, (args, kwargs)):
+            raise Untraceable("it changes a tensor in place")
         with torch.no_grad():
             result = func(*args, **kwargs)
-        made = isinstance(result, Tensor) and id(result) not in self._known
+        if not _is_fixed(func.__name__, result) and _contains(Tensor, (args, kwargs)):
+            raise Untraceable("what it does depends on the numbers in a tensor")
+        made = is_a(result, Tensor) and id(result) not in self._known
         if made and _all_known(self._known, (args, kwargs)):
             known = _mapped(lambda t: self._known[id(t)], (args, kwargs))
             self._known[id(result)] = Known(len(self.calls))
@@ -276,15 +321,15 @@ class Tracer(TorchFunctionMode):
 
     def lifted(self, given: Any) -> Symbol:
         """A symbol for a number, a tensor that is known, or a symbol."""
-        if isinstance(given, Symbol):
+        if is_a(given, Symbol):
             return given
-        if isinstance(given, Tensor):
+        if is_a(given, Tensor):
             number = self.constant(given)
             width = given.numel()
             value = self.expressions.make("constant", Domain.CONSTANT, width, (), number)
             codes = value.number * _COLUMNS + np.arange(width)
             return Symbol(self, codes.reshape(given.shape), (None,) * given.dim())
-        if isinstance(given, (int, float)):
+        if is_a(given, (int, float)):
             value = self.expressions.number(given, 1).value
             return Symbol(self, np.array(value.number * _COLUMNS), ())
         raise Untraceable(f"it uses {type(given).__name__} as a number")
@@ -428,26 +473,45 @@ def broadcast_tags(symbols: Sequence[Symbol]) -> tuple[Size | None, ...]:
     return tuple(tags)
 
 
-def _contains(kind: type, given: Any) -> bool:
-    if isinstance(given, kind):
+def _is_in_place(name: str, kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function of tensors changes one."""
+    if name.startswith("__"):
+        return name in ("__setitem__", "__set__", "__delitem__") or (
+            name.startswith("__i")
+            and name not in ("__index__", "__int__", "__invert__", "__iter__")
+        )
+    return name.endswith("_") or kwargs.get("out") is not None or bool(kwargs.get("inplace"))
+
+
+def _is_fixed(name: str, result: Any) -> bool:
+    """Whether a result has no numbers of tensors but in tensors."""
+    if is_a(result, Tensor) or name in _FIXED:
         return True
-    if isinstance(given, (tuple, list)):
+    if name == "__get__":
+        return is_a(result, (torch.Size, torch.dtype, torch.device, int)) and not is_a(result, bool)
+    return is_a(result, (tuple, list)) and all(is_a(part, Tensor) for part in result)
+
+
+def _contains(kind: type, given: Any) -> bool:
+    if is_a(given, kind):
+        return True
+    if is_a(given, (tuple, list)):
         return any(_contains(kind, part) for part in given)
-    return isinstance(given, dict) and _contains(kind, tuple(given.values()))
+    return is_a(given, dict) and _contains(kind, tuple(given.values()))
 
 
 def _all_known(known: Mapping[int, Known], given: Any) -> bool:
-    if isinstance(given, Tensor):
+    if is_a(given, Tensor):
         return id(given) in known
-    if isinstance(given, dict):
+    if is_a(given, dict):
         given = tuple(given.values())
-    return not isinstance(given, (tuple, list)) or all(_all_known(known, p) for p in given)
+    return not is_a(given, (tuple, list)) or all(_all_known(known, p) for p in given)
 
 
 def _mapped(function: Callable[[Tensor], Any], given: Any) -> Any:
-    if isinstance(given, Tensor):
+    if is_a(given, Tensor):
         return function(given)
-    if isinstance(given, dict):
+    if is_a(given, dict):
         return {name: _mapped(function, part) for name, part in given.items()}
     if type(given) in (tuple, list):
         return type(given)(_mapped(function, part) for part in given)
@@ -461,12 +525,12 @@ def run_calls(
     results: list[Tensor] = []
 
     def tensor_of(known: Any) -> Tensor:
-        return tensors[known.key] if isinstance(known.key, str) else results[known.key]
+        return tensors[known.key] if is_a(known.key, str) else results[known.key]
 
     def filled(given: Any) -> Any:
-        if isinstance(given, Known):
+        if is_a(given, Known):
             return tensor_of(given)
-        if isinstance(given, dict):
+        if is_a(given, dict):
             return {name: filled(part) for name, part in given.items()}
         return type(given)(map(filled, given)) if type(given) in (tuple, list) else given
 

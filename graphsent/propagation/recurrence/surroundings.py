@@ -1,0 +1,135 @@
+"""What the functions of a cell read that is no tensor: it may change between two calls."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+_PLAIN = (bool, int, float, str, type(None))
+_LIBRARIES = ("builtins", "torch", "numpy", __name__.partition(".")[0])
+_Place = tuple[Mapping[str, Any], str]
+
+
+class _Same:
+    """Equal if it is the same object, which is not kept alive for that."""
+
+    def __init__(self, value: Any) -> None:
+        try:
+            self.value = weakref.ref(value)
+        except TypeError:
+            self.value = lambda: value
+
+    def __eq__(self, other: object) -> bool:
+        value = self.value()
+        return isinstance(other, _Same) and value is not None and value is other.value()
+
+    __hash__ = None
+
+
+def fact(value: Any, depth: int = 4) -> Any:
+    """Something to compare, which differs once a value, or what it holds, has changed."""
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    if depth and isinstance(value, (list, tuple, set, frozenset)):
+        return type(value), *[fact(part, depth - 1) for part in value]
+    if depth and isinstance(value, dict):
+        return dict, *[(fact(name), fact(part, depth - 1)) for name, part in value.items()]
+    if isinstance(value, (type, Tensor, nn.Module)) or not depth:
+        return _Same(value)
+    if isinstance(value, MethodType):
+        return _Same(value.__func__), _Same(value.__self__)
+    if isinstance(value, partial):
+        return fact((_Same(value.func), value.args, value.keywords), depth)
+    held = getattr(value, "__dict__", None)
+    return (
+        (_Same(value), fact(held, depth - 1)) if isinstance(held, dict) and held else _Same(value)
+    )
+
+
+def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[_Place]:
+    """Where functions of classes, and those they call, find names that are no attributes.
+
+    Args:
+        kinds: classes.
+        functions: names of the functions to begin with.
+    """
+    found: dict[tuple[int, str], _Place] = {}
+    kept: list[Any] = []
+    seen: set[int] = set()
+    kinds = dict.fromkeys(part for kind in kinds for part in kind.__mro__)
+    of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
+    known = {name for attributes in of_kinds for name in attributes}
+    waiting = [own[name] for own in of_kinds for name in functions if name in own]
+    while waiting:
+        function = _function_of(waiting.pop())
+        if function is None or id(function) in seen:
+            continue
+        seen.add(id(function))
+        names = set(_names(function.__code__))
+        spaces = [function.__globals__, *of_kinds]
+        if function.__closure__:
+            cells = zip(function.__code__.co_freevars, function.__closure__, strict=True)
+            closed = _Cells(cells)
+            kept.append(closed)  # so that its id stays its own
+            spaces.append(closed)
+            names |= set(closed)
+        for space in spaces:
+            for name in names:
+                if name in space:
+                    found[id(space), name] = space, name
+                    waiting.append(space[name])
+        found |= {(id(space), name): (space, name) for space in of_kinds for name in names & known}
+    return [place for place in found.values() if _matters(place[0].get(place[1]))]
+
+
+def facts_at(places: Iterable[_Place]) -> list[Any]:
+    """The facts of what is at some places."""
+    return [fact(space.get(name)) for space, name in places]
+
+
+class _Cells(dict):
+    """The variables of a closure."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """What a variable is now."""
+        try:
+            return super().__getitem__(name).cell_contents
+        except ValueError:  # it has not been set
+            return default
+
+
+def _function_of(value: Any) -> FunctionType | None:
+    """The function of a user that something calls; those of torch do not change."""
+    for name in ("__func__", "__wrapped__", "fget", "func"):
+        value = getattr(value, name, value) if not isinstance(value, Tensor) else value
+    if not isinstance(value, FunctionType):
+        return None
+    return None if _is_of_library(value.__module__) else value
+
+
+def _is_of_library(module: str | None) -> bool:
+    """Whether it is a module whose functions and classes do not change."""
+    return (module or "").partition(".")[0] in _LIBRARIES
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _names(part)
+
+
+def _matters(value: Any) -> bool:
+    """Whether it is a number or a function, or may hold some."""
+    return not isinstance(value, (type, Tensor, nn.Module)) and type(value).__name__ != "module"

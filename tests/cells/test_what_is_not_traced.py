@@ -1,0 +1,191 @@
+"""What a trace would get wrong is not traced, and what may change is traced again."""
+
+from __future__ import annotations
+
+import copy
+import random
+import threading
+from types import SimpleNamespace
+
+import pytest
+import torch
+from generated_cases import results, tree
+from torch import nn
+from torch.nn import functional
+
+from graphsent.cells import TreeCell
+
+SIZE = 4
+FACTOR = 1.0
+
+
+class Cell(TreeCell):
+    """Numbers, tensors and attributes to compute with."""
+
+    state_names = ("h",)
+    factor = 1.0
+
+    def __init__(self):
+        super().__init__(3, SIZE)
+        self.W, self.U, self.V = nn.Linear(3, SIZE), nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)
+        self.p, self.q = nn.Parameter(torch.tensor(2.0)), nn.Parameter(torch.rand(SIZE, SIZE))
+        self.register_buffer("b", torch.tensor(2.0))
+        self.V.weight = self.U.weight
+        self._number, self.numbers, self.named = 1.0, [1.0], {"a": [1.0]}
+        self.options = SimpleNamespace(factor=1.0)
+        self.double()
+
+    def project(self, feat):
+        return self.W(feat)
+
+    def start(self, x):
+        return (torch.tanh(x),)
+
+    def combine(self, children, x):
+        return (torch.tanh(x + self.of(self.U(children[0].sum(1)))),)
+
+
+def assert_same(cell: Cell) -> None:
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    expected = results(copy.deepcopy(cell), graph, feat, engine="dgl")
+    for one, other in zip(results(cell, graph, feat), expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+def in_place(name: str, *args):
+    def of(self, h):
+        weight = self.q * 2
+        getattr(weight, name)(*args)
+        return functional.linear(h, weight)
+
+    return of
+
+
+def alias(self, h):
+    other = h
+    other += 1
+    return h * other
+
+
+def first_of_view(self, h):
+    part = h[:, :2]
+    part *= 2
+    return h
+
+
+def chosen_rows(self, h):
+    rows = torch.stack([h, 2 * h, 3 * h, 4 * h], 1)
+    return rows.select(dim=2, index=1)
+
+
+NOT_TRACED = {
+    "sums of conditions": lambda self, h: ((h > 0) + (h > -1)) * h,
+    "functions of conditions": lambda self, h: torch.sigmoid(h > 0) * h,
+    "choice of numbers": lambda self, h: torch.where(h > 0, 0.1, 0.2) * h,
+    "numbers of another type": lambda self, h: h * torch.tensor([0.1, 0.2, 0.3, 0.4]),
+    "whole numbers": lambda self, h: h * torch.arange(SIZE),
+    "softmax of another type": lambda self, h: torch.softmax(h, 1, torch.float32),
+    "the number in a buffer": lambda self, h: h * self.b.item(),
+    "the number in a parameter": lambda self, h: h * float(self.p.detach()),
+    "a condition on a buffer": lambda self, h: h if self.b > 0 else -h,
+    "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
+    "diagonal": in_place("fill_diagonal_", 0),
+    "item": in_place("__setitem__", 0, 0),
+    "sum in place": in_place("__iadd__", 1),
+    "a name for the same": alias,
+    "a view": first_of_view,
+    "names of arguments": chosen_rows,
+    "device": lambda self, h: h if h.is_cuda else -h,
+    "type": lambda self, h: -h if isinstance(h, torch.Tensor) else h,
+}
+
+
+@pytest.mark.parametrize("name", NOT_TRACED)
+def test_what_is_not_traced(name):
+    cell = type("Mine", (Cell,), {"of": NOT_TRACED[name]})()
+    assert cell.explain(tree(20, 3)).way == "levels"
+    assert_same(cell)
+
+
+@pytest.mark.parametrize("key", [lambda size: size, str, lambda size: f"{size}"])
+def test_numbers_of_predecessors_as_keys(key):
+    class Mine(Cell):
+        def combine(self, children, x):
+            factor = {1: 2.0, "1": 3.0}.get(key(children[0].shape[1]), 1.0)
+            return (torch.tanh(x + factor * children[0].sum(1)),)
+
+    assert_same(Mine())
+
+
+def set_global(cell):
+    global FACTOR
+    FACTOR += 1
+
+
+def set_free(cell):
+    with torch.no_grad():
+        cell.V.weight = nn.Parameter(cell.U.weight + 1)
+
+
+CHANGES = {
+    "class": (lambda s, h: s.factor * h, lambda c: setattr(type(c), "factor", 3.0)),
+    "private": (lambda s, h: s._number * h, lambda c: setattr(c, "_number", 3.0)),
+    "list": (lambda s, h: s.numbers[0] * h, lambda c: c.numbers.__setitem__(0, 3.0)),
+    "dictionary": (lambda s, h: s.named["a"][0] * h, lambda c: c.named["a"].append(3.0)),
+    "within": (lambda s, h: s.named["a"][-1] * h, lambda c: c.named["a"].append(3.0)),
+    "object": (lambda s, h: s.options.factor * h, lambda c: setattr(c.options, "factor", 3.0)),
+    "global": (lambda s, h: FACTOR * h, set_global),
+    "tied weights": (lambda s, h: s.V(h), set_free),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_traced_again(name):
+    of, change = CHANGES[name]
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert cell.explain(tree(20, 3)).way == "compiled"
+    assert_same(cell)
+    change(cell)
+    assert_same(cell)
+
+
+def test_a_closure():
+    factor = 1.0
+
+    def of(self, h):
+        return factor * h
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert_same(cell)
+    factor = 3.0
+    assert_same(cell)
+
+
+def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
+    def of(self, h):
+        self.b = self.b * 2
+        return h * random.random()
+
+    cell, state = type("Mine", (Cell,), {"of": of})(), random.getstate()
+    assert cell.explain(tree(20, 3)).reason == "it sets attributes of modules"
+    assert float(cell.b) == 2
+    assert random.getstate() == state
+
+
+def test_random_numbers_of_python():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h * random.random()})()
+    assert cell.explain(tree(20, 3)).reason == "it draws random numbers"
+
+
+def test_threads_that_trace_one_cell():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: torch.tanh(h) * 5})()
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(cell(graph, feat))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    for one in found:
+        torch.testing.assert_close(one, cell(graph, feat, engine="dgl"))
