@@ -64,10 +64,17 @@ class _Merging:
         return same and self._is_used_once(ref)
 
     def _find_sums(self) -> dict[Ref, list[Ref]]:
-        """What is added up, for columns that are used otherwise than in a longer sum."""
+        """What is added up, for columns that are used otherwise than in a longer sum.
+
+        Sums that are multiplied by a weight stay as they are, as do those read as one column again
+        and again.
+        """
         refs = {ref for part in self.results for ref in part}
         refs |= {ref for v in self.values for ref in self._refs(v) if not self._continues(v, ref)}
-        return {ref: self._terms(ref) for ref in refs if ref.value.op == "add" and not ref.spread}
+        fixed = {ref.value for ref in refs if ref.spread}
+        fixed |= {term.rows for v in self.values if v.op == "product" for term in v.data}
+        sums = (ref for ref in refs if ref.value.op == "add" and ref.value not in fixed)
+        return {ref: self._terms(ref) for ref in sums}
 
     def _terms(self, ref: Ref) -> list[Ref]:
         found = []

@@ -159,10 +159,13 @@ class Layout:
         if terms and shares:
             raise Unsupported("it uses a parameter as a weight and as numbers")
         if terms:
-            columns = {
-                c for term in terms for c in range(term.column, term.column + term.rows.width)
-            }
-            return "all" if len(columns) == shape[1] else "some"
+            filled: set[int] = set()
+            whole = True  # no term adds to some columns what it stores in others
+            for term in terms:
+                columns = set(range(term.column, term.column + term.rows.width))
+                whole = whole and (columns <= filled or not columns & filled)
+                filled |= columns
+            return "all" if whole and len(filled) == shape[1] else "some"
         if not shares:
             return ""
         return "all" if _width_of(shares) == math.prod(shape) else "some"

@@ -192,10 +192,12 @@ class Lowered:
         total = to if begun else None
         for sign, coefficient, rows in summands:
             operand = steps.read(rows)
-            if coefficient is None:
-                if total is None:
+            if coefficient is None and total is None:
+                if sign > 0:
                     total = operand
                     continue
+                steps.add(torch.neg, to, operand)
+            elif coefficient is None:
                 steps.add(torch.add if sign > 0 else torch.sub, to, total, operand)
             elif total is None:
                 steps.add(
@@ -277,6 +279,7 @@ class Lowered:
         read |= {ref.value for _, _, ref in (*found.inputs, *found.constants)}
         coefficients = read | {part for value in path for part in value.inputs()}
         coefficients |= {p.coefficient.value for *_, parts in found.states for p in parts if p[1]}
+        coefficients |= {part for v in early if v.op in ("gather", "sum") for part in v.inputs()}
         for value in early:
             if value in coefficients:
                 self._place(value)

@@ -64,6 +64,7 @@ class Steps:
 
     def link(self, wanted: Iterable[Key] = ()) -> Linked:
         """The same with numbers in place of operands, some of which are wanted in any case."""
+        wanted = list(wanted)  # which may add steps
         keys = [key for _, to, args in self.steps for key in (to, *args)]
         keys = dict.fromkeys([*keys, *wanted])
         rows = [key for key in keys if key[0] == "rows"]

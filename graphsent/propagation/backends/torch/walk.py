@@ -193,7 +193,8 @@ class _Levels(Function):
         lowered = _lowered(problem.recurrence, keep=True)
         num_parts, num_kept = problem.recurrence.num_parts, len(lowered.kept)
         tensors = ctx.saved_tensors[: len(ctx.saved_tensors) - num_parts - num_kept]
-        results, kept = ctx.saved_tensors[len(tensors) :][:num_parts], ctx.saved_tensors[-num_kept:]
+        others = ctx.saved_tensors[len(tensors) :]
+        results, kept = others[:num_parts], others[num_parts:]
         inputs, start, constants = problem.divided(tensors)
         memory, num_sources = _memory_of(problem, inputs, constants, start[0]), len(start[0])
         _put_states(memory, results, num_sources)

@@ -1,0 +1,164 @@
+"""Cells of random expressions: compiled and in torch they give what DGL's run gives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from generated_cases import results, shared, tree
+from torch import Tensor, nn
+from torch.nn import functional
+
+from graphsent.cells import SlottedCell, TreeCell
+from graphsent.kernels.library import SWITCH
+
+IN_FEATS, NUM_CHILDREN = 3, 3
+EXPRESSIONS: list[Callable[..., Tensor]] = [
+    lambda cell, a, b: cell.square(a),
+    lambda cell, a, b: a + b,
+    lambda cell, a, b: torch.sigmoid(a) * b,
+    lambda cell, a, b: a - b * cell.number,
+    lambda cell, a, b: torch.tanh(a) * cell.row,
+    lambda cell, a, b: torch.relu(a) - b,
+    lambda cell, a, b: cell.pair(torch.cat([a, b], -1)),
+    lambda cell, a, b: torch.stack([a, b], -2).amax(-2),
+    lambda cell, a, b: torch.stack([a, b, a * 0.5], -2).mean(-2),
+    lambda cell, a, b: torch.softmax(a, -1) * b,
+    lambda cell, a, b: cell.single(a) * b,
+    lambda cell, a, b: torch.where(a > b, a, b * 0.3),
+    lambda cell, a, b: torch.lerp(a, b, torch.sigmoid(cell.row)),
+    lambda cell, a, b: a / (1 + torch.exp(torch.tanh(b))),
+    lambda cell, a, b: torch.cat([b[..., cell.half :], a[..., : cell.half]], -1),
+    lambda cell, a, b: functional.linear(a, cell.square.weight * 0.5, cell.row) + cell.square(b),
+    lambda cell, a, b: a[..., :1] * b + a.sum(-1, keepdim=True),
+]
+OVER_CHILDREN: list[Callable[..., Tensor]] = [
+    lambda cell, a, b: a.sum(1),
+    lambda cell, a, b: a.mean(1),
+    lambda cell, a, b: (torch.softmax(cell.single(a), 1) * b).sum(1),
+    lambda cell, a, b: (torch.softmax(a, 1) * b).sum(1),
+]
+
+
+class _Expressions:
+    """Random expressions over the states, as methods of a cell."""
+
+    def __init__(self, seed: int, num_parts: int, *sizes: int) -> None:
+        super().__init__(*sizes)
+        self.seed, size = seed, sizes[1]
+        self.state_names = ("h", "c", "m")[:num_parts]
+        self.half = size // 2
+        self.W = nn.Linear(IN_FEATS, 2 * size, bias=seed % 2 == 0)
+        self.square, self.pair = nn.Linear(size, size), nn.Linear(2 * size, size)
+        self.single = nn.Linear(size, 1)
+        self.row, self.number = nn.Parameter(torch.randn(size)), nn.Parameter(torch.randn(()))
+
+    def project(self, feat: Tensor) -> Tensor:
+        return self.W(feat)
+
+    def start(self, x: Tensor) -> tuple[Tensor, ...]:
+        return self._parts(random.Random(self.seed), x.chunk(2, -1))
+
+    def combine(self, children: tuple[Tensor, ...], x: Tensor) -> tuple[Tensor, ...]:
+        rng, (gate, more) = random.Random(self.seed + 1), x.chunk(2, -1)
+        of_children = [*children, children[0] * gate.unsqueeze(1), children[-1] + more.unsqueeze(1)]
+        of_children += self._parts(rng, of_children)
+        of_nodes = [
+            rng.choice(OVER_CHILDREN)(self, rng.choice(of_children), rng.choice(of_children))
+            for _ in range(3)
+        ]
+        return self._parts(rng, [gate, more, *of_nodes])
+
+    def _parts(self, rng: random.Random, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        values = list(values)
+        for _ in range(rng.randint(3, 8)):
+            expression = rng.choice(EXPRESSIONS)
+            values.append(expression(self, rng.choice(values), rng.choice(values)))
+        return tuple(torch.tanh(part) for part in values[-len(self.state_names) :])
+
+
+class OfAnyChildren(_Expressions, TreeCell):
+    """Over children that are not told apart."""
+
+
+class OfSlots(_Expressions, SlottedCell):
+    """Over children in slots."""
+
+
+def check(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    sizes = (IN_FEATS, rng.choice([2, 5, 8]))
+    kind = rng.choice([OfAnyChildren, OfSlots])
+    more = (NUM_CHILDREN,) if kind is OfSlots else ()
+    cell = kind(seed, rng.randint(1, 3), *sizes, *more).double()
+    monkeypatch.setenv(SWITCH, "1" if way == "compiled" else "0")
+    for graph in (tree(25, NUM_CHILDREN, seed), shared(20, NUM_CHILDREN, seed)):
+        feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+        assert cell.explain(graph).way == way
+        expected = results(cell, graph, feat, engine="dgl")
+        largest = max(1.0, *(float(part.detach().abs().max()) for part in expected))
+        for one, other in zip(results(cell, graph, feat), expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-10 * largest)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_expressions_in_torch(seed, monkeypatch):
+    check(seed, "traced", monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 6))  # each is compiled
+def test_expressions_in_generated_code(seed, monkeypatch):
+    check(seed, "compiled", monkeypatch)
+
+
+class Latest(TreeCell):
+    """A cell whose gradients need none of the rows that its run makes."""
+
+    state_names = ("h",)
+
+    def project(self, feat: Tensor) -> Tensor:
+        return feat
+
+    def start(self, x: Tensor) -> tuple[Tensor]:
+        return (x,)
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (children[0].sum(1) - x,)
+
+
+class Overlapping(SlottedCell):
+    """A weight that some rows are multiplied by as a whole, and others by some columns of it."""
+
+    state_names = ("h",)
+
+    def __init__(self, in_feats: int, size: int) -> None:
+        super().__init__(in_feats, size, 2)
+        self.W, self.pair = nn.Linear(in_feats, size), nn.Linear(2 * size, size)
+
+    def project(self, feat: Tensor) -> Tensor:
+        return self.W(feat)
+
+    def start(self, x: Tensor) -> tuple[Tensor]:
+        return (torch.tanh(x),)
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        left, right = children[0].unbind(1)
+        both = torch.tanh(self.pair(torch.cat([left * x, right * x], -1)))
+        return (torch.tanh(self.pair(torch.cat([torch.zeros_like(both), both], -1)) + x),)
+
+
+@pytest.mark.parametrize("way", ["compiled", "traced"])
+@pytest.mark.parametrize("kind", [Latest, Overlapping])
+def test_cells_that_need_care(kind, way, monkeypatch):
+    torch.manual_seed(0)
+    cell, graph = kind(IN_FEATS, IN_FEATS).double(), tree(25, 2)
+    monkeypatch.setenv(SWITCH, "1" if way == "compiled" else "0")
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    assert cell.explain(graph).way == way
+    expected = results(cell, graph, feat, engine="dgl")
+    for _ in range(5):  # in memory that was in use before
+        for one, other in zip(results(cell, graph, feat), expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
