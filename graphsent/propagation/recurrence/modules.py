@@ -161,7 +161,7 @@ def _random_states() -> tuple[Any, ...]:
 
 def _set_random_states(states: tuple[Any, ...]) -> None:
     of_torch, of_python, of_numpy = states
-    torch.set_rng_state(torch.tensor(of_torch, dtype=torch.uint8))
+    torch.set_rng_state(torch.tensor(of_torch, dtype=torch.uint8, device="cpu"))
     random.setstate(of_python)
     np.random.set_state(of_numpy)
 
