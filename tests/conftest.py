@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 settings.register_profile("graphsent", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "graphsent")
+
+# Commands inherit what a suite in the background of a shell has: SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests run on few cores and on small tensors, where more threads only cost time.
 torch.set_num_threads(1)
