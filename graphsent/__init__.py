@@ -31,6 +31,7 @@ _NAMES = {
 }
 _ROOMS = (
     "cells",
+    "drawing",
     "errors",
     "graphs",
     "layers",

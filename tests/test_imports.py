@@ -38,7 +38,9 @@ def test_importing_the_package_imports_nothing_heavy():
     assert not HEAVY & set(printed.split())
 
 
-@pytest.mark.parametrize("room", ["trees", "graphs", "cells", "layers", "models", "tasks"])
+@pytest.mark.parametrize(
+    "room", ["drawing", "trees", "graphs", "cells", "layers", "models", "tasks"]
+)
 def test_a_room_imports_neither_training_nor_drawing(room):
     printed = run(f"import sys, graphsent.{room}; print(*sys.modules)")
     assert not {"lightning", "pytorch_lightning", "matplotlib"} & set(printed.split())

@@ -12,9 +12,9 @@ from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
 from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.drawing import draw_confusion
 from graphsent.tasks import Task, TaskData
 from graphsent.tasks.class_report import ClassReport
-from graphsent.tasks.draw_confusion import draw_confusion
 from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
 from graphsent.training.figures import figures
 

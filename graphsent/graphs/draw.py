@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from graphsent._dgl import dgl
+from graphsent.drawing.palette import class_colors
+from graphsent.drawing.pictures import file_format_of, import_canvas
 from graphsent.errors import DataError
 from graphsent.graphs.convert import to_networkx
-from graphsent.graphs.palette import class_colors
-from graphsent.graphs.scene import build_scene
+from graphsent.graphs.tree_scene import build_scene
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_FORMATS = (".png", ".svg")
 
 
 def draw_tree(
@@ -100,35 +98,6 @@ def draw_tree(
     if path is not None:
         canvas.save(figure, path, file_format)
     return figure
-
-
-def file_format_of(path: str | os.PathLike[str]) -> str:
-    """``"png"`` or ``"svg"``, from the name of a picture.
-
-    Raises:
-        DataError: It has another suffix.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in _FORMATS:
-        raise DataError(f"cannot write {os.fspath(path)!r}: expected a name in .png or .svg")
-    return suffix[1:]
-
-
-def import_canvas() -> Any:
-    """The module that needs matplotlib.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-    """
-    try:
-        from graphsent.graphs import canvas
-    except ImportError as error:
-        if error.name != "matplotlib":
-            raise
-        raise ImportError(
-            "drawing needs matplotlib: pip install 'graphsent[draw]'", name="matplotlib"
-        ) from None
-    return canvas
 
 
 def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:

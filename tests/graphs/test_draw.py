@@ -247,8 +247,8 @@ def test_matplotlib_is_imported_late_and_pyplot_never(tmp_path):
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.delattr("graphsent.graphs.canvas", raising=False)
-    monkeypatch.delitem(sys.modules, "graphsent.graphs.canvas", raising=False)
+    monkeypatch.delattr("graphsent.drawing.canvas", raising=False)
+    monkeypatch.delitem(sys.modules, "graphsent.drawing.canvas", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'graphsent\[draw\]'$"):
         draw_tree(tree())

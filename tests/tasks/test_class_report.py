@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from graphsent.drawing import draw_confusion
 from graphsent.errors import DataError
 from graphsent.tasks import get_task
 from graphsent.tasks.class_report import ClassReport
-from graphsent.tasks.draw_confusion import draw_confusion
 
 
 def batch_of(labels):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphsent.graphs.scene import GREY, INK, LABEL_SIZE, WORD_SIZE, Caption, Line, TextWidth
+from graphsent.drawing.pictures import Parts, finish, word_places
+from graphsent.drawing.scene import GREY, INK, LABEL_SIZE, WORD_SIZE, Caption, Line, TextWidth
 from graphsent.models.inside.attention import SentenceAttention
-from graphsent.models.inside.pictures import Parts, finish, word_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

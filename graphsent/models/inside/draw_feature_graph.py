@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from graphsent.graphs.scene import GREY, INK, LABEL_SIZE, WORD_SIZE, Box, Caption, Line, TextWidth
+from graphsent.drawing.pictures import Parts, finish, word_places
+from graphsent.drawing.scene import (
+    BOX_HEIGHT,
+    GREY,
+    INK,
+    LABEL_SIZE,
+    WORD_SIZE,
+    Box,
+    Caption,
+    Line,
+    TextWidth,
+)
 from graphsent.models.inside.feature_graph import FeatureGraph
-from graphsent.models.inside.pictures import BOX_HEIGHT, Parts, finish, word_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

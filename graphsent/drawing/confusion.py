@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphsent.graphs.scene import GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
-from graphsent.models.inside.pictures import Parts, finish, shade
+from graphsent.drawing.pictures import Parts, finish, shade
+from graphsent.drawing.scene import GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,85 +1,43 @@
-"""The elements of a picture of a tree: boxes, lines and texts with their positions.
-
-All lengths are in points; x grows to the right, y upwards. Nothing here needs a plotting library:
-the width of a text is asked for by a function.
-"""
+"""The picture of a tree, or of a graph over it, as boxes, lines and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphsent.drawing.palette import ClassColor
+from graphsent.drawing.scene import (
+    BOX_HEIGHT,
+    BOX_PADDING,
+    GREY,
+    INK,
+    LABEL_SIZE,
+    LEGEND_SIZE,
+    MARGIN,
+    PALE,
+    PLAIN_EDGE,
+    PLAIN_FILL,
+    TITLE_SIZE,
+    WEIGHT_SIZE,
+    WORD_SIZE,
+    Box,
+    Caption,
+    Line,
+    Scene,
+    TextWidth,
+)
 from graphsent.graphs import fields
 from graphsent.graphs.layout import Layout, tree_layout
-from graphsent.graphs.palette import ClassColor
 
 if TYPE_CHECKING:
     import networkx
 
-WORD_SIZE, LABEL_SIZE, WEIGHT_SIZE, LEGEND_SIZE, TITLE_SIZE = 11.0, 9.0, 6.5, 9.0, 13.0
-INK, GREY, PALE, PLAIN_FILL, PLAIN_EDGE = "#1a1a1a", "#7f7f7f", "#c4c4c4", "#eef1f5", "#9aa5b1"
 SIBLING_INK = "#6a3d9a"
-_BOX_HEIGHT = 17.0
-_BOX_PADDING = 10.0  # on both sides of the text of a box together
 _DOT = 6.0
 _THIN, _THICK = 0.6, 4.5  # lines of the least and the greatest weight
-_MARGIN = 8.0
 _WEIGHT_PLACE = 0.3  # of the way from child to parent
-
-TextWidth = Callable[[str, float], float]
-Point = tuple[float, float]
-
-
-class Box(NamedTuple):
-    """A rounded box around an optional text; a circle if it is as wide as high."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    text: str
-    fill: str
-    ink: str
-    outline: str
-    size: float = LABEL_SIZE
-
-
-class Line(NamedTuple):
-    """A straight line."""
-
-    start: Point
-    end: Point
-    ink: str = GREY
-    width: float = 1.1
-    style: str = "solid"
-    arrow: bool = False  # at the end
-
-
-class Caption(NamedTuple):
-    """A text without a box."""
-
-    x: float
-    y: float
-    text: str
-    size: float
-    ink: str = INK
-    align: str = "center"
-    opaque: bool = False  # on a white ground
-    bold: bool = False
-
-
-class Scene(NamedTuple):
-    """A whole picture."""
-
-    boxes: list[Box]
-    lines: list[Line]
-    captions: list[Caption]
-    left: float
-    right: float
-    bottom: float
-    top: float
 
 
 def build_scene(
@@ -110,13 +68,13 @@ def build_scene(
     captions += numbers
 
     left, right = 0.0, layout.width
-    bottom, top = layout.word_y - 0.75 * WORD_SIZE, _BOX_HEIGHT / 2
+    bottom, top = layout.word_y - 0.75 * WORD_SIZE, BOX_HEIGHT / 2
     if keys:
         bottom -= 24
         shift = (layout.width - legend_width) / 2
         boxes += [key._replace(x=key.x + shift, y=bottom) for key in keys]
         captions += [name._replace(x=name.x + shift, y=bottom) for name in names]
-        bottom -= _BOX_HEIGHT / 2
+        bottom -= BOX_HEIGHT / 2
         left, right = min(left, shift), max(right, shift + legend_width)
     if title:
         top += 15
@@ -125,7 +83,7 @@ def build_scene(
         excess = max(0.0, 1.08 * text_width(title, TITLE_SIZE) - (right - left)) / 2
         left, right = left - excess, right + excess
     return Scene(
-        boxes, lines, captions, left - _MARGIN, right + _MARGIN, bottom - _MARGIN, top + _MARGIN
+        boxes, lines, captions, left - MARGIN, right + MARGIN, bottom - MARGIN, top + MARGIN
     )
 
 
@@ -186,18 +144,18 @@ def _node_box(
     text = " ".join(part for part in (relation, label) if part)
     if not text:
         return Box(0, 0, _DOT, _DOT, "", PLAIN_EDGE, INK, PLAIN_EDGE)
-    width = max(_BOX_HEIGHT, text_width(text, LABEL_SIZE) + _BOX_PADDING)
+    width = max(BOX_HEIGHT, text_width(text, LABEL_SIZE) + BOX_PADDING)
     if len(text) == 1:
-        width = _BOX_HEIGHT
+        width = BOX_HEIGHT
     if colors and label:
         color = colors[int(label)]
-        return Box(0, 0, width, _BOX_HEIGHT, text, color.fill, color.text, GREY)
-    return Box(0, 0, width, _BOX_HEIGHT, text, PLAIN_FILL, INK, PLAIN_EDGE)
+        return Box(0, 0, width, BOX_HEIGHT, text, color.fill, color.text, GREY)
+    return Box(0, 0, width, BOX_HEIGHT, text, PLAIN_FILL, INK, PLAIN_EDGE)
 
 
 def _token_box(word: str, text_width: TextWidth) -> Box:
-    height = _BOX_HEIGHT + 3
-    width = max(height, text_width(word, WORD_SIZE) + _BOX_PADDING)
+    height = BOX_HEIGHT + 3
+    width = max(height, text_width(word, WORD_SIZE) + BOX_PADDING)
     return Box(0, 0, width, height, word, "#ffffff", INK, PALE, WORD_SIZE)
 
 

@@ -1,4 +1,4 @@
-"""Scenes on matplotlib figures. Imported when the first tree is drawn, not before."""
+"""Scenes on matplotlib figures. Imported when the first picture is drawn, not before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import IdentityTransform
 
 from graphsent._files import atomic_path
-from graphsent.graphs.scene import Box, Caption, Line, Scene
+from graphsent.drawing.scene import Box, Caption, Line, Scene
 
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 20_000, 50_000_000  # along one side, in all; larger pictures are scaled down

@@ -1,25 +1,43 @@
-"""What pictures of models share: sizes, colours of signed numbers, and files."""
+"""What pictures share: boxes of words, colours of signed numbers, margins, titles, and files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from graphsent.graphs.draw import file_format_of, import_canvas
-from graphsent.graphs.palette import ClassColor, class_colors
-from graphsent.graphs.scene import INK, TITLE_SIZE, Box, Caption, Line, Scene, TextWidth
+from graphsent.drawing.palette import ClassColor, class_colors
+from graphsent.drawing.scene import (
+    BOX_HEIGHT,
+    BOX_PADDING,
+    INK,
+    MARGIN,
+    TITLE_SIZE,
+    Box,
+    Caption,
+    Line,
+    Scene,
+    TextWidth,
+)
+from graphsent.errors import DataError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BOX_HEIGHT", "WORD_GAP", "finish", "shade", "word_box", "word_places"]
+__all__ = [
+    "WORD_GAP",
+    "file_format_of",
+    "finish",
+    "import_canvas",
+    "shade",
+    "word_box",
+    "word_places",
+]
 
-BOX_HEIGHT = 17.0
 WORD_GAP = 12.0  # between the words of a sentence
-_BOX_PADDING = 10.0  # beside the text of a box, both sides together
-_MARGIN = 8.0
+_FORMATS = (".png", ".svg")
 _SHADES = class_colors(41, [])  # an odd number: the middle one is for 0
 
 Parts = tuple[list[Box], list[Line], list[Caption]]
@@ -32,7 +50,7 @@ def shade(share: float) -> ClassColor:
 
 def word_box(text: str, text_width: TextWidth, size: float, color: ClassColor) -> Box:
     """A box around a word, at 0."""
-    width = max(BOX_HEIGHT, text_width(text, size) + _BOX_PADDING)
+    width = max(BOX_HEIGHT, text_width(text, size) + BOX_PADDING)
     return Box(0, 0, width, BOX_HEIGHT, text, color.fill, color.text, color.fill, size)
 
 
@@ -67,6 +85,35 @@ def finish(
     return figure
 
 
+def file_format_of(path: str | os.PathLike[str]) -> str:
+    """``"png"`` or ``"svg"``, from the name of a picture.
+
+    Raises:
+        DataError: It has another suffix.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise DataError(f"cannot write {os.fspath(path)!r}: expected a name in .png or .svg")
+    return suffix[1:]
+
+
+def import_canvas() -> Any:
+    """The module that needs matplotlib.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    try:
+        from graphsent.drawing import canvas
+    except ImportError as error:
+        if error.name != "matplotlib":
+            raise
+        raise ImportError(
+            "drawing needs matplotlib: pip install 'graphsent[draw]'", name="matplotlib"
+        ) from None
+    return canvas
+
+
 def _scene(
     boxes: list[Box],
     lines: list[Line],
@@ -86,7 +133,7 @@ def _scene(
         middle, half = (left + right) / 2, 0.55 * text_width(title, TITLE_SIZE)
         captions = [*captions, Caption(middle, top, title, TITLE_SIZE, INK, bold=True)]
         left, right, top = min(left, middle - half), max(right, middle + half), top + TITLE_SIZE / 2
-    margins = left - _MARGIN, right + _MARGIN, bottom - _MARGIN, top + _MARGIN
+    margins = left - MARGIN, right + MARGIN, bottom - MARGIN, top + MARGIN
     return Scene(boxes, lines, captions, *margins)
 
 

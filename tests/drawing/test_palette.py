@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from graphsent.drawing.palette import class_colors
 from graphsent.errors import DataError
-from graphsent.graphs.palette import class_colors
 
 
 def luminance(color: str) -> float:
