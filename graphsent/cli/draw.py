@@ -7,33 +7,38 @@ from typing import Any
 from graphsent.cli.trees_in import trees_from
 from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import DataError
-from graphsent.graphs import draw_tree
+from graphsent.graphs import SIBLING, draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
 
 __all__ = ["run"]
 
 
+_OF_MODEL = ("weights", "gold", "probabilities")
+
+
 def run(arguments: Any) -> None:
     """Writes the picture."""
-    if arguments.weights and arguments.model is None:
-        raise UsageError("--weights needs --model: a tree by itself has no weights of edges")
+    for name in _OF_MODEL:
+        if getattr(arguments, name) and arguments.model is None:
+            raise UsageError(f"--{name} needs --model: a tree by itself has nothing but labels")
+    if arguments.weights and arguments.direction == SIBLING:
+        raise UsageError("--weights are between parent and child: not for --direction sibling")
     check_target(arguments.out, "--out", (arguments.file,))
-    tree, classes, weights = _chosen_tree(arguments), None, None
+    tree, shown = _chosen_tree(arguments), {}
     if arguments.model is not None:
-        tree, classes, weights = _judged(tree, arguments)
+        tree, shown = _judged(tree, arguments)
     draw_tree(
         tree,
-        classes=classes,
-        edge_weights=weights,
-        show_weights=weights is not None,
+        direction=arguments.direction,
         title=arguments.title,
         path=arguments.out,
+        **shown,
     )
     print(f"wrote {arguments.out}")
 
 
-def _judged(tree: Any, arguments: Any) -> tuple[Any, tuple[str, ...], Any]:
-    """The tree with predicted labels, the names of the classes, and weights if asked for."""
+def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
+    """The tree with predicted labels, and what else is drawn of the prediction."""
     from graphsent.models import Classifier, TreeClassifier
     from graphsent.training import load_model
 
@@ -41,15 +46,25 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, tuple[str, ...], Any]:
     model = load_model(path, arguments.encoder)
     if not isinstance(model, Classifier) or model.goal == "regression":
         raise UsageError(f"{path}: the model {model.name!r} has no classes of nodes to draw")
-    if not arguments.weights:
-        prediction = model.predict([tree])[0]
-        return prediction.to_tree(), prediction.label_names, None
-    if not isinstance(model, TreeClassifier):
-        raise UsageError(f"{path}: the model {model.name!r} has no weights of edges")
-    # Weights belong to the edges of the tree as the model reads it.
-    tree = model.shape_tree(tree)
+    shown: dict[str, Any] = {}
+    if arguments.weights:
+        if not isinstance(model, TreeClassifier):
+            raise UsageError(f"{path}: the model {model.name!r} has no weights of edges")
+        # Weights belong to the edges of the tree as the model reads it.
+        tree = model.shape_tree(tree)
+        shown = {
+            "edge_weights": model.edge_weights([tree])[0],
+            "weight_name": model.encoder.edge_weight_name,
+            "show_weights": True,
+        }
     prediction = model.predict([tree])[0]
-    return prediction.to_tree(), prediction.label_names, model.edge_weights([tree])[0]
+    if arguments.gold:
+        numbers = {name: str(number) for number, name in enumerate(prediction.label_names)}
+        gold = [numbers.get(label, label) for label in tree.labels]
+        shown["gold"] = [label if label in numbers.values() else "" for label in gold]
+    if arguments.probabilities:
+        shown["probabilities"] = prediction.probabilities.max(axis=1)
+    return prediction.to_tree(), {**shown, "classes": prediction.label_names}
 
 
 def _chosen_tree(arguments: Any) -> Tree | DependencyTree:

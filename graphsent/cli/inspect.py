@@ -1,4 +1,4 @@
-"""Look inside a convolutional model."""
+"""Look inside a model, or at how it was trained."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from graphsent._files import atomic_path
 from graphsent.cli.trees_in import parse_sentences, sentences_from
 from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.drawing import draw_curves
 from graphsent.errors import DataError
 from graphsent.models import (
     FeatureGraph,
@@ -26,6 +27,7 @@ from graphsent.models import (
 )
 from graphsent.tasks import get_task
 from graphsent.training import RunDirectory, load_model
+from graphsent.training.figures import metric_title
 
 __all__ = ["run"]
 
@@ -43,6 +45,7 @@ _OPTIONS = {
     "filters": ("filters", "top"),
     "graph": (*_OF_SENTENCES, "map", "row"),
     "attention": _OF_SENTENCES,
+    "curves": (),
 }
 
 
@@ -62,9 +65,12 @@ def run(arguments: Any) -> None:
         raise UsageError(f"--out {arguments.out}: expected a name in {endings}")
     _check_options(arguments, suffix)
     check_target(arguments.out, "--out", (arguments.file, *RunDirectory(arguments.run).files()))
-    model = load_model(arguments.run, arguments.encoder)
-    find = {"filters": _filters, "graph": _graph, "attention": _attention}[arguments.what]
-    finding = find(model, arguments, suffix in _PICTURES)
+    if arguments.what == "curves":
+        finding = _curves(arguments)
+    else:
+        model = load_model(arguments.run, arguments.encoder)
+        find = {"filters": _filters, "graph": _graph, "attention": _attention}[arguments.what]
+        finding = find(model, arguments, suffix in _PICTURES)
     if suffix in _PICTURES:
         finding.draw(title=arguments.title, path=arguments.out)
     else:
@@ -123,6 +129,19 @@ def _of_feature(graph: FeatureGraph, model: Any, number: int, row: int) -> Featu
 def _attention(model: Any, arguments: Any, _drawn: bool) -> _Finding:
     (found,) = sentence_attention(model, [_chosen_sentence(arguments, model)])
     return _Finding(attention_table(found), lambda **options: draw_attention(found, **options))
+
+
+def _curves(arguments: Any) -> _Finding:
+    if arguments.file is not None:
+        raise UsageError("curves are of the run alone: no file")
+    history = RunDirectory(arguments.run).read_history()
+    columns = {name: [each[name] for each in history] for name in history[0]}
+    rows = [tuple(each.values()) for each in history]
+    panels: dict[str, dict[str, list[float]]] = {"training": {"loss": columns["loss"]}}
+    for name, values in columns.items():
+        if name.startswith("dev_"):
+            panels.setdefault("dev", {})[metric_title(name.removeprefix("dev_"))] = values
+    return _Finding(Table(tuple(columns), rows), lambda **options: draw_curves(panels, **options))
 
 
 def _corpus(arguments: Any, model: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Pictures in one style: elements, colours, confusion matrices.
+"""Pictures in one style: elements, colours, confusion matrices, learning curves.
 
 Nothing here imports matplotlib before the first picture is drawn.
 """
@@ -6,5 +6,6 @@ Nothing here imports matplotlib before the first picture is drawn.
 from __future__ import annotations
 
 from graphsent.drawing.confusion import draw_confusion
+from graphsent.drawing.curves import draw_curves
 
-__all__ = ["draw_confusion"]
+__all__ = ["draw_confusion", "draw_curves"]

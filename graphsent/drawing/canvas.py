@@ -150,7 +150,7 @@ def _draw_boxes(ax: Axes, boxes: Sequence[Box], scale: float) -> None:
             [_rounded(box) for box in boxes],
             facecolors=[box.fill for box in boxes],
             edgecolors=[box.outline for box in boxes],
-            linewidths=0.8 * scale,
+            linewidths=[box.frame * scale for box in boxes],
             offset_transform=IdentityTransform(),
             transform=ax.transData,
             zorder=3,

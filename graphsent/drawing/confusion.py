@@ -46,7 +46,8 @@ def draw_confusion(
         ImportError: matplotlib is not installed.
     """
     shown = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
-    return finish(lambda width: _compose(confusion, shown, width), title, None, path, dpi)
+    note = "colour: share of the row, from white (0) to blue (1)"
+    return finish(lambda width: _compose(confusion, shown, width), title, None, path, dpi, [note])
 
 
 def _compose(

@@ -11,7 +11,9 @@ from graphsent.drawing.palette import ClassColor, class_colors
 from graphsent.drawing.scene import (
     BOX_HEIGHT,
     BOX_PADDING,
+    GREY,
     INK,
+    LEGEND_SIZE,
     MARGIN,
     TITLE_SIZE,
     Box,
@@ -70,8 +72,11 @@ def finish(
     ax: Axes | None,
     path: str | os.PathLike[str] | None,
     dpi: float,
+    notes: Sequence[str] = (),
 ) -> Figure:
     """Renders what ``compose`` puts together, and writes it to ``path`` if there is one.
+
+    ``notes`` are lines below that say what colours, numbers and lines stand for.
 
     Raises:
         DataError: ``path`` has another suffix than ``.png`` or ``.svg``.
@@ -79,7 +84,8 @@ def finish(
     """
     file_format = None if path is None else file_format_of(path)
     canvas = import_canvas()
-    figure = canvas.render(_scene(*compose(canvas.text_width), title, canvas.text_width), ax, dpi)
+    scene = _scene(*compose(canvas.text_width), title, notes, canvas.text_width)
+    figure = canvas.render(scene, ax, dpi)
     if path is not None:
         canvas.save(figure, path, file_format)
     return figure
@@ -119,15 +125,23 @@ def _scene(
     lines: list[Line],
     captions: list[Caption],
     title: str | None,
+    notes: Sequence[str],
     text_width: TextWidth,
 ) -> Scene:
-    """The scene of some parts, with a title above and a margin around."""
+    """The scene of some parts, with a title above, notes below and a margin around."""
     areas = [(b.x, b.y, b.width / 2, b.height / 2) for b in boxes]
     areas += [(*point, line.width, 0.0) for line in lines for point in (line.start, line.end)]
     areas += [_area(caption, text_width) for caption in captions]
     areas = areas or [(0.0, 0.0, 0.0, 0.0)]
     left, right = min(x - dx for x, _, dx, _ in areas), max(x + dx for x, _, dx, _ in areas)
     bottom, top = min(y - dy for _, y, _, dy in areas), max(y + dy for _, y, _, dy in areas)
+    for note in notes:
+        bottom -= 1.6 * LEGEND_SIZE
+        middle, half = (left + right) / 2, text_width(note, LEGEND_SIZE) / 2
+        captions = [*captions, Caption(middle, bottom, note, LEGEND_SIZE, GREY)]
+        left, right = min(left, middle - half), max(right, middle + half)
+    if notes:
+        bottom -= LEGEND_SIZE / 2
     if title:
         top += 1.5 * TITLE_SIZE
         middle, half = (left + right) / 2, 0.55 * text_width(title, TITLE_SIZE)

@@ -31,6 +31,7 @@ class Box(NamedTuple):
     ink: str
     outline: str
     size: float = LABEL_SIZE
+    frame: float = 0.8  # width of the outline
 
 
 class Line(NamedTuple):

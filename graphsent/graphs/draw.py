@@ -13,13 +13,18 @@ from graphsent._dgl import dgl
 from graphsent.drawing.palette import class_colors
 from graphsent.drawing.pictures import file_format_of, import_canvas
 from graphsent.errors import DataError
+from graphsent.graphs.constituency import constituency_graph
 from graphsent.graphs.convert import to_networkx
+from graphsent.graphs.dependency import dependency_graph
 from graphsent.graphs.tree_scene import build_scene
+from graphsent.trees import DependencyTree, as_tree
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_WRONG = "≠"
 
 
 def draw_tree(
@@ -29,6 +34,10 @@ def draw_tree(
     classes: int | Sequence[str] | None = None,
     edge_weights: Sequence[float] | torch.Tensor | np.ndarray | None = None,
     show_weights: bool = False,
+    weight_name: str = "weight",
+    gold: Sequence[Any] | torch.Tensor | np.ndarray | None = None,
+    probabilities: Sequence[float] | torch.Tensor | np.ndarray | None = None,
+    direction: str | None = None,
     words: Sequence[str] | None = None,
     vocab: Any = None,
     index: int = 0,
@@ -60,11 +69,19 @@ def draw_tree(
             the order of the graph's edges; for a tree in that of its bottom-up graph, that is one
             per node with a parent, in node order.
         show_weights: Also writes the weights next to the lines.
+        weight_name: What the weights are, for the legend.
+        gold: Labels to compare with, as many as ``labels``. A node whose label is another is
+            framed, and shows both, as ``3 ≠ 1``: predicted 3, gold 1. None, ``""`` and numbers
+            below 0 are compared with nothing.
+        probabilities: A number per node, written after its label.
+        direction: One of :data:`~graphsent.graphs.DIRECTIONS`: draws the graph of that direction
+            over the tree, in place of the tree. ``labels``, ``gold`` and ``probabilities`` are
+            still one per node of the tree.
         words: The words of the tree, for a graph, which knows them only by number.
         vocab: Names the words of a graph that was built with it: a Vocabulary or a dict.
         index: Which tree of a batched graph.
         title: A line above the picture.
-        legend: Explains the colours, if there are any.
+        legend: Explains colours, numbers and widths of lines, if there are any.
         ax: Axes to draw into, scaled to fit, instead of a new figure.
         path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
         dpi: Dots per inch of the new figure.
@@ -73,26 +90,42 @@ def draw_tree(
         The figure.
 
     Raises:
-        DataError: ``labels``, ``edge_weights``, ``classes``, ``words`` or ``vocab`` do not fit the
-            tree, or ``path`` has another suffix.
+        DataError: ``labels``, ``gold``, ``probabilities``, ``edge_weights``, ``classes``, ``words``
+            or ``vocab`` do not fit the tree, ``direction`` is unknown or that of a graph, or
+            ``path`` has another suffix.
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
     """
     file_format = None if path is None else file_format_of(path)
     canvas = import_canvas()
-    digraph = to_networkx(tree, words=words, vocab=vocab, index=index)
+    is_graph = isinstance(tree, dgl.DGLGraph)
+    if direction is not None:
+        if is_graph:
+            raise DataError("direction: a graph has one already")
+        digraph = _in_direction(tree, direction)
+    else:
+        digraph = to_networkx(tree, words=words, vocab=vocab, index=index)
+
+    def own(values: Any, what: str) -> list[Any]:
+        return _own_part(values, tree, index, what)
+
     if labels is not None:
-        _set_labels(digraph, _own_part(labels, tree, index, "nodes"))
+        _set_labels(digraph, own(labels, "nodes"))
+    if gold is not None:
+        _set_gold(digraph, own(gold, "nodes"))
+    if probabilities is not None:
+        _set_probabilities(digraph, own(probabilities, "nodes"))
     if edge_weights is not None:
-        _set_weights(digraph, _own_part(edge_weights, tree, index, "edges"))
+        _set_weights(digraph, own(edge_weights, "edges"))
     scene = build_scene(
         digraph,
         class_colors(classes, [label for _, label in digraph.nodes(data="label")]),
         canvas.text_width,
-        arrows=isinstance(tree, dgl.DGLGraph),
+        arrows=is_graph or direction is not None,
         show_weights=show_weights,
         legend=legend,
         title=title,
+        notes=_notes(digraph, weight_name) if legend else (),
     )
     figure = canvas.render(scene, ax, dpi)
     if path is not None:
@@ -113,12 +146,67 @@ def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:
     return values[begin : begin + int(counts[index])]
 
 
+def _in_direction(tree: Any, direction: str) -> networkx.DiGraph:
+    """The graph of a tree, whose nodes come first there and keep their labels and relations."""
+    if not isinstance(tree, DependencyTree):
+        tree = as_tree(tree)
+    make = dependency_graph if isinstance(tree, DependencyTree) else constituency_graph
+    digraph = to_networkx(make(tree, direction), words=tree.words)
+    for node, data in to_networkx(tree).nodes(data=True):
+        digraph.nodes[node].update({k: data[k] for k in ("label", "relation") if k in data})
+    digraph.graph["num_tree_nodes"] = tree.num_nodes
+    return digraph
+
+
+def _name(label: Any) -> str:
+    """A label as it is shown, "" where there is none."""
+    is_missing = label is None or (not isinstance(label, str) and label < 0)
+    return "" if is_missing else str(label)
+
+
+def _checked(digraph: networkx.DiGraph, values: Sequence[Any], what: str) -> Sequence[Any]:
+    """One value for each node of the tree."""
+    count = digraph.graph.get("num_tree_nodes", len(digraph))
+    if len(values) != count:
+        raise DataError(f"{what}: the tree has {count} nodes, got {len(values)} {what}")
+    return values
+
+
 def _set_labels(digraph: networkx.DiGraph, labels: Sequence[Any]) -> None:
-    if len(labels) != len(digraph):
-        raise DataError(f"labels: the tree has {len(digraph)} nodes, got {len(labels)} labels")
-    for node, label in enumerate(labels):
-        is_missing = label is None or (not isinstance(label, str) and label < 0)
-        digraph.nodes[node]["label"] = "" if is_missing else str(label)
+    for node, label in enumerate(_checked(digraph, labels, "labels")):
+        digraph.nodes[node]["label"] = _name(label)
+
+
+def _set_gold(digraph: networkx.DiGraph, gold: Sequence[Any]) -> None:
+    for node, label in enumerate(map(_name, _checked(digraph, gold, "gold"))):
+        data = digraph.nodes[node]
+        if label and data["label"] and label != data["label"]:
+            data.update(wrong=True, note=f"{_WRONG} {label}")
+
+
+def _set_probabilities(digraph: networkx.DiGraph, probabilities: Sequence[float]) -> None:
+    for node, share in enumerate(_checked(digraph, probabilities, "probabilities")):
+        data = digraph.nodes[node]
+        data["probability"] = float(share)
+        data["note"] = " ".join(filter(None, (data.get("note"), f"{share:.2f}")))
+
+
+def _notes(digraph: networkx.DiGraph, weight_name: str) -> list[str]:
+    """What numbers and lines stand for."""
+    notes = []
+    nodes = [data for _, data in digraph.nodes(data=True)]
+    wrong = next((data for data in nodes if data.get("wrong")), None)
+    if wrong is not None:
+        predicted, gold = wrong["label"], wrong["note"].split()[1]
+        notes.append(f"{predicted} {_WRONG} {gold}: predicted {predicted}, gold {gold}")
+    shares = [data["probability"] for data in nodes if "probability" in data]
+    if shares:
+        notes.append(f"{shares[0]:.2f}: probability of the label")
+    weights = [data["weight"] for _, _, data in digraph.edges(data=True) if "weight" in data]
+    if weights:
+        text = f"width of a line: {weight_name}, from {min(weights):.2f} to {max(weights):.2f}"
+        notes.append(text + ("; dashed: negative" if min(weights) < 0 else ""))
+    return notes
 
 
 def _set_weights(digraph: networkx.DiGraph, weights: Sequence[float]) -> None:

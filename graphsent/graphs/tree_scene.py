@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SIBLING_INK = "#6a3d9a"
 _DOT = 6.0
+_WRONG_FRAME = 2.0
 _THIN, _THICK = 0.6, 4.5  # lines of the least and the greatest weight
 _WEIGHT_PLACE = 0.3  # of the way from child to parent
 
@@ -49,8 +50,13 @@ def build_scene(
     show_weights: bool,
     legend: bool,
     title: str | None,
+    notes: Sequence[str] = (),
 ) -> Scene:
-    """The picture of a tree given as by ``to_networkx``, with edge attribute ``weight`` if any."""
+    """The picture of a tree given as by ``to_networkx``.
+
+    Edges may have an attribute ``weight``; nodes a ``note``, which is written after the label, and
+    ``wrong``, which frames them. ``notes`` are lines below the legend.
+    """
     keys, names, legend_width = [], [], 0.0
     if legend and colors:
         keys, names, legend_width = _legend(colors, text_width)
@@ -76,6 +82,12 @@ def build_scene(
         captions += [name._replace(x=name.x + shift, y=bottom) for name in names]
         bottom -= BOX_HEIGHT / 2
         left, right = min(left, shift), max(right, shift + legend_width)
+    for note in notes:
+        bottom -= 1.6 * LEGEND_SIZE
+        captions.append(Caption(layout.width / 2, bottom, note, LEGEND_SIZE, GREY))
+        bottom -= 0.3 * LEGEND_SIZE
+        excess = max(0.0, text_width(note, LEGEND_SIZE) - (right - left)) / 2
+        left, right = left - excess, right + excess
     if title:
         top += 15
         captions.append(Caption(layout.width / 2, top, title, TITLE_SIZE, bold=True))
@@ -110,9 +122,7 @@ def _place(
 ) -> tuple[list[Box], Layout]:
     is_token = _on_word_line(digraph)
     boxes = [
-        _token_box(data["word"], text_width)
-        if token
-        else _node_box(data["label"], data.get("relation", ""), colors, text_width)
+        _token_box(data["word"], text_width) if token else _node_box(data, colors, text_width)
         for token, (_, data) in zip(is_token.tolist(), digraph.nodes(data=True), strict=True)
     ]
     words = _words(digraph)
@@ -138,19 +148,19 @@ def _or_minus_one(values: list[int | None]) -> np.ndarray:
     return np.array([-1 if value is None else value for value in values])
 
 
-def _node_box(
-    label: str, relation: str, colors: Sequence[ClassColor], text_width: TextWidth
-) -> Box:
-    text = " ".join(part for part in (relation, label) if part)
+def _node_box(data: Mapping[str, Any], colors: Sequence[ClassColor], text_width: TextWidth) -> Box:
+    label = data["label"]
+    text = " ".join(filter(None, (data.get("relation"), label, data.get("note"))))
     if not text:
         return Box(0, 0, _DOT, _DOT, "", PLAIN_EDGE, INK, PLAIN_EDGE)
     width = max(BOX_HEIGHT, text_width(text, LABEL_SIZE) + BOX_PADDING)
     if len(text) == 1:
         width = BOX_HEIGHT
+    fill, ink, outline = PLAIN_FILL, INK, PLAIN_EDGE
     if colors and label:
-        color = colors[int(label)]
-        return Box(0, 0, width, BOX_HEIGHT, text, color.fill, color.text, GREY)
-    return Box(0, 0, width, BOX_HEIGHT, text, PLAIN_FILL, INK, PLAIN_EDGE)
+        fill, ink, outline = colors[int(label)].fill, colors[int(label)].text, GREY
+    box = Box(0, 0, width, BOX_HEIGHT, text, fill, ink, outline)
+    return box._replace(outline=INK, frame=_WRONG_FRAME) if data.get("wrong") else box
 
 
 def _token_box(word: str, text_width: TextWidth) -> Box:
@@ -225,7 +235,7 @@ def _legend(
     """A row of boxes with the names of the classes, from x = 0; and its width."""
     boxes, captions, x = [], [], 0.0
     for index, color in enumerate(colors):
-        box = _node_box(str(index), "", colors, text_width)
+        box = _node_box({"label": str(index)}, colors, text_width)
         boxes.append(box._replace(x=x + box.width / 2))
         x += box.width + 4
         captions.append(Caption(x, 0, color.name, LEGEND_SIZE, align="left"))

@@ -200,6 +200,30 @@ class RunDirectory:
             writer.writeheader()
             writer.writerows(history)
 
+    def read_history(self) -> list[dict[str, Any]]:
+        """The figures of all epochs, see :meth:`write_history`.
+
+        Raises:
+            TrainingError: There are none, or they are damaged.
+        """
+        path = self.logs / _FIGURES
+        try:
+            with open(path, encoding="utf-8", newline="") as stream:
+                rows = [
+                    {
+                        name: int(text) if text.isdecimal() else float(text)
+                        for name, text in row.items()
+                    }
+                    for row in csv.DictReader(stream)
+                ]
+        except FileNotFoundError:
+            rows = []
+        except (OSError, AttributeError, ValueError, csv.Error) as error:
+            raise TrainingError(f"{path}: expected a table of numbers: {error}") from None
+        if not rows:
+            raise TrainingError(f"{self.path} has no figures of epochs: no epoch is complete")
+        return rows
+
     def write_results(self, results: dict[str, Any]) -> None:
         """Writes ``results.json``, whole or not at all."""
         _write_json(self.results, results, indent=2)

@@ -122,12 +122,23 @@ def test_drawing_heads_of_a_tree_that_is_not_binary(tmp_path):
     assert out.exists()
 
 
+def test_drawing_predicted_against_gold(classifier, files, tmp_path):
+    out = tmp_path / "gold.svg"
+    shown = ["--gold", "--probabilities", "--direction=sibling"]
+    assert main(["draw", files[0], f"--model={classifier}", f"--out={out}", *shown]) == 0
+    assert "probability of the label" in out.read_text()
+
+
 def test_drawing_what_there_is_not(classifier, relatedness, files, tmp_path, capsys):
     out = f"--out={tmp_path / 'tree.svg'}"
     for arguments in (["--weights"], [f"--model={relatedness}"]):
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], out, *arguments])
     assert "--weights needs --model" in capsys.readouterr().err
+    for arguments in (["--gold"], [f"--model={classifier}", "--weights", "--direction=sibling"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["draw", files[0], out, *arguments])
+    assert "not for --direction sibling" in capsys.readouterr().err
     plain = saved(tmp_path / "none", ARNNClassifier, 4, 5, attention="none")
     assert main(["draw", files[0], out, f"--model={plain}", "--weights"]) == 2
     assert "attention='none'" in capsys.readouterr().err

@@ -138,6 +138,22 @@ def test_inspect_lists_the_ngrams_of_filters(runs, tmp_path, capsys):
     assert main(["inspect", runs("trec", "apdcnn"), "filters", "--top=1"]) == 0
 
 
+def test_learning_curves(runs, tmp_path, capsys):
+    inspect = ["inspect", runs("trec", "dcnn"), "curves"]
+    capsys.readouterr()
+    assert main(inspect) == 0
+    header, first, *_ = capsys.readouterr().out.splitlines()
+    assert header.split()[:2] == ["epoch", "loss"]
+    assert first.split()[0] == "1"
+    picture = tmp_path / "curves.svg"
+    assert main([*inspect, f"--out={picture}"]) == 0
+    assert "accuracy" in picture.read_text()
+    with pytest.raises(SystemExit, match="2"):
+        main([*inspect, "file.txt"])
+    assert main(["inspect", str(tmp_path), "curves"]) == 2
+    assert "has no figures of epochs" in capsys.readouterr().err
+
+
 def test_a_feature_graph(runs, tmp_path, capsys):
     inspect = ["inspect", runs("trec", "dcnn"), "graph"]
     capsys.readouterr()

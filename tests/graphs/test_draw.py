@@ -60,6 +60,22 @@ def long_sentence(labels=("0", "1", "2", "3", "4"), max_children=3) -> Tree:
     return random_tree(rng, 40, max_children, unary=0.1, labels=labels, words=LONG_WORDS)
 
 
+def test_no_overlap_at_sixty_words_with_everything_shown():
+    rng = random.Random(7)
+    tree = random_tree(rng, 60, 3, words=LONG_WORDS)
+    count = tree.num_nodes
+    figure = draw_tree(
+        tree,
+        gold=[str((int(label) + 1) % 5) for label in tree.labels],
+        probabilities=np.linspace(0.2, 1, count),
+        edge_weights=np.linspace(0, 1, count - 1),
+        weight_name="attention",
+        title="Sixty words",
+    )
+    assert_no_overlap(figure)
+    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= 9
+
+
 @pytest.mark.parametrize("labels", [("0", "1", "2", "3", "4"), PENN_LABELS])
 @pytest.mark.parametrize("max_children", [2, 7])
 def test_no_overlap_at_forty_words(labels, max_children):
@@ -127,6 +143,48 @@ def test_labels_can_be_replaced():
     assert sorted(shown) == ["1"] * 4 + ["word 0", "word 1", "word 2"]
     shown = texts(draw_tree(tree(), labels=["S", None, "", "B", np.int64(2)]))
     assert sorted(shown) == ["2", "B", "S", "a", "film", "lovely"]
+
+
+def test_predicted_against_gold():
+    figure = draw_tree(
+        tree(), gold=["3", "1", None, -1, "4"], probabilities=[0.5, 0.25, 1, 0, 0.125]
+    )
+    shown = texts(figure)
+    assert {"3 0.50", "2 ≠ 1 0.25", "3 1.00", "3 0.00", "4 0.12"} <= set(shown)
+    assert {"2 ≠ 1: predicted 2, gold 1", "0.50: probability of the label"} <= set(shown)
+    boxes = figure.axes[0].collections[2]
+    frames = boxes.get_linewidths()[:5]
+    assert max(frames) == frames[1] > frames[0]
+    assert not any("gold" in text for text in texts(draw_tree(tree(), gold=tree().labels)))
+
+
+def test_weights_are_explained():
+    shown = texts(draw_tree(tree(), edge_weights=[0.1, 0.2, 0.3, 0.4], weight_name="attention"))
+    assert "width of a line: attention, from 0.10 to 0.40" in shown
+    assert not any("width" in text for text in texts(draw_tree(tree())))
+
+
+@every_direction
+@pytest.mark.parametrize("kind", ["constituency", "dependency"])
+def test_a_tree_drawn_as_a_graph(direction, kind):
+    source = tree()
+    if kind == "dependency":
+        source = DependencyTree(["a", "film"], [1, -1], labels="23", relations=["det", "root"])
+    figure = draw_tree(source, direction=direction, probabilities=[0.5] * source.num_nodes)
+    assert set(source.words) <= set(texts(figure))
+    assert sum("0.50" in text for text in texts(figure)) == source.num_nodes + 1  # and the legend
+    make = constituency_graph if kind == "constituency" else dependency_graph
+    _, arrows, *_ = figure.axes[0].collections
+    assert len(arrows.get_paths()) == make(source, direction).num_edges()
+    if kind == "dependency":
+        assert any("det 2" in text for text in texts(figure))
+
+
+def test_a_graph_has_one_direction():
+    with pytest.raises(DataError, match="a graph has one already"):
+        draw_tree(constituency_graph(tree()), direction="sibling")
+    with pytest.raises(DataError, match="direction"):
+        draw_tree(tree(), direction="sideways")
 
 
 def line_widths(figure) -> list[float]:
@@ -218,6 +276,10 @@ def test_very_deep_trees(tmp_path):
 def test_labels_and_weights_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="labels: the tree has 5 nodes, got 2 labels"):
         draw_tree(tree(), labels=["1", "2"])
+    with pytest.raises(DataError, match="gold: the tree has 5 nodes, got 1 gold"):
+        draw_tree(tree(), gold=["1"])
+    with pytest.raises(DataError, match="probabilities: the tree has 5 nodes, got 6"):
+        draw_tree(tree(), probabilities=[0.5] * 6)
     with pytest.raises(DataError, match="edge_weights: the tree has 4 edges, got 5 weights"):
         draw_tree(tree(), edge_weights=[1.0] * 5)
     with pytest.raises(DataError, match="edge_weights: expected finite numbers"):

@@ -2,7 +2,9 @@
 
 Examples:
   graphsent draw trees.txt --out tree.svg
+  graphsent draw trees.txt --direction sibling --out sibling.svg
   graphsent draw trees.txt --number 4 --model runs/a --out tree.png
+  graphsent draw trees.txt --model runs/a --gold --probabilities --out tree.svg
   graphsent draw trees.conllu --model runs/arnn --weights --out attention.svg
   graphsent draw --tree '(3 (2 A) (3 (3 lovely) (2 film)))' --out tree.svg
 """
@@ -11,9 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.declared import constant
 from graphsent.cli.usage import add_encoder
 
 __all__ = ["add_arguments"]
+
+_DIRECTIONS = constant("graphsent.graphs.fields:DIRECTIONS")
 
 
 def add_arguments(parser: Any) -> None:
@@ -36,6 +41,21 @@ def add_arguments(parser: Any) -> None:
         "--weights",
         action="store_true",
         help="Draw edges as thick as the model weighs them: by attention, or by shares in heads.",
+    )
+    parser.add_argument(
+        "--gold",
+        action="store_true",
+        help="With --model: compare with the labels of the tree, and frame those that differ.",
+    )
+    parser.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="With --model: write the probability of each label.",
+    )
+    parser.add_argument(
+        "--direction",
+        choices=_DIRECTIONS,
+        help="Draw the graph of the tree whose edges run that way, as models read it.",
     )
     add_encoder(parser)
     parser.add_argument("--title", type=str, help="A line above the picture.")

@@ -1,8 +1,9 @@
-"""Look inside a convolutional model.
+"""Look inside a convolutional model, or at how any model was trained.
 
   filters    the n-grams of a corpus that activate each filter over words most
   graph      the feature graph that pooling induces over a sentence (dcnn)
   attention  the weights of the positions of a sentence (apdcnn)
+  curves     loss and dev figures of each epoch of a run (any model)
 
 The output is a table on standard output, or a file whose suffix decides: a table (.txt, .csv,
 .json; the whole graph in .json) or a picture (.png, .svg).
@@ -15,6 +16,7 @@ Examples:
   graphsent inspect runs/dcnn filters questions.txt --filters 1-8,20 --out filters.svg
   graphsent inspect runs/dcnn graph --sentence 'a film of great charm' --out graph.svg
   graphsent inspect runs/dcnn graph sentences.txt --number 3 --map 1 --row 2 --out feature.svg
+  graphsent inspect runs/a curves --out curves.svg
   graphsent inspect runs/apdcnn attention trees.txt --number 3 --out attention.svg
 """
 

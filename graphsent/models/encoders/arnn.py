@@ -58,6 +58,8 @@ class ARNNEncoder(TreeEncoder):
         ModelError: Cell or attention is unknown, or an option is set that the cell does not have.
     """
 
+    edge_weight_name = "attention"
+
     def __init__(
         self,
         in_feats: int,

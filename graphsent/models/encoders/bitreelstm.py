@@ -45,6 +45,8 @@ class BiTreeLSTMEncoder(TreeEncoder):
         ModelError: ``directions`` is unknown, or an option is set that it leaves without meaning.
     """
 
+    edge_weight_name = "share in the parent's head word"
+
     def __init__(
         self,
         in_feats: int,

@@ -27,7 +27,12 @@ class TreeEncoder(nn.Module):
         shape: Gives a tree the form that the cell can read, see :mod:`graphsent.models.batches`.
         direction: Of the edges of the graphs, one of :data:`graphsent.graphs.DIRECTIONS`.
         both_ways: Whether there is a pass against the edges too.
+
+    Attributes:
+        edge_weight_name: What :meth:`edge_weights` are, for the legend of a picture.
     """
+
+    edge_weight_name = "weight"
 
     def __init__(
         self,

@@ -53,7 +53,8 @@ def draw_attention(
         DataError: ``path`` has another suffix.
         ImportError: matplotlib is not installed.
     """
-    return finish(lambda text_width: _compose(attention, text_width), title, ax, path, dpi)
+    notes = ["number: the greatest weight; dashed: where all would be if they were equal"]
+    return finish(lambda width: _compose(attention, width), title, ax, path, dpi, notes)
 
 
 def _compose(attention: SentenceAttention, text_width: TextWidth) -> Parts:

@@ -78,7 +78,11 @@ def draw_feature_graph(
         DataError: ``path`` has another suffix.
         ImportError: matplotlib is not installed.
     """
-    return finish(lambda text_width: _compose(graph, text_width), title, ax, path, dpi)
+    notes = [
+        "number: how many kept values have the same words below them",
+        "width of a line: sum of the magnitudes of its weights",
+    ]
+    return finish(lambda width: _compose(graph, width), title, ax, path, dpi, notes)
 
 
 def _compose(graph: FeatureGraph, text_width: TextWidth) -> Parts:

@@ -54,7 +54,8 @@ def draw_ngrams(
     """
     if not found:
         raise DataError("there are no filters to draw")
-    return finish(lambda text_width: _compose(found, text_width), title, ax, path, dpi)
+    notes = ["number: response of the filter; blue words raise it, red ones lower it"]
+    return finish(lambda width: _compose(found, width), title, ax, path, dpi, notes)
 
 
 def _compose(found: Sequence[FilterNgrams], text_width: TextWidth) -> Parts:

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from graphsent.drawing import draw_curves
+from graphsent.errors import DataError
+
+matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.backends.backend_agg")
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def assert_no_overlap(figure) -> None:
+    renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
+    for box in boxes:
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 5, 12, 99, 1000])
+def test_curves_have_names_scales_and_epochs(epochs):
+    falling = [30 / epoch for epoch in range(1, epochs + 1)]
+    rising = [1 - 1 / (epoch + 1) for epoch in range(1, epochs + 1)]
+    nearly = [value + 0.001 for value in rising]
+    figure = draw_curves(
+        {"training": {"loss": falling}, "dev": {"root accuracy": rising, "macro F1": nearly}},
+        title="A run",
+    )
+    assert {"A run", "training", "dev", "loss", "root accuracy", "macro F1"} <= set(texts(figure))
+    assert texts(figure).count("1") >= 2  # the first epoch of both panels
+    assert_no_overlap(figure)
+
+
+def test_a_curve_lies_between_the_numbers_of_its_scale():
+    figure = draw_curves({"dev": {"accuracy": [0.46, 0.52, 0.605]}})
+    scale = [float(text) for text in texts(figure) if text.startswith("0.")]
+    assert scale == sorted(scale)
+    assert scale[0] <= 0.46
+    assert scale[-1] >= 0.605
+    lines, *_ = figure.axes[0].collections
+    places = [point for segment in lines.get_segments() for point in segment.tolist()]
+    heights = {round(y, 6) for _, y in places}
+    share = (0.46 - scale[0]) / (scale[-1] - scale[0])
+    assert round(150 * share, 6) in heights
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -3.0, 1e-7])
+def test_values_that_are_all_the_same(value):
+    assert "loss" in texts(draw_curves({"training": {"loss": [value] * 3}}))
+
+
+def test_files(tmp_path):
+    for name in ("curves.svg", "curves.png"):
+        draw_curves({"dev": {"accuracy": [0.5, 0.6]}}, path=tmp_path / name)
+        assert (tmp_path / name).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("panels", "message"),
+    [
+        ({}, "no curves"),
+        ({"dev": {}}, "dev: expected 1 to 7 curves, got 0"),
+        ({"dev": {"accuracy": []}}, "dev, accuracy: expected finite numbers"),
+        ({"dev": {"accuracy": [0.5, math.nan]}}, "dev, accuracy: expected finite numbers"),
+    ],
+)
+def test_what_cannot_be_drawn(panels, message):
+    with pytest.raises(DataError, match=message):
+        draw_curves(panels)
