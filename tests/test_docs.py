@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -17,7 +18,10 @@ PAGES = [page for page in PAGES if "_build" not in page.parts]
 
 
 def test_every_public_module_has_a_page():
-    for module in graphsent._ROOMS:
+    public = {name: getattr(graphsent, name) for name in graphsent.__all__}
+    modules = [name for name, value in public.items() if inspect.ismodule(value) and name != "dgl"]
+    assert "models" in modules
+    for module in modules:
         page = DOCS / "api" / f"{module}.md"
         assert f".. automodule:: graphsent.{module}\n" in page.read_text(encoding="utf-8")
 

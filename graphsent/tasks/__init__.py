@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsent.tasks.corpus import INPUT_KINDS, SPLITS, TREE_KINDS, Corpus, CorpusSource
 from graphsent.tasks.data_dir import resolve_data_dir
@@ -48,10 +48,13 @@ __all__ = [
     "with_trees",
 ]
 
+if TYPE_CHECKING:
+    from graphsent.tasks.metrics import PhraseAccuracy, RootAccuracy, tree_metrics
+else:
 
-def __getattr__(name: str) -> Any:
-    if name in _METRICS:
-        from graphsent.tasks import metrics
+    def __getattr__(name: str) -> Any:
+        if name in _METRICS:
+            from graphsent.tasks import metrics
 
-        return getattr(metrics, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(metrics, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
