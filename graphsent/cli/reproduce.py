@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import random
-import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,10 @@ from graphsent.reproduction import (
     FinishedRuns,
     Places,
     Run,
+    repeat,
     run_all,
     write_report,
 )
-from graphsent.reproduction.execution import execute
 from graphsent.reproduction.report import report_files
 from graphsent.reproduction.scheduling import duration
 from graphsent.training.figures import figures
@@ -167,31 +165,24 @@ def _copy(configuration: Configuration, target: str, places: Places) -> None:
 def _check(
     catalogue: Catalogue, arguments: Any, execution: Execution, finished: FinishedRuns
 ) -> None:
-    """Repeats a run; raises a FailedError if another figure comes out."""
+    """Repeats a run; raises a FailedError if more than chance tells the outcome from before."""
     budget = float("inf") if arguments.budget is None else arguments.budget
-    there = [
-        each
-        for each in _runs(catalogue, arguments)
-        if (finished.read(each) or {"minutes": float("inf")})["minutes"] <= budget
-        and finished.read(each)
-    ]
-    if not there:
+    there = [(each, finished.read(each)) for each in _runs(catalogue, arguments)]
+    fitting = [(each, kept) for each, kept in there if kept and kept["minutes"] <= budget]
+    if not fitting:
         raise DataError(f"{finished.path}: no finished run to repeat")
-    chosen = random.choice(there)
-    before = finished.read(chosen)
-    assert before is not None, "a run that was there"
-    print(f"{chosen.name}: repeating, about {before['minutes']:.1f} minutes", flush=True)
-    with tempfile.TemporaryDirectory() as directory:
-        work = Path(directory)
-        apart = replace(execution, finished=work / "finished", work=work / "work")
-        after = execute(apart, chosen)
-    for what, content in (("kept", before), ("repeated", after)):
+    run, kept = random.choice(fitting)
+    print(f"{run.name}: repeating, about {kept['minutes']:.1f} minutes", flush=True)
+    found = repeat(execution, run)
+    for what, content in (("kept", found.kept), ("repeated", found.repeated)):
         print(f"{what}: dev {figures(content['dev'])}, test {figures(content['test'])}")
-    if before["data"] != after["data"]:
-        raise FailedError(f"{chosen.name}: its data are no longer those of the finished run")
-    same = all(before[name] == after[name] for name in ("dev", "test", "examples"))
-    if same:
-        print(f"{chosen.name}: the same, example by example")
+    if found.is_same:
+        print(f"{run.name}: the same, example by example")
         return
-    others = "" if before["versions"] == after["versions"] else ", with other versions or hardware"
-    raise FailedError(f"{chosen.name}: other figures came out{others}")
+    same_versions = found.kept["versions"] == found.repeated["versions"]
+    others = "" if same_versions else ", with other versions or hardware"
+    against = "the finished run" if found.num_kept == 1 else f"{found.num_kept} finished runs"
+    said = f"against {against}, p = {found.difference.p:.3f}{others}"
+    if not found.is_chance:
+        raise FailedError(f"{run.name}: other figures than chance explains, {said}")
+    print(f"{run.name}: other figures, within what chance explains, {said}")

@@ -22,6 +22,7 @@ _NAMES = {
     "compare": "comparison",
     "entries": "report",
     "markdown": "markdown",
+    "repeat": "repetition",
     "run_all": "scheduling",
     "write_report": "report",
 }

@@ -26,7 +26,7 @@ from graphsent.errors import DataError
 from graphsent.models.heads.scores import scores_of
 from graphsent.tasks import Task
 
-__all__ = ["COLUMNS", "Examples", "addends", "metric_of", "pack", "unpack"]
+__all__ = ["COLUMNS", "Examples", "addends", "metric_of", "metric_of_examples", "pack", "unpack"]
 
 COLUMNS = {
     "classification": ("right",),
@@ -112,6 +112,16 @@ def metric_of(columns: tuple[str, ...], sums: np.ndarray, number: int) -> np.nda
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     variances = np.maximum((n * xx - x * x) * (n * yy - y * y), 0)
     return np.divide(n * xy - x * y, np.sqrt(variances), where=variances > 0, out=np.zeros_like(x))
+
+
+def metric_of_examples(packed: Mapping[str, Any]) -> float:
+    """The metric of all examples that are kept of a run.
+
+    Raises:
+        DataError: As of :func:`unpack`.
+    """
+    columns, values = unpack(packed)
+    return float(metric_of(columns, addends(columns, values).sum(0), len(values)))
 
 
 def pack(columns: tuple[str, ...], values: np.ndarray) -> dict[str, Any]:

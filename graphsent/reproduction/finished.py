@@ -11,11 +11,13 @@ from typing import Any
 from graphsent._files import atomic_path
 from graphsent.errors import DataError
 from graphsent.reproduction.configurations import Configuration
+from graphsent.reproduction.examples import metric_of_examples
 from graphsent.reproduction.runs import Run
 
 __all__ = ["FinishedRuns"]
 
 _NEEDED = ("digest", "data", "dev", "test", "examples", "best_epoch", "minutes", "versions")
+_TOLERANCE = 5e-4  # scores of examples are kept in thousandths
 
 
 class FinishedRuns:
@@ -58,6 +60,15 @@ class FinishedRuns:
             raise DataError(f"{path}: damaged: expected a finished run with {', '.join(_NEEDED)}")
         if any(content.get(name) != value for name, value in run.key.items()):
             return None
+        name, figure = next(iter(content["test"].items()))
+        try:
+            found = metric_of_examples(content["examples"])
+        except DataError as error:
+            raise DataError(f"{path}: damaged: {error}") from None
+        if abs(figure - found) > _TOLERANCE:
+            raise DataError(
+                f"{path}: damaged: {name} on test is {figure}, that of its examples {found:.6f}"
+            )
         return content if data in (None, content["data"]) else None
 
     def of(self, configuration: Configuration) -> dict[Run, dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphsent.errors import DataError
-from graphsent.reproduction import FinishedRuns, Places, Run, places, run_all
+from graphsent.reproduction import FinishedRuns, Places, Run, places, repeat, run_all
 from graphsent.reproduction.examples import Examples, addends, metric_of, unpack
 from graphsent.reproduction.execution import execute
 from graphsent.tasks import get_task
@@ -100,6 +100,32 @@ def test_a_damaged_file_is_named(execution, run):
         file.write_text(text)
         with pytest.raises(DataError, match=rf"seed-1\.json: damaged.*{message}|{message}"):
             FinishedRuns(execution.finished).read(run)
+
+
+def test_figures_that_are_not_those_of_the_examples_are_refused(execution, run):
+    kept = execute(execution, run)
+    finished = FinishedRuns(execution.finished)
+    test = {**kept["test"], "root_accuracy": kept["test"]["root_accuracy"] + 0.01}
+    finished.write(run, {**kept, "test": test})
+    with pytest.raises(DataError, match=r"root_accuracy on test is 0\.\d+, that of its examples"):
+        finished.read(run)
+    finished.write(run, {**kept, "examples": {**kept["examples"], "number": 1}})
+    with pytest.raises(DataError, match=r"seed-1\.json: damaged: expected the values of test"):
+        finished.read(run)
+
+
+def test_a_run_is_repeated_on_its_own_data_alone(execution, run, data):
+    with pytest.raises(DataError, match="no finished run to repeat"):
+        repeat(execution, run)
+    kept = execute(execution, run)
+    found = repeat(execution, run)
+    assert (found.is_same, found.is_chance, found.num_kept) == (True, True, 1)
+    assert found.kept == {**run.key, **kept}
+    path = data / "sentiment" / "dev.txt"
+    path.write_text(path.read_text() + "(3 (2 a) (3 film))\n")
+    places._corpus.cache_clear()
+    with pytest.raises(DataError, match="made with other data"):
+        repeat(execution, run)
 
 
 def test_processes_side_by_side_a_failure_and_a_budget(execution, run):

@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from graphsent.cli import main
 from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
+from graphsent.reproduction.examples import pack, unpack
 from graphsent.reproduction.execution import execute
 from graphsent.training import RunConfig, TrainingInterrupted
 
@@ -69,14 +72,30 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     assert main(["reproduce", "--list", "toys", "--seeds=0-2"]) == 0
     assert "toy-nbow" in capsys.readouterr().out
 
-    assert main(["reproduce", "--check", "--data-dir=data", "--seeds=0-1"]) == 0
+
+def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, catalogue, capsys):
+    run = Run(catalogue.configuration("toy-nbow"), "seed", 0)
+    execute(execution, run)
+    command = ["reproduce", "--check", "--data-dir=data"]
+    assert main(command) == 0
     assert "the same, example by example" in capsys.readouterr().out
-    for path in here.glob("docs/results/*/*.json"):
+
+    def change(how: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Has the finished run say something else of where the model was right."""
+        path = FinishedRuns(execution.finished).file(run)
         content = json.loads(path.read_text())
-        content["test"]["root_accuracy"] += 0.1
+        columns, values = unpack(content["examples"])
+        values = how(values)
+        content["examples"] = pack(columns, values)
+        content["test"]["root_accuracy"] = values.mean()
         path.write_text(json.dumps(content))
-    assert main(["reproduce", "--check", "--data-dir=data", "--seeds=0-1"]) == 1
-    assert "other figures came out" in capsys.readouterr().err
+
+    change(lambda right: np.concatenate((1 - right[:1], right[1:])))
+    assert main(command) == 0
+    assert "within what chance explains, against the finished run, p = " in capsys.readouterr().out
+    change(lambda right: np.full_like(right, right.mean() < 0.5))
+    assert main(command) == 1
+    assert "other figures than chance explains" in capsys.readouterr().err
 
 
 def test_the_fast_version_says_so(here, capsys):

@@ -22,7 +22,7 @@ Examples:
   graphsent reproduce --report
       the report of what is there, after a change of what tables or configurations say
   graphsent reproduce --check --data-dir DATA
-      repeats a finished run, chosen at random, and compares
+      repeats a finished run, chosen at random; fails if chance does not explain the difference
 """
 
 from __future__ import annotations
