@@ -29,6 +29,7 @@ COMMANDS = {
     "draw": "draw parse trees, with what a model says about them",
     "debug-data": "look at data, of your own or of a task, before a model is trained on them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",
+    "config": "list, show, copy and check configurations of runs",
     "reproduce": "run the tables of the papers anew, and report what came out",
     "demo": "train, evaluate, predict and draw on the embedded data",
     "completion": "print a script that completes commands and options in a shell",

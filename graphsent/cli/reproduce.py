@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import functools
-import os
 import random
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
 from graphsent.cli.several import numbers
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.reproduction import (
     Catalogue,
-    Configuration,
     Execution,
     FinishedRuns,
     Places,
@@ -42,11 +38,7 @@ def run(arguments: Any) -> None:
     execution = Execution(places, finished.path.absolute(), Path(arguments.work).absolute())
     if arguments.jobs < 1:
         raise UsageError(f"--jobs: expected at least 1, got {arguments.jobs}")
-    if arguments.show:
-        print(_text(catalogue.configuration(arguments.show)), end="")
-    elif arguments.copy:
-        _copy(catalogue.configuration(arguments.copy[0]), arguments.copy[1], places)
-    elif arguments.list:
+    if arguments.list:
         _list(catalogue, arguments, finished)
     elif arguments.check:
         _check(catalogue, arguments, execution, finished)
@@ -133,33 +125,6 @@ def _list(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
     every = {each for _, runs, _ in rows for each in runs}
     left = sum(each.configuration.minutes for each in every if finished.read(each) is None)
     print(f"{'together, shared ones once':28}{'':12}{left / 60:>12.1f}")
-
-
-def _text(configuration: Configuration, config: Any = None) -> str:
-    """A configuration as ``train --config`` takes it, with what there is to say in comments."""
-    said = [f"{configuration.name}, revision {configuration.revision}"]
-    said += [f"settings: {configuration.chosen}"] if configuration.chosen else []
-    said += [f"differs from the paper: {each}" for each in configuration.deviations]
-    said.append(f"minutes of CPU a run, estimated: {configuration.minutes:g}")
-    comments = "".join(f"# {line}\n" for line in said)
-    values = config or dict(configuration.config)
-    return comments + yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-
-
-def _copy(configuration: Configuration, target: str, places: Places) -> None:
-    check_target(target, "--copy")
-    if os.path.exists(target):
-        raise UsageError(f"--copy: {target} is there already: expected a new file")
-    located = places.locate(configuration.run_config())
-    values = {**configuration.config, "data_dir": located.data_dir}
-    if located.vectors:
-        values["vectors"] = list(located.vectors)
-    if located.parses_dir:
-        values["parses_dir"] = located.parses_dir
-    if located.inputs.encoder:
-        values["inputs"] = {**values["inputs"], "encoder": located.inputs.encoder}
-    Path(target).write_text(_text(configuration, values), encoding="utf-8")
-    print(f"wrote {target}: graphsent train --config {target} --out RUN")
 
 
 def _check(

@@ -23,9 +23,9 @@ from graphsent.training import (
     train,
     train_runs,
 )
+from graphsent.training.building import model_options
 from graphsent.training.figures import figures
 from graphsent.training.inputs import InputOptions
-from graphsent.training.setting import model_options
 
 __all__ = ["run"]
 

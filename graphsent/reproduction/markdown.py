@@ -19,7 +19,7 @@ _HEAD = """\
 # Results
 
 The tables of the papers, and what the same models reach here. `graphsent reproduce` writes this
-page and makes every figure in it; `graphsent reproduce --show CONFIGURATION` prints settings.
+page and makes every figure in it; `graphsent config show CONFIGURATION` prints settings.
 
 *Here* is the mean over runs on test, with the standard deviation of a run (n - 1); *n* is the
 number of runs, one for each seed or for each fold; *dev* is the mean on what chose the epoch.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -23,7 +23,7 @@ from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["RunConfig", "default_training"]
+__all__ = ["RunConfig", "Settings", "default_training", "read_settings"]
 
 
 @dataclass(frozen=True)
@@ -165,15 +165,7 @@ class RunConfig:
         Raises:
             DataError: The file is missing or is not such a configuration.
         """
-        try:
-            values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            reason = " ".join(str(error).split())
-            raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
-        if not isinstance(values, dict):
-            raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
+        values = read_settings(path).values
         try:
             return cls.from_dict(values)
         except (DataError, TrainingError) as error:
@@ -209,6 +201,32 @@ class RunConfig:
         _check_names(values["training"], TrainingOptions, "training option")
         training = replace(default_training(values["model"]), **values["training"])
         return cls(**{**values, "vectors": tuple(vectors), "training": training})
+
+
+class Settings(NamedTuple):
+    """The content of a file of settings, in which anything may be wrong."""
+
+    values: dict[str, Any]
+    node: Any  # of YAML, which knows lines
+
+
+def read_settings(path: str | os.PathLike[str]) -> Settings:
+    """The content of a file of settings.
+
+    Raises:
+        DataError: The file cannot be read, or is no mapping in YAML.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values, node = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+    except OSError as error:
+        raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
+    if not isinstance(values, dict):
+        raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
+    return Settings({str(name): value for name, value in values.items()}, node)
 
 
 def default_training(model: str) -> TrainingOptions:

@@ -12,12 +12,13 @@ from typing import Any
 import torch
 
 from graphsent.models import load_pretrained, model_class
+from graphsent.training.building import task_option_defaults
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
 from graphsent.training.fit import fit
-from graphsent.training.setting import Setting, prepare, task_option_defaults
+from graphsent.training.setting import Setting, prepare
 from graphsent.training.subnormals import flushed_subnormals
 
 __all__ = ["resume", "show", "train"]

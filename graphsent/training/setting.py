@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import platform
 import random
 from collections.abc import Callable, Mapping
@@ -17,10 +16,8 @@ import torch
 
 import graphsent
 from graphsent._dgl import dgl
-from graphsent._names import nearest
-from graphsent.contextual import Encoder
 from graphsent.errors import DataError
-from graphsent.models import MODELS, Model, model_class
+from graphsent.models import Model, model_class
 from graphsent.parsing import TreeSource, load_parser
 from graphsent.tasks import (
     Task,
@@ -34,19 +31,21 @@ from graphsent.tasks import (
 )
 from graphsent.tasks.corpus import WORDS
 from graphsent.tasks.parsed import num_without_tree
-from graphsent.tokenizers import TOKENIZERS
+from graphsent.training.building import build_model, check_goal, check_tokenizer, chosen
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.loggers import check_logger
-from graphsent.training.optimizers import encoder_parameters, takes_rows, word_tables
+from graphsent.training.optimizers import encoder_parameters, word_tables
 from graphsent.training.streaming import stream_data
 
-__all__ = ["Setting", "count_parameters", "model_options", "prepare", "resolved"]
-
-# Arguments of a model that follow from the data or the optimizer.
-_NOT_CHOSEN = ("vocab", "num_classes", "label_names", "goal", "sparse_embedding")
+__all__ = [
+    "Setting",
+    "count_parameters",
+    "prepare",
+    "resolved",
+]
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,8 @@ def prepare(
     """
     trainer_device(config.training.device)
     check_logger(config.training)
-    _check_goal(config)
-    _check_tokenizer(config)
+    check_goal(config)
+    check_tokenizer(config)
     encoder = config.inputs.load_encoder()  # before all that takes long, and before the seed
     _seed(config.training.seed)
     config = resolved(config)
@@ -121,7 +120,7 @@ def prepare(
     if vectors is not None:
         echo(vectors.summary(counts))
         facts["word_vectors"] = _describe_vectors(vectors, counts)
-    model = _build(config, task, vocab, vectors, encoder)
+    model = build_model(config, task, vocab, vectors, encoder)
     model.init_scores(data.splits["train"])
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
@@ -132,7 +131,7 @@ def prepare(
                 **model.tree_source._asdict(),
                 "examples_without_tree": num_without_tree(data),
             }
-    options = _chosen(model.config)
+    options = chosen(model.config)
     if model.inputs is not None:  # what is chosen is the length of a word's own vector
         options["embedding_dim"] = model.inputs.word_dim
     config = replace(
@@ -176,25 +175,6 @@ def resolved(config: RunConfig) -> RunConfig:
     )
 
 
-def model_options(model: str) -> dict[str, inspect.Parameter]:
-    """The parameters of a model that a user chooses, by name.
-
-    Raises:
-        ModelError: There is no such model.
-    """
-    return _chosen(inspect.signature(model_class(model)).parameters)
-
-
-def task_defaults(model: str, task: str) -> Mapping[str, Any]:
-    """The options of a model that its paper has for a task; none if there is no such model."""
-    return model_class(model).task_defaults.get(task, {}) if model in MODELS else {}
-
-
-def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
-    """The options of a task that the paper of a model has; none if there is no such model."""
-    return model_class(model).task_option_defaults.get(task, {}) if model in MODELS else {}
-
-
 def count_parameters(model: Model) -> dict[str, int]:
     """Numbers of parameters: of word vectors, of an encoder that is tuned, and of all the rest."""
     words, encoder, total = (
@@ -211,38 +191,6 @@ def count_parameters(model: Model) -> dict[str, int]:
 def _task_options(config: RunConfig, task: Task) -> dict[str, Any]:
     """The options with all defaults, which a task from outside the package may omit."""
     return dict(task.options) if task.name == config.task else config.task_options
-
-
-def _check_goal(config: RunConfig) -> None:
-    """Raises a TrainingError if what the task is about is not what the model learns."""
-    task, model = get_task(config.task, **config.task_options), model_class(config.model)
-
-    def learns(cls: type[Model]) -> bool:
-        return cls.examples == task.examples and task.goal in cls.goals
-
-    if not learns(model):
-        valid = [name for name in sorted(MODELS) if learns(model_class(name))]
-        raise TrainingError(
-            f"the task {config.task!r} is {task.goal} of {_units(task)}, the model "
-            f"{config.model!r} is for {' and '.join(model.goals)} of {_units(model)}: expected "
-            f"one of {', '.join(valid)}"
-        )
-
-
-def _units(learner: Task | type[Model]) -> str:
-    """What a task or model is about, for errors: with or without trees."""
-    return "single sentences" if learner.examples == "trees" else learner.examples
-
-
-def _check_tokenizer(config: RunConfig) -> None:
-    """Raises a TrainingError if the tokenizer is unknown, or the model reads no raw text."""
-    if config.tokenizer is None:
-        return
-    if config.tokenizer not in TOKENIZERS:
-        valid = ", ".join(TOKENIZERS)
-        raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
-    if model_class(config.model).tokenizer is None:
-        raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, and no raw text")
 
 
 def _stream(
@@ -268,7 +216,7 @@ def _stream(
     stream = replace(stream, splits=given)
     with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
         plain = replace(config, inputs=InputOptions())  # trees are the same without
-        reader = _build(plain, task, Vocabulary(()), None, None)
+        reader = build_model(plain, task, Vocabulary(()), None, None)
     return task, stream_data(config, task, stream, reader, echo, progress=progress)
 
 
@@ -280,64 +228,6 @@ def _tree_source(config: RunConfig) -> TreeSource:
     if config.trees is not None:
         return load_parser(f"shape:{config.trees}", kind).source
     return TreeSource(kind)
-
-
-def _chosen(arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if name not in _NOT_CHOSEN}
-
-
-def _build(
-    config: RunConfig,
-    task: Task,
-    vocab: Vocabulary,
-    vectors: WordVectors | None,
-    encoder: Encoder | None,
-) -> Model:
-    options = dict(config.model_options)
-    valid = model_options(config.model)
-    for name, value in task_defaults(config.model, config.task).items():
-        if name != "embedding_dim" or (vectors is None and encoder is None):
-            options.setdefault(name, value)
-    for name in options:
-        if name not in valid:
-            choice = ", ".join(valid)
-            hint = nearest(name, valid)
-            raise TrainingError(
-                f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
-            )
-    if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
-        vectors.dimension
-    ):
-        raise TrainingError(
-            f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
-            f"{options['embedding_dim']}: leave it out"
-        )
-    names = task.label_names
-    if task.goal == "regression":
-        names = names or ("score",)
-    elif len(names) < 2:
-        raise DataError(f"the task {config.task}: expected two classes or more, got {names}")
-    given = {
-        "vocab": vocab,
-        "num_classes": len(names),
-        "label_names": names,
-        "goal": task.goal,
-        "sparse_embedding": takes_rows(config.training),
-    }
-    cls = model_class(config.model)
-    taken = inspect.signature(cls).parameters
-    inputs = None
-    if not config.inputs.is_plain:
-        default = taken["embedding_dim"].default if encoder is None else 0  # alone
-        inputs = config.inputs.inputs(options.get("embedding_dim", default), encoder)
-        options["embedding_dim"] = config.inputs.projection or inputs.dim
-    model = cls(**{name: given[name] for name in given if name in taken}, **options)
-    if inputs is not None:
-        model.set_inputs(inputs, encoder)
-    if vectors is not None:
-        model.init_embeddings(vectors.matrix)
-    model.engine = config.training.engine
-    return model
 
 
 def _full_path(path: str) -> str:

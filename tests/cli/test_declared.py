@@ -24,8 +24,8 @@ from graphsent.cli.declared import (
 from graphsent.models import MODELS
 from graphsent.tasks import TASKS
 from graphsent.training import TrainingOptions
+from graphsent.training.building import NOT_CHOSEN
 from graphsent.training.inputs import InputOptions
-from graphsent.training.setting import _NOT_CHOSEN
 
 
 def imported(place: str):
@@ -49,7 +49,7 @@ def test_parameters_and_docstrings(place):
         if inspect.isfunction(function) and function.__module__.startswith("graphsent."):
             types |= get_type_hints(function)
     for name, (kind, _) in declared.items():
-        if name not in _NOT_CHOSEN:
+        if name not in NOT_CHOSEN:
             assert kind == types[name], name
     assert docstrings(place)[0] == inspect.getdoc(found)
 

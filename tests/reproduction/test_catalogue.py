@@ -10,7 +10,7 @@ from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction import Catalogue, FinishedRuns, entries
 from graphsent.tasks import get_task
-from graphsent.training.setting import model_options
+from graphsent.training.building import model_options
 
 SHIPPED = Catalogue()
 TABLES = """

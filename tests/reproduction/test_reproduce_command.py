@@ -18,7 +18,7 @@ from graphsent.cli import main
 from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
 from graphsent.reproduction.examples import pack, unpack
 from graphsent.reproduction.execution import execute
-from graphsent.training import RunConfig, TrainingInterrupted
+from graphsent.training import TrainingInterrupted
 
 FIELDS = (
     "table task model metric paper mean std n vectors trees selected_on minutes "
@@ -107,28 +107,11 @@ def test_the_fast_version_says_so(here, capsys):
     assert not (here / "docs").exists()
 
 
-def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
-    assert main(["reproduce", "--show=toy-tree-left"]) == 0
-    shown = capsys.readouterr().out
-    assert "# differs from the paper: left-branching trees" in shown
-    assert "trees: left" in shown
-    assert main(["reproduce", "--copy", "toy-tree-left", "my.yaml", "--data-dir=data"]) == 0
-    config = RunConfig.load(here / "my.yaml")
-    assert config.trees == "left"
-    assert config.vectors == (str(here / "vectors" / "tiny.txt"),)
-    with pytest.raises(SystemExit, match="2"):
-        main(["reproduce", "--copy", "toy-tree-left", "my.yaml", "--data-dir=data"])
-    assert "my.yaml is there already" in capsys.readouterr().err
-    assert main(["train", "--config=my.yaml", "--epochs=1", "--out=run"]) == 0
-    assert "test:" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "no TABLE: --list has their names"),
         (["toy"], "unknown table 'toy'"),
-        (["--show=toy"], "unknown configuration 'toy'"),
         (["toys", "--jobs=0"], "--jobs: expected at least 1, got 0"),
         (["toys", "--seeds=x"], "--seeds: expected numbers such as 0-4"),
         (["toys", "--data-dir=none"], "is not a directory: none"),

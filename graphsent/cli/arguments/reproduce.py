@@ -16,9 +16,8 @@ Examples:
       runs that fit in ten hours, two side by side; those that count most come first
   graphsent reproduce treelstm --data-dir DATA --fast
       a quarter of the epochs and two seeds or folds, to runs/results-fast: it says so
-  graphsent reproduce --show treelstm-sst5
-  graphsent reproduce --copy treelstm-sst5 my.yaml --data-dir DATA
-      a configuration, to be changed and given to graphsent train --config
+  graphsent config show treelstm-sst5
+      settings, and how they differ from the paper's
   graphsent reproduce --report
       the report of what is there, after a change of what tables or configurations say
   graphsent reproduce --check --data-dir DATA
@@ -41,8 +40,6 @@ def add_arguments(parser: Any) -> None:
     add = parser.add_argument
     add("tables", type=str, nargs="*", metavar="TABLE", help="Names of tables; all for all.")
     add("--list", action="store_true", help="List tables; with TABLE its configurations.")
-    add("--show", type=str, metavar="NAME", help="Print a configuration.")
-    add("--copy", type=str, nargs=2, metavar=("NAME", "FILE"), help="Write it to a file.")
     add("--report", action="store_true", help="Write the report of what is there; needs no data.")
     add("--check", action="store_true", help="Repeat a finished run of TABLE (default: of all).")
     add("--fast", action="store_true", help="A smaller version, which says so.")

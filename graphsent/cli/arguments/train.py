@@ -77,7 +77,7 @@ _INPUT_KINDS = constant("graphsent.tasks:INPUT_KINDS")
 _MODELS = constant("graphsent.models:MODELS")
 _SHAPES = constant("graphsent.trees:SHAPES")
 _TASKS = constant("graphsent.tasks:TASKS")
-_NOT_CHOSEN = constant("graphsent.training.setting:_NOT_CHOSEN")
+_NOT_CHOSEN = constant("graphsent.training.building:NOT_CHOSEN")
 
 _Parameters = Mapping[str, tuple[Any, Any]]  # name -> type, None if it has none, and default
 

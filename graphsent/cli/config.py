@@ -1,0 +1,113 @@
+"""List, show, copy and check configurations of runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from graphsent._files import atomic_path
+from graphsent._names import nearest
+from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.usage import UsageError, check_target
+from graphsent.errors import DataError
+from graphsent.reproduction import Catalogue, Configuration, Places
+from graphsent.training.building import completed
+from graphsent.training.config import read_settings
+from graphsent.training.config_check import config_faults
+
+__all__ = ["run"]
+
+
+def run(arguments: Any) -> None:
+    """Does what is asked for."""
+    names = arguments.names
+    if arguments.action == "check":
+        if not names:
+            raise UsageError("check: expected files of settings")
+        _check(names)
+        return
+    catalogue = Catalogue()
+    if arguments.action == "list":
+        _list(catalogue.configurations, names)
+        return
+    expected = {"show": ("NAME",), "copy": ("NAME", "FILE")}[arguments.action]
+    if len(names) != len(expected):
+        raise UsageError(f"{arguments.action}: expected {' '.join(expected)}, got {len(names)}")
+    configuration = catalogue.configuration(names[0])
+    if arguments.action == "show":
+        print(_text(configuration, _values(configuration, brief=arguments.brief)), end="")
+        return
+    _copy(configuration, names[1], arguments)
+
+
+def _list(configurations: Mapping[str, Configuration], words: Sequence[str]) -> None:
+    """A line for each configuration whose name has all the words."""
+    shown = {
+        name: each for name, each in configurations.items() if all(word in name for word in words)
+    }
+    if not shown:
+        hint = nearest(" ".join(words), configurations)
+        raise DataError(f"no configuration has {' and '.join(map(repr, words))} in its name{hint}")
+    print(f"{'':36}{'task':10}{'model':22}minutes")
+    for name, each in shown.items():
+        print(f"{name:36}{each.config['task']:10}{each.config['model']:22}{each.minutes:7g}")
+
+
+def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
+    check_target(target, "copy")
+    if os.path.exists(target):
+        raise UsageError(f"copy: {target} is there already: expected a new file")
+    places = Places(
+        arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
+    )
+    located = places.locate(configuration.run_config())
+    values = _values(configuration, brief=arguments.brief)
+    values["data_dir"] = located.data_dir
+    if located.vectors:
+        values["vectors"] = list(located.vectors)
+    if located.parses_dir:
+        values["parses_dir"] = located.parses_dir
+    if located.inputs.encoder:
+        values["inputs"] = {**values["inputs"], "encoder": located.inputs.encoder}
+    with atomic_path(target) as temporary:
+        temporary.write_text(_text(configuration, values), encoding="utf-8")
+    print(f"wrote {target}: graphsent train --config {target} --out RUN")
+
+
+def _values(configuration: Configuration, *, brief: bool) -> dict[str, Any]:
+    """The settings, by default all of them."""
+    if brief:
+        return dict(configuration.config)
+    return completed(configuration.run_config()).to_dict()
+
+
+def _text(configuration: Configuration, values: Mapping[str, Any]) -> str:
+    """Settings in YAML, with what there is to say of the configuration in comments."""
+    said = [f"{configuration.name}, revision {configuration.revision}"]
+    said += [f"settings: {configuration.chosen}"] if configuration.chosen else []
+    said += [f"differs from the paper: {each}" for each in configuration.deviations]
+    said.append(f"minutes of CPU a run, estimated: {configuration.minutes:g}")
+    comments = "".join(f"# {line}\n" for line in said)
+    return comments + yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+
+
+def _check(paths: Sequence[str]) -> None:
+    """Prints a line for each fault; raises a DataError if there are any."""
+    total = 0
+    for path in paths:
+        settings = read_settings(path)
+        named = (settings.values.get(name) for name in ("task", "parser"))
+        import_from_here(*(name for name in named if isinstance(name, str)))
+        faults = config_faults(settings)
+        total += len(faults)
+        for fault in faults:
+            place = f"{path}:{fault.line}" if fault.line else path
+            print(f"{place}: {fault.message}", file=sys.stderr)
+        if not faults:
+            print(f"{path}: nothing is wrong with it")
+    if total:
+        raise DataError(f"{total} {'faults' if total > 1 else 'fault'}, see above")

@@ -1,0 +1,183 @@
+"""The model of a run, from its configuration: options, defaults, and what does not go together."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from graphsent._names import nearest
+from graphsent.contextual import Encoder
+from graphsent.errors import DataError
+from graphsent.models import MODELS, Model, model_class
+from graphsent.tasks import Task, WordVectors, get_task, task_options
+from graphsent.tokenizers import TOKENIZERS
+from graphsent.training.config import RunConfig
+from graphsent.training.errors import TrainingError
+from graphsent.training.optimizers import takes_rows
+from graphsent.vocabulary import Vocabulary
+
+__all__ = [
+    "build_model",
+    "check_goal",
+    "check_tokenizer",
+    "chosen",
+    "completed",
+    "model_options",
+    "task_defaults",
+    "task_option_defaults",
+]
+
+# Arguments of a model that follow from the data or the optimizer.
+NOT_CHOSEN = ("vocab", "num_classes", "label_names", "goal", "sparse_embedding")
+
+
+def build_model(
+    config: RunConfig,
+    task: Task,
+    vocab: Vocabulary,
+    vectors: WordVectors | None,
+    encoder: Encoder | None,
+) -> Model:
+    """The model with its initial parameters, drawn from torch's generator.
+
+    Args:
+        config: The configuration of the run.
+        task: Says what the classes are.
+        vocab: The words that the model is to know.
+        vectors: Their word vectors, if there are any.
+        encoder: Of contextual features, if there is one.
+
+    Raises:
+        DataError: The task has less than two classes.
+        ModelError: The model does not take a value.
+        TrainingError: The model has no such option, or cannot take the vectors.
+    """
+    options = dict(config.model_options)
+    valid = model_options(config.model)
+    for name, value in task_defaults(config.model, config.task).items():
+        if name != "embedding_dim" or (vectors is None and encoder is None):
+            options.setdefault(name, value)
+    for name in options:
+        if name not in valid:
+            choice = ", ".join(valid)
+            hint = nearest(name, valid)
+            raise TrainingError(
+                f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
+            )
+    if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
+        vectors.dimension
+    ):
+        raise TrainingError(
+            f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
+            f"{options['embedding_dim']}: leave it out"
+        )
+    names = task.label_names
+    if task.goal == "regression":
+        names = names or ("score",)
+    elif len(names) < 2:
+        raise DataError(f"the task {config.task}: expected two classes or more, got {names}")
+    given = {
+        "vocab": vocab,
+        "num_classes": len(names),
+        "label_names": names,
+        "goal": task.goal,
+        "sparse_embedding": takes_rows(config.training),
+    }
+    cls = model_class(config.model)
+    taken = inspect.signature(cls).parameters
+    inputs = None
+    if not config.inputs.is_plain:
+        default = taken["embedding_dim"].default if encoder is None else 0  # alone
+        inputs = config.inputs.inputs(options.get("embedding_dim", default), encoder)
+        options["embedding_dim"] = config.inputs.projection or inputs.dim
+    model = cls(**{name: given[name] for name in given if name in taken}, **options)
+    if inputs is not None:
+        model.set_inputs(inputs, encoder)
+    if vectors is not None:
+        model.init_embeddings(vectors.matrix)
+    model.engine = config.training.engine
+    return model
+
+
+def check_goal(config: RunConfig) -> None:
+    """Raises a TrainingError if what the task is about is not what the model learns."""
+    task, model = get_task(config.task, **config.task_options), model_class(config.model)
+
+    def learns(cls: type[Model]) -> bool:
+        return cls.examples == task.examples and task.goal in cls.goals
+
+    if not learns(model):
+        valid = [name for name in sorted(MODELS) if learns(model_class(name))]
+        raise TrainingError(
+            f"the task {config.task!r} is {task.goal} of {_units(task)}, the model "
+            f"{config.model!r} is for {' and '.join(model.goals)} of {_units(model)}: expected "
+            f"one of {', '.join(valid)}"
+        )
+
+
+def check_tokenizer(config: RunConfig) -> None:
+    """Raises a TrainingError if the tokenizer is unknown, or the model reads no raw text."""
+    if config.tokenizer is None:
+        return
+    if config.tokenizer not in TOKENIZERS:
+        valid = ", ".join(TOKENIZERS)
+        raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
+    if model_class(config.model).tokenizer is None:
+        raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, and no raw text")
+
+
+def model_options(model: str) -> dict[str, inspect.Parameter]:
+    """The parameters of a model that a user chooses, by name.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    return chosen(inspect.signature(model_class(model)).parameters)
+
+
+def completed(config: RunConfig) -> RunConfig:
+    """A configuration with the defaults of its task and model written out: it trains the same.
+
+    Raises:
+        DataError: There is no such task.
+        ModelError: There is no such model.
+    """
+    of_task = _defaults(task_options(config.task))
+    of_model = _defaults(model_options(config.model))
+    of_task |= task_option_defaults(config.model, config.task)
+    of_model |= task_defaults(config.model, config.task)
+    if config.vectors or config.inputs.encoder:
+        of_model.pop("embedding_dim", None)  # it is theirs
+    return replace(
+        config,
+        task_options={**of_task, **config.task_options},
+        model_options={**of_model, **config.model_options},
+    )
+
+
+def task_defaults(model: str, task: str) -> Mapping[str, Any]:
+    """The options of a model that its paper has for a task; none if there is no such model."""
+    return model_class(model).task_defaults.get(task, {}) if model in MODELS else {}
+
+
+def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
+    """The options of a task that the paper of a model has; none if there is no such model."""
+    return model_class(model).task_option_defaults.get(task, {}) if model in MODELS else {}
+
+
+def _defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    return {
+        name: each.default for name, each in parameters.items() if each.default is not each.empty
+    }
+
+
+def _units(learner: Task | type[Model]) -> str:
+    """What a task or model is about, for errors: with or without trees."""
+    return "single sentences" if learner.examples == "trees" else learner.examples
+
+
+def chosen(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments of a model that a user chooses."""
+    return {name: value for name, value in arguments.items() if name not in NOT_CHOSEN}

@@ -1,0 +1,156 @@
+"""All that is wrong with a file of settings, before anything is read or trained."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+import yaml
+
+from graphsent._names import unknown
+from graphsent.errors import GraphsentError
+from graphsent.tasks import INPUT_KINDS, get_task
+from graphsent.training.building import build_model, check_goal, check_tokenizer
+from graphsent.training.config import RunConfig, Settings
+from graphsent.training.inputs import InputOptions
+from graphsent.training.setting import resolved
+from graphsent.trees import SHAPES
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["Fault", "config_faults"]
+
+_CHOICES = {"tree_kind": INPUT_KINDS, "trees": SHAPES}
+_PARTS = ("inputs", "training")
+_STAND_INS = {"task": "sst5", "model": "nbow"}  # where those of the file cannot be used
+
+_Place = tuple[str, ...]  # the names that lead to a setting
+
+
+class Fault(NamedTuple):
+    """Something wrong, at a line of the file; 0 if it is about none of them."""
+
+    line: int
+    message: str
+
+
+def config_faults(settings: Settings) -> list[Fault]:
+    """What is wrong with the settings of a run, in the order of their lines.
+
+    Names and values are checked, those of the task and of the model included, and whether files and
+    directories exist. Corpora and word vectors are not read.
+    """
+    lines: dict[_Place, int] = {}
+    faults = []
+    for place, line in _places(settings.node):
+        if place in lines:
+            faults.append(Fault(line, f"{place[-1]} is there twice, first in line {lines[place]}"))
+        lines.setdefault(place, line)
+    for place, message in _faults(dict(settings.values)):
+        line = next((lines[place[:n]] for n in (2, 1) if place[:n] in lines), 0)
+        faults.append(Fault(line, message))
+    return sorted(faults)
+
+
+def _places(node: Any, above: _Place = ()) -> Iterator[tuple[_Place, int]]:
+    """The names in a mapping, and in the mappings in it, with their lines."""
+    for key, value in node.value:
+        place = (*above, str(key.value))
+        yield place, key.start_mark.line + 1
+        if not above and isinstance(value, yaml.MappingNode):
+            yield from _places(value, place)
+
+
+def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
+    """Each fault, and the place that it is about; ``values`` lose what is faulty."""
+    given = {name: values[name] for name in _STAND_INS if isinstance(values.get(name), str)}
+    for name in _STAND_INS:
+        if name not in values:
+            yield (), f"{name} is missing: expected a name"
+    for part in _PARTS:
+        if not isinstance(values.get(part), dict):
+            continue
+
+        def check(chosen: Mapping[str, Any], part: str = part) -> None:
+            RunConfig.from_dict({**_STAND_INS, **given, part: chosen})
+
+        faults = list(_blamed(check, values[part]))
+        yield from (((part, name or ""), message) for name, message in faults)
+        if faults:
+            del values[part]
+    for name, message in _blamed(lambda v: RunConfig.from_dict({**_STAND_INS, **v}), values):
+        yield (name or "",), message
+        values.pop(name or "", None)
+    for name, valid in _CHOICES.items():
+        if values.get(name) is not None and values[name] not in valid:
+            yield (name,), unknown(name, values.pop(name), valid)
+    for path in values.get("vectors", ()):
+        if not os.path.isfile(path):
+            yield ("vectors",), f"vectors: there is no file {path}"
+    if all(name in values for name in _STAND_INS):
+        yield from _faults_of_task_and_model(RunConfig.from_dict(values))
+
+
+def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]:
+    are_sound = True
+    for part, check, options in (
+        ("task", _check_task, config.task_options),
+        ("model", _check_model, config.model_options),
+    ):
+        for name, message in _blamed(functools.partial(check, config), options):
+            are_sound = False
+            yield (part,) if name is None else (f"{part}_options", name), message
+    checks = {"model": check_goal, "tokenizer": check_tokenizer, "data_dir": resolved}
+    for name, check in checks.items() if are_sound else ():
+        message = _complaint(check, config)
+        if message is not None:
+            yield (name,), message
+
+
+def _check_task(config: RunConfig, options: Mapping[str, Any]) -> None:
+    get_task(config.task, **options)
+
+
+def _check_model(config: RunConfig, options: Mapping[str, Any]) -> None:
+    """Builds the model without memory for its parameters."""
+    try:
+        task = get_task(config.task, **config.task_options)
+    except GraphsentError:
+        task = get_task(_STAND_INS["task"])
+    if task.finds_labels:
+        task.label_names = ("0", "1")
+    plain = replace(config, model_options=dict(options), vectors=(), inputs=InputOptions())
+    with torch.device("meta"):
+        build_model(plain, task, Vocabulary(()), None, None)
+
+
+def _blamed(
+    check: Callable[[Mapping[str, Any]], Any], values: Mapping[str, Any]
+) -> Iterator[tuple[str | None, str]]:
+    """What a check of some settings complains about, and the setting without which it does not.
+
+    The setting is None if the complaint is about none of them by itself; it is then the last.
+    """
+    rest = dict(values)
+    while (message := _complaint(check, rest)) is not None:
+        others = ({name: rest[name] for name in rest if name != each} for each in rest)
+        complaints = (_complaint(check, each) for each in others)
+        names = (name for name, each in zip(rest, complaints, strict=True) if each != message)
+        found = next(names, None)
+        yield found, message
+        if found is None:
+            return
+        del rest[found]
+
+
+def _complaint(check: Callable[..., Any], argument: Any) -> str | None:
+    try:
+        check(argument)
+    except GraphsentError as error:
+        return str(error)
+    except NotImplementedError:  # a model that cannot be built without memory
+        return None
+    return None

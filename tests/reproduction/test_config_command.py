@@ -1,0 +1,185 @@
+"""`graphsent config`: configurations listed, shown, copied and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from graphsent.cli import main
+from graphsent.reproduction import Catalogue
+from graphsent.training import RunConfig
+from graphsent.training.building import completed
+from graphsent.training.config import Settings
+from graphsent.training.config_check import config_faults
+from graphsent.training.setting import prepare
+
+
+@pytest.fixture
+def here(shipped, data, tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def outcome(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of `graphsent config`."""
+    try:
+        code = main(["config", *arguments])
+    except SystemExit as exit_:
+        code = exit_.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_configurations_are_listed_by_words_in_their_names(here, capsys):
+    _, every, _ = outcome(capsys, "list")
+    assert all(f"\n{name} " in every for name in ("toy-nbow", "toy-tree", "toy-tree-left"))
+    _, some, _ = outcome(capsys, "list", "tree", "left")
+    assert [line.split() for line in some.splitlines()[1:]] == [
+        ["toy-tree-left", "sst5", "treelstm", "0.2"]
+    ]
+    code, _, err = outcome(capsys, "list", "toy-nbw")
+    assert code == 2
+    assert "did you mean 'toy-nbow'?" in err
+
+
+def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
+    code, shown, _ = outcome(capsys, "show", "toy-tree-left", "--brief")
+    assert code == 0
+    assert "# differs from the paper: left-branching trees" in shown
+    assert yaml.safe_load(shown) == Catalogue().configuration("toy-tree-left").config
+    assert outcome(capsys, "copy", "toy-tree-left", "my.yaml", "--data-dir=data")[0] == 0
+    config = RunConfig.load(here / "my.yaml")
+    assert config.trees == "left"
+    assert config.vectors == (str(here / "vectors" / "tiny.txt"),)
+    assert outcome(capsys, "check", "my.yaml") == (0, "my.yaml: nothing is wrong with it\n", "")
+    code, _, err = outcome(capsys, "copy", "toy-tree-left", "my.yaml", "--data-dir=data")
+    assert code == 2
+    assert "my.yaml is there already" in err
+    assert main(["train", "--config=my.yaml", "--epochs=1", "--out=run"]) == 0
+    assert "test:" not in capsys.readouterr().out
+
+
+def test_what_is_shown_has_all_defaults_and_trains_the_same(here, execution, capsys):
+    _, shown, _ = outcome(capsys, "show", "toy-tree")
+    values = yaml.safe_load(shown)
+    assert values["training"]["patience"] == 0
+    assert values["model_options"]["cell"] == "nary"
+    brief = execution.places.locate(Catalogue().configuration("toy-tree").run_config())
+    complete = completed(brief)
+    before, after = (prepare(each, lambda line: None) for each in (brief, complete))
+    assert before.config == after.config
+    assert before.config.model_options.items() >= complete.model_options.items()
+
+
+def test_nothing_is_wrong_with_what_is_shipped(monkeypatch):
+    monkeypatch.setattr("graphsent.training.config_check.os.path.isfile", lambda path: True)
+    for each in Catalogue().configurations.values():
+        node = yaml.compose(yaml.safe_dump(dict(each.config)))
+        assert config_faults(Settings(dict(each.config), node)) == [], each.name
+
+
+FAULTY = """\
+task: sst2
+model: treelstm
+data_dri: data
+lower_fallback: maybe
+vectors: [none.txt]
+task_options:
+  neutral_root: drop
+model_options:
+  hiden: 100
+  hidden: many
+  dropout: 0.5
+training:
+  epoch: 10
+  lr: fast
+  batch_size: 0
+  lr: 0.1
+inputs: {min_count: 0, encoder_poling: mean}
+"""
+FAULTS = """\
+f.yaml:3: unknown option 'data_dri': expected one of
+f.yaml:4: lower_fallback: expected true or false, got 'maybe'
+f.yaml:5: vectors: there is no file none.txt
+f.yaml:7: unknown option 'neutral_root' of the task sst2: expected one of
+f.yaml:9: treelstm has no option 'hiden': expected one of
+f.yaml:10: hidden: expected an integer, got 'many'
+f.yaml:13: unknown training option 'epoch': expected one of
+f.yaml:15: batch_size: expected at least 1, got 0
+f.yaml:16: lr is there twice, first in line 14
+f.yaml:17: min_count: expected at least 1, got 0
+f.yaml:17: unknown option of inputs 'encoder_poling': expected one of
+graphsent config: 11 faults, see above
+"""
+
+
+def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("f.yaml").write_text(FAULTY)
+    code, out, err = outcome(capsys, "check", "f.yaml")
+    assert (code, out) == (2, "")
+    for line, expected in zip(err.splitlines(), FAULTS.splitlines(), strict=True):
+        assert line.startswith(expected)
+    for name in ("data_dir", "neutral_roots", "hidden", "epochs", "encoder_pooling"):
+        assert f"did you mean '{name}'?" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("model: nbow", "f.yaml: task is missing: expected a name"),
+        ("task: sst6\nmodel: nbow", "f.yaml:1: unknown task 'sst6'"),
+        ("task: sst5\nmodel: nbw", "f.yaml:2: unknown model 'nbw'"),
+        ("task: sst5\nmodel: [a]", "f.yaml:2: model: expected a name, got ['a']"),
+        ("task: sick\nmodel: nbow", "f.yaml:2: the task 'sick' is regression of pairs"),
+        ("task: sst5\nmodel: nbow\ndata_dir: none", "f.yaml:3: the given data directory"),
+        ("task: sst5\nmodel: nbow\ntree_kind: tree", "f.yaml:3: unknown tree_kind 'tree'"),
+        ("task: sst5\nmodel: nbow\ntokenizer: x", "f.yaml:3: tokenizer: expected one of"),
+        ("task: sst5\nmodel: treelstm\ntokenizer: tweet", "f.yaml:3: tokenizer: the model"),
+        ("task: sst5\nmodel: nbow\ntraining: 3", "f.yaml:3: training: expected names with"),
+        (
+            "task: sst5\nmodel: nbow\ninputs: {finetune_encoder: true}",
+            "f.yaml:3: finetune_encoder: there is no encoder",
+        ),
+        (
+            "task: sst5\nmodel: kimcnn\nmodel_options:\n  variant: other",
+            "f.yaml:4: unknown variant 'other'",
+        ),
+    ],
+)
+def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("f.yaml").write_text(text)
+    code, _, err = outcome(capsys, "check", "f.yaml")
+    first, *rest = err.splitlines()
+    assert first.startswith(fault)
+    assert (code, rest) == (2, ["graphsent config: 1 fault, see above"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["shw", "toy-tree"], "did you mean 'show'?"),
+        (["show", "toy"], "unknown configuration 'toy'"),
+        (["show"], "show: expected NAME, got 0"),
+        (["copy", "toy-tree"], "copy: expected NAME FILE, got 1"),
+        (["check"], "check: expected files of settings"),
+        (["check", "none.yaml"], "none.yaml: cannot read the configuration: No such file"),
+        (["show", "toy-tree", "--breif"], "did you mean '--brief'?"),
+    ],
+)
+def test_mistakes(here, capsys, arguments, message):
+    code, out, err = outcome(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_is_no_mapping(tmp_path, capsys):
+    for text, message in (("- a\n", "got list"), ("a: [\n", "in YAML"), ("", "got NoneType")):
+        (tmp_path / "f.yaml").write_text(text)
+        code, _, err = outcome(capsys, "check", str(tmp_path / "f.yaml"))
+        assert code == 2
+        assert message in err
