@@ -100,8 +100,7 @@ class HeadLexicalizer(SlottedCell):
         if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:
             return IndexedFeat(words, position)
         index = torch.where(position < first, feat.index, position + len(feat.rows) - first)
-        constant = 0 if feat.rows.requires_grad else len(feat.rows)
-        return IndexedFeat(torch.cat((feat.rows, words[first:])), index, constant)
+        return IndexedFeat(torch.cat((feat.rows, words[first:])), index)
 
     def edge_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
         """The share of each child in its parent's head word: z of left, 1 - z of right children.

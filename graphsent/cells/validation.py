@@ -78,16 +78,15 @@ def check_state(cell: nn.Module, method: str, state: Any, like: Tensor) -> tuple
         CellError: if they are not a tuple of a tensor (num_nodes, hidden_feats) for each name.
     """
     names = cell.state_names
-    with torch._C.DisableTorchFunction():  # modes of torch would make this take ten times as long
-        shape, dtype, device = (like.shape[0], cell.hidden_feats), like.dtype, like.device
-        if isinstance(state, (tuple, list)) and len(state) == len(names):
-            for part in state:
-                if not isinstance(part, Tensor) or part.shape != shape or part.device != device:
-                    break
-                if part.dtype != dtype and not _chosen_by_torch(part):
-                    break
-            else:
-                return tuple(state)
+    shape, dtype, device = (like.shape[0], cell.hidden_feats), like.dtype, like.device
+    if isinstance(state, (tuple, list)) and len(state) == len(names):
+        for part in state:
+            if not isinstance(part, Tensor) or part.shape != shape or part.device != device:
+                break
+            if part.dtype != dtype and not _chosen_by_torch(part):
+                break
+        else:
+            return tuple(state)
     parts = f"{', '.join(names)}{',' if len(names) == 1 else ''}"
     raise CellError(
         f"expected {type(cell).__name__}.{method} to return a tuple ({parts}) of tensors of shape "

@@ -23,7 +23,6 @@ from graphsent.graphs.fields import (
     TOP_DOWN,
     check_direction,
 )
-from graphsent.graphs.merging import MergedGraph, merge_equal_subtrees
 from graphsent.graphs.spans import range_mean, span_mean, word_ranges
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "SPAN",
     "TOKEN",
     "TOP_DOWN",
-    "MergedGraph",
     "batch",
     "check_direction",
     "constituency_batch",
@@ -48,7 +46,6 @@ __all__ = [
     "dependency_batch",
     "dependency_graph",
     "draw_tree",
-    "merge_equal_subtrees",
     "range_mean",
     "reverse",
     "root_nodes",

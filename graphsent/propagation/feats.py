@@ -25,7 +25,6 @@ class IndexedFeat(NamedTuple):
     Attributes:
         rows: (num_rows, in_feats).
         index: (num_nodes,) int64 on the CPU, from -1 to num_rows - 1.
-        constant: so many of the first rows need no gradient, though others do.
 
     Example:
         >>> import torch
@@ -36,7 +35,6 @@ class IndexedFeat(NamedTuple):
 
     rows: Tensor
     index: Tensor
-    constant: int = 0
 
     @property
     def device(self) -> torch.device:

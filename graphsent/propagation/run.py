@@ -215,7 +215,6 @@ class Run:
             return _Projected(*self._project_leaves(feat.rows, leaves, lowest), self._of_no_input())
         if ordered.highest_leaf < first:  # no row is for nodes of both kinds
             rows, others = feat.rows.split((first, len(feat.rows) - first))
-            rows = rows.detach() if first <= feat.constant else rows
             x = self._project_leaves(rows, leaves, lowest)
             return _Projected(*x, *self._project_nodes(others, inner - first, 0))
         x, index = self._project_nodes(feat.rows, numbers, ordered.lowest)
@@ -249,16 +248,8 @@ class Run:
         rows, index = with_zeros(rows, index, lowest)
         if len(rows) > len(index):
             return self._projected(take(rows, index)), None
-        x = self._project_table(rows)
+        x = self._projected(rows)
         return (x, index) if first_of_run(index) is None else (take(x, index), None)
-
-    def _project_table(self, rows: Tensor) -> Tensor:
-        """What ``project`` gives; constant rows by themselves, so that nothing is made for them."""
-        count = self.feat.constant
-        if not 0 < count < len(rows) or len(rows) != len(self.feat.rows):
-            return self._projected(rows)
-        parts = rows[:count].detach(), rows[count:]
-        return torch.cat([self._projected(part) for part in parts])
 
     def _projected(self, rows: Tensor) -> Tensor:
         """What ``project`` gives."""

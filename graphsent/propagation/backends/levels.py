@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from graphsent.propagation.backends.deferred import DeferredLinear
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Level, Schedule
@@ -26,9 +25,6 @@ def run_levels(
 ) -> tuple[Tensor, ...]:
     """The states of all nodes, by position; ``combine`` is called once a level, or in-degree.
 
-    The gradients of the weights of ``torch.nn.functional.linear``, wherever ``combine`` calls it,
-    are one product over all levels.
-
     Args:
         combine: the parts of new states, each (nodes, size), from the parts of the predecessors'
             states, a tuple of (nodes, predecessors, size), and the rows of all inputs.
@@ -46,18 +42,15 @@ def run_levels(
     states = [Column(tape, _with_zeros(part, schedule)) for part in start]
     columns = [Column(tape, values) for values in inputs]
     first = schedule.num_sources
-    with DeferredLinear():
-        for level in schedule.levels[1:]:
-            results = []
-            for begin, end, source in _groups(level, schedule, slots):
-                children = tuple(
-                    state.read(source).unflatten(0, (end - begin, -1)) for state in states
-                )
-                rows = slice(begin - first, end - first)
-                results.append(combine(children, *(column.read(rows) for column in columns)))
-            for state, parts in zip(states, zip(*results, strict=True), strict=True):
-                part = parts[0] if len(parts) == 1 else torch.cat(parts)
-                state.write(slice(level.start, level.end), part)
+    for level in schedule.levels[1:]:
+        results = []
+        for begin, end, source in _groups(level, schedule, slots):
+            children = tuple(state.read(source).unflatten(0, (end - begin, -1)) for state in states)
+            rows = slice(begin - first, end - first)
+            results.append(combine(children, *(column.read(rows) for column in columns)))
+        for state, parts in zip(states, zip(*results, strict=True), strict=True):
+            part = parts[0] if len(parts) == 1 else torch.cat(parts)
+            state.write(slice(level.start, level.end), part)
     return tuple(state.read(slice(0, schedule.num_nodes)) for state in states)
 
 
