@@ -1,0 +1,179 @@
+"""A small search for the settings of a configuration of `graphsent reproduce`, on dev alone.
+
+    pip install 'graphsent[search]'
+    python examples/search.py arnn-lstm-static-sst5 --trials 8 --data-dir DATA \
+        --choose training.lr 0.02 0.05 0.1 --choose model_options.embedding_dropout 0.3 0.5
+
+Optuna proposes each trial, the settings that are shipped being the first. A trial is a run of
+`graphsent train` with seed 0, or on fold 0, and its value is what dev says after the best epoch.
+All trials are kept in docs/results/search/CONFIGURATION.json; the same command with more --trials
+goes on with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import optuna
+import yaml
+
+from graphsent._files import atomic_path
+from graphsent.errors import DataError, GraphsentError
+from graphsent.reproduction import Catalogue, Configuration, Places, Run
+from graphsent.training import TrainingInterrupted, train
+from graphsent.training.setting import model_options
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("configuration", help="as `graphsent reproduce --list TABLE` names it")
+    parser.add_argument(
+        "--choose",
+        nargs="+",
+        action="append",
+        required=True,
+        metavar=("SETTING", "VALUE"),
+        help="a setting, such as training.lr, and the values to choose from",
+    )
+    parser.add_argument("--trials", type=int, default=8, help="in all (default: 8)")
+    parser.add_argument("--out", type=Path, default=Path("docs/results/search"))
+    for name in ("--data-dir", "--parses-dir", "--vectors-dir", "--encoder"):
+        parser.add_argument(name)
+    return parser.parse_args(given)
+
+
+def search(
+    configuration: Configuration,
+    choices: Mapping[str, list[Any]],
+    num_trials: int,
+    places: Places,
+    path: Path,
+) -> list[dict[str, Any]]:
+    """Runs trials until there are as many as asked for, or none is left to be tried.
+
+    Args:
+        configuration: What is changed.
+        choices: Dotted name of a setting -> its values.
+        num_trials: With those that are in the file.
+        places: Where data are.
+        path: The file of the trials, which is written after each.
+
+    Returns:
+        All trials: their settings, the figures on dev, the best epoch, and minutes on the CPU.
+
+    Raises:
+        GraphsentError: A setting is not valid, or the file is of another search.
+    """
+    record = {"configuration": configuration.name, "shipped": configuration.config}
+    record |= {"choices": choices, "trials": []}
+    if path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if any(before[name] != record[name] for name in ("shipped", "choices")):
+            raise DataError(f"{path}: a search with other settings: expected a new file")
+        record = before
+    space = {
+        name: optuna.distributions.CategoricalDistribution(values)
+        for name, values in choices.items()
+    }
+    sampler = optuna.samplers.TPESampler(seed=0, n_startup_trials=4)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for done in record["trials"]:
+        study.add_trial(
+            optuna.trial.create_trial(
+                params=done["settings"], distributions=space, value=_value(done)
+            )
+        )
+    shipped = {name: _shipped(configuration, name) for name in choices}
+    if all(shipped[name] in values for name, values in choices.items()):
+        study.enqueue_trial(shipped)
+    wanted = min(num_trials, math.prod(map(len, choices.values())))
+    while len(record["trials"]) < wanted:
+        trial = study.ask(space)
+        same = [done for done in record["trials"] if done["settings"] == trial.params]
+        if not same:
+            same = [_trial(configuration, trial.params, places)]
+            record["trials"] += same
+            with atomic_path(path) as temporary:
+                text = json.dumps(record, indent=1, ensure_ascii=False)
+                temporary.write_text(text + "\n", encoding="utf-8")
+            print(json.dumps(same[0]), flush=True)
+        study.tell(trial, _value(same[0]))
+    return record["trials"]
+
+
+def _trial(
+    configuration: Configuration, settings: Mapping[str, Any], places: Places
+) -> dict[str, Any]:
+    config = dict(configuration.config)
+    for name, value in settings.items():
+        config = _changed(config, name.split("."), value)
+    (run,) = Run.of(replace(configuration, config=config), [0])[:1]
+    begin = time.process_time()
+    with tempfile.TemporaryDirectory() as directory:
+        located = places.locate(run.run_config())
+        results = train(located, Path(directory) / "run", test=False, echo=lambda line: None)
+    return {
+        "settings": dict(settings),
+        "dev": results["dev"],
+        "best_epoch": results["best_epoch"],
+        "minutes": round((time.process_time() - begin) / 60, 2),
+    }
+
+
+def _value(trial: Mapping[str, Any]) -> float:
+    """Of the metric that counts, which is the first."""
+    return next(iter(trial["dev"].values()))
+
+
+def _shipped(configuration: Configuration, name: str) -> Any:
+    """A setting by its dotted name, the default where the configuration says nothing of it."""
+    config = configuration.run_config()
+    options = model_options(config.model)
+    defaults = {"model_options": {name: each.default for name, each in options.items()}}
+    for values in (config.to_dict(), defaults):
+        for part in name.split("."):
+            values = values.get(part) if isinstance(values, Mapping) else None
+        if values is not None:
+            return values
+    return None
+
+
+def _changed(config: Mapping[str, Any], names: list[str], value: Any) -> dict[str, Any]:
+    first, *rest = names
+    return {**config, first: _changed(config.get(first, {}), rest, value) if rest else value}
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Searches, and prints the best trial; returns the exit status."""
+    options = arguments(given)
+    choices = {name: [yaml.safe_load(v) for v in values] for name, *values in options.choose}
+    places = Places(options.data_dir, options.parses_dir, options.vectors_dir, options.encoder)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        configuration = Catalogue().configuration(options.configuration)
+        path = options.out / f"{configuration.name}.json"
+        trials = search(configuration, choices, options.trials, places, path)
+    except GraphsentError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except TrainingInterrupted as error:
+        print("interrupted; the same command goes on after the last complete trial")
+        return 128 + error.signal_number
+    best = max(trials, key=_value)
+    print(f"best of {len(trials)} trials, {sum(t['minutes'] for t in trials):.1f} min of CPU:")
+    print(yaml.safe_dump(best, sort_keys=False), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
