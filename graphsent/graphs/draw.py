@@ -73,7 +73,7 @@ def draw_tree(
         gold: Labels to compare with, as many as ``labels``. A node whose label is another is
             framed, and shows both, as ``3 ≠ 1``: predicted 3, gold 1. None, ``""`` and numbers
             below 0 are compared with nothing.
-        probabilities: A number per node, written after its label.
+        probabilities: A number per node, written after its label; None writes nothing.
         direction: One of :data:`~graphsent.graphs.DIRECTIONS`: draws the graph of that direction
             over the tree, in place of the tree. ``labels``, ``gold`` and ``probabilities`` are
             still one per node of the tree.
@@ -186,6 +186,8 @@ def _set_gold(digraph: networkx.DiGraph, gold: Sequence[Any]) -> None:
 
 def _set_probabilities(digraph: networkx.DiGraph, probabilities: Sequence[float]) -> None:
     for node, share in enumerate(_checked(digraph, probabilities, "probabilities")):
+        if share is None:
+            continue
         data = digraph.nodes[node]
         data["probability"] = float(share)
         data["note"] = " ".join(filter(None, (data.get("note"), f"{share:.2f}")))

@@ -6,7 +6,8 @@ from graphsent.models.apdcnn import APDCNN
 from graphsent.models.arnn import ARNNClassifier, ARNNRelatedness
 from graphsent.models.base.losses import classification_loss, regression_loss
 from graphsent.models.base.model import Model
-from graphsent.models.base.prediction import PairPrediction, Prediction, RankedParses
+from graphsent.models.base.pair_prediction import PairPrediction, RankedParses
+from graphsent.models.base.prediction import NodePrediction, Prediction
 from graphsent.models.batches.guided import GuidedBatch
 from graphsent.models.batches.pairs import PairBatch
 from graphsent.models.batches.parses import RerankBatch
@@ -67,6 +68,7 @@ __all__ = [
     "Model",
     "NBoW",
     "Ngram",
+    "NodePrediction",
     "PairBatch",
     "PairPrediction",
     "ParseReranker",

@@ -12,7 +12,7 @@ from torch import nn
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
-from graphsent.models.base.prediction import RankedParses
+from graphsent.models.base.pair_prediction import RankedParses
 from graphsent.models.base.reading import ReadsTrees
 from graphsent.models.batches.parses import (
     RerankBatch,

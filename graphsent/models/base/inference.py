@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 from torch import nn
+from tqdm import tqdm
 
 from graphsent.errors import ModelError
 
@@ -52,8 +54,18 @@ def map_batches(
     sizes: Sequence[int],
     batch_size: int,
     compute: Callable[[list[Item]], Sequence[Result]],
+    *,
+    show_progress_bar: bool | None = False,
 ) -> list[Result]:
     """``compute`` over batches of items of like size, largest first; results in the items' order.
+
+    Args:
+        items: What is computed on.
+        sizes: How large each is.
+        batch_size: How many there are in a batch.
+        compute: Gives a result for each item of a batch.
+        show_progress_bar: Whether there is a bar on standard error; None for one in a terminal, if
+            there are several batches.
 
     Raises:
         ModelError: The batch size is not positive.
@@ -62,8 +74,12 @@ def map_batches(
         raise ModelError(f"batch_size: expected at least 1, got {batch_size}")
     order = np.argsort(-np.asarray(sizes, np.int64), kind="stable")
     results: dict[int, Result] = {}
-    for begin in range(0, len(order), batch_size):
-        chosen = order[begin : begin + batch_size].tolist()
-        computed = compute([items[index] for index in chosen])
-        results.update(zip(chosen, computed, strict=True))
+    if show_progress_bar is None:
+        show_progress_bar = len(items) > batch_size and sys.stderr.isatty()
+    with tqdm(total=len(items), disable=not show_progress_bar, leave=False) as bar:
+        for begin in range(0, len(order), batch_size):
+            chosen = order[begin : begin + batch_size].tolist()
+            computed = compute([items[index] for index in chosen])
+            results.update(zip(chosen, computed, strict=True))
+            bar.update(len(chosen))
     return [results[index] for index in range(len(items))]

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -15,10 +14,9 @@ from graphsent.cells import TreeCell
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes, check_types, signature_of
 from graphsent.models.base.embedding import EmbedsWords
-from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.base.encoding import Encodes
 from graphsent.models.base.loading import restore
 from graphsent.models.base.losses import classification_loss
-from graphsent.models.base.raw_text import RawText
 from graphsent.models.base.storage import SavedModel, read_model, write_model
 from graphsent.propagation import resolve_engine
 from graphsent.vocabulary import Vocabulary
@@ -30,7 +28,7 @@ _NETWORK = "embedding.contextual."  # parameters of an encoder that is tuned
 ModelType = TypeVar("ModelType", bound="Model")
 
 
-class Model(RawText, EmbedsWords, ABC):
+class Model(Encodes, EmbedsWords, ABC):
     """A sentence model.
 
     A subclass has a ``name``, the one it is registered under, and a constructor that takes
@@ -190,34 +188,12 @@ class Model(RawText, EmbedsWords, ABC):
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any]:
         """The prediction for each tree, in the order given."""
 
-    def encode(self, trees: Iterable[Any], batch_size: int = 64) -> np.ndarray:
-        """The vector of each sentence, (num_trees, num_features) float32, in the order given.
-
-        Args:
-            trees: See :func:`~graphsent.models.batches.forms.as_trees`, or
-                :func:`~graphsent.models.batches.forms.as_sentences` for a model that needs no
-                trees.
-            batch_size: How many are computed at once.
-
-        Raises:
-            ModelError: Something is no tree or sentence, or no tree for this model.
-        """
-        trees = self.as_learned(self._read(trees))
-        with evaluating(self) as model:
-            rows = map_batches(trees, [*map(self._size, trees)], batch_size, model._vectors)
-        return np.stack(rows) if rows else np.zeros((0, self.num_features), np.float32)
-
     @property
     def _device(self) -> torch.device:
         return next(self.parameters()).device
 
     def _shaped(self, trees: Iterable[Any]) -> list[Any]:
         return [self.shape_tree(tree) for tree in trees]
-
-    def _vectors(self, trees: list[Any]) -> np.ndarray:
-        """The vectors of some sentences, (num_trees, num_features)."""
-        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
-        return self.node_states(batch)[batch.roots].float().cpu().numpy()
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``config.json``, ``vocabulary.json`` and ``model.safetensors`` to a directory.

@@ -1,24 +1,57 @@
-"""What a model says about one tree, one pair of trees, or one list of parses."""
+"""What a model says about one tree or sentence."""
 
 from __future__ import annotations
 
+import html
+import io
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphsent.pairs import TreePair
+from graphsent.graphs.convert import to_networkx
+from graphsent.graphs.draw import draw_tree
+from graphsent.models.base.pair_prediction import DIGITS, Jsonable
 from graphsent.sentences import Sentence
-from graphsent.trees import DependencyTree, ParseList, Tree
+from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["PairPrediction", "Prediction", "RankedParses"]
+if TYPE_CHECKING:
+    import os
 
-_DIGITS = 6  # of probabilities in JSON
+    import networkx
+    from matplotlib.figure import Figure
+
+__all__ = ["NodePrediction", "Prediction"]
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+class NodePrediction(NamedTuple):
+    """What a model says about one node of a tree: a sentence, phrase or word.
+
+    Attributes:
+        parent: The number of the node above, -1 at the root.
+        begin: The first of the words that it spans.
+        end: The last of these + 1.
+        words: These words.
+        label: The most probable class.
+        name: Its name.
+        probabilities: Of all classes, by name.
+    """
+
+    parent: int
+    begin: int
+    end: int
+    words: tuple[str, ...]
+    label: int
+    name: str
+    probabilities: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Jsonable):
     """The class of every node of a tree, and so of the sentence and all its phrases.
+
+    In a notebook it shows itself: the probabilities of the sentence, and the tree with the class of
+    every phrase.
 
     Attributes:
         tree: The tree as it was given; or the sentence, as if it were a tree of one node.
@@ -55,6 +88,36 @@ class Prediction:
         """The name of the most probable class of the sentence."""
         return self.label_names[self.root_label]
 
+    @property
+    def root_probability(self) -> float:
+        """The probability of the most probable class of the sentence."""
+        return float(self.probabilities[self.root, self.root_label])
+
+    @property
+    def nodes(self) -> list[NodePrediction]:
+        """What is said about each node, in the order of the tree's nodes."""
+        tree = self.tree
+        words = tuple(tree.words)
+        parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
+        columns = (
+            parents.tolist(),
+            tree.spans.tolist(),
+            self.labels.tolist(),
+            self.probabilities.tolist(),
+        )
+        return [
+            NodePrediction(
+                parent,
+                begin,
+                end,
+                words[begin:end],
+                label,
+                self.label_names[label],
+                dict(zip(self.label_names, row, strict=True)),
+            )
+            for parent, (begin, end), label, row in zip(*columns, strict=True)
+        ]
+
     def to_tree(self, *, names: bool = False) -> Tree | DependencyTree | Sentence:
         """The tree with predicted classes in place of its labels.
 
@@ -78,98 +141,93 @@ class Prediction:
             ``begin`` to ``end`` (exclusive) that it spans, ``label``, ``name`` and
             ``probabilities``.
         """
-        tree = self.tree
-        parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
-        probabilities = self.probabilities.astype(float).round(_DIGITS).tolist()
         nodes = [
             {
-                "parent": parent,
-                "begin": begin,
-                "end": end,
-                "label": label,
-                "name": name,
-                "probabilities": row,
+                "parent": node.parent,
+                "begin": node.begin,
+                "end": node.end,
+                "label": node.label,
+                "name": node.name,
+                "probabilities": [round(each, DIGITS) for each in node.probabilities.values()],
             }
-            for parent, (begin, end), label, name, row in zip(
-                parents.tolist(),
-                tree.spans.tolist(),
-                self.labels.tolist(),
-                self.names,
-                probabilities,
-                strict=True,
-            )
+            for node in self.nodes
         ]
         return {
-            "text": " ".join(tree.words),
+            "text": " ".join(self.tree.words),
             "label": self.root_label,
             "name": self.root_name,
-            "probabilities": probabilities[self.root],
+            "probabilities": nodes[self.root]["probabilities"],
             "nodes": nodes,
         }
 
+    def to_networkx(self) -> networkx.DiGraph:
+        """The tree as :func:`~graphsent.graphs.to_networkx` has it, with what is predicted.
 
-@dataclass(frozen=True, eq=False)
-class PairPrediction:
-    """The class of a pair of sentences.
+        ``label`` is the number of the predicted class; nodes have its ``name`` and all
+        ``probabilities``, by name, as well.
+        """
+        digraph = to_networkx(self._drawable())
+        for number, node in enumerate(self.nodes):
+            digraph.nodes[number].update(name=node.name, probabilities=node.probabilities)
+        return digraph
 
-    Attributes:
-        pair: The pair as it was given.
-        probabilities: (num_classes,) float32.
-        label_names: Names of the classes by index.
-    """
+    def draw(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        probabilities: bool = False,
+        title: str | None = None,
+        **options: Any,
+    ) -> Figure:
+        """Draws the tree with the class of every node.
 
-    pair: TreePair
-    probabilities: np.ndarray
-    label_names: tuple[str, ...]
+        Args:
+            path: File to write, ``.png`` or ``.svg``.
+            probabilities: Write the probability of its class at each node.
+            title: A line above the picture.
+            **options: Those of :func:`~graphsent.graphs.draw_tree`.
 
-    @property
-    def label(self) -> int:
-        """The most probable class."""
-        return int(self.probabilities.argmax())
+        Raises:
+            DataError: ``path`` has another suffix.
+            ImportError: matplotlib is not installed.
+        """
+        tree = self._drawable()
+        if probabilities:
+            most = self.probabilities.max(axis=1).tolist()
+            options["probabilities"] = most + [None] * (tree.num_nodes - len(most))
+        options.setdefault("classes", self.label_names)
+        return draw_tree(tree, title=title, path=path, **options)
 
-    @property
-    def name(self) -> str:
-        """The name of the most probable class."""
-        return self.label_names[self.label]
+    def _drawable(self) -> Tree | DependencyTree:
+        """The tree with predicted classes; a sentence has a root over its words."""
+        tree = self.to_tree()
+        if not isinstance(tree, Sentence):
+            return tree
+        words: list[str | None] = list(tree.words)
+        labels, parents = [tree.label, *[""] * len(words)], [-1, *[0] * len(words)]
+        return Tree(labels, [None, *words], parents)
 
-    def to_dict(self) -> dict[str, Any]:
-        """``first`` and ``second`` as text, ``label``, ``name`` and ``probabilities``, for JSON."""
-        return {
-            "first": " ".join(self.pair.first.words),
-            "second": " ".join(self.pair.second.words),
-            "label": self.label,
-            "name": self.name,
-            "probabilities": self.probabilities.astype(float).round(_DIGITS).tolist(),
-        }
+    def _repr_svg_(self) -> str | None:
+        """The picture of :meth:`draw`; None without matplotlib or without words."""
+        if not self.tree.words:
+            return None
+        try:
+            figure = self.draw()
+        except ImportError:
+            return None
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg")
+        return buffer.getvalue()
 
+    def _repr_html_(self) -> str:
+        row = self.nodes[self.root].probabilities
+        cells = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{probability:.3f}</td></tr>"
+            for name, probability in sorted(row.items(), key=lambda each: -each[1])
+        )
+        svg = self._repr_svg_() or html.escape(" ".join(self.tree.words))
+        return f"<table>{cells}</table>{svg[max(0, svg.find('<svg')) :]}"
 
-@dataclass(frozen=True, eq=False)
-class RankedParses:
-    """What a model says about an n-best list.
-
-    Attributes:
-        parses: The list as it was given.
-        scores: (num_candidates,) float32; more is better.
-    """
-
-    parses: ParseList
-    scores: np.ndarray
-
-    @property
-    def best(self) -> int:
-        """The place of the chosen candidate."""
-        return int(self.scores.argmax())
-
-    @property
-    def tree(self) -> Tree:
-        """The chosen parse."""
-        return self.parses.candidates[self.best].tree
-
-    def to_dict(self) -> dict[str, Any]:
-        """``name``, place ``best``, ``tree`` and ``scores`` as JSON values."""
-        return {
-            "name": self.parses.name,
-            "best": self.best,
-            "tree": str(self.tree),
-            "scores": self.scores.astype(float).round(6).tolist(),
-        }
+    def __repr__(self) -> str:
+        text = " ".join(self.tree.words)
+        return f"Prediction({self.root_name!r}, {self.root_probability:.3f}, {text!r})"

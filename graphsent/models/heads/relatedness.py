@@ -15,7 +15,7 @@ from graphsent.models.arguments import check_classes, check_rates, check_sizes, 
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.base.losses import classification_loss, regression_loss
 from graphsent.models.base.model import Model
-from graphsent.models.base.prediction import PairPrediction
+from graphsent.models.base.pair_prediction import PairPrediction
 from graphsent.models.base.reading import ReadsTrees
 from graphsent.models.batches.pairs import PairBatch, pair_labels
 from graphsent.models.batches.trees import is_labelled

@@ -1,0 +1,103 @@
+"""What a model says about a pair of sentences, or about a list of parses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphsent.pairs import TreePair
+from graphsent.trees import ParseList, Tree
+
+__all__ = ["DIGITS", "Jsonable", "PairPrediction", "RankedParses"]
+
+DIGITS = 6  # of probabilities in JSON
+
+
+class Jsonable:
+    """What has a ``to_dict``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values by name."""
+        raise NotImplementedError
+
+    def to_json(self, indent: int | None = None) -> str:
+        """What :meth:`to_dict` gives, as JSON.
+
+        Args:
+            indent: Blanks a level; None for one line.
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairPrediction(Jsonable):
+    """The class of a pair of sentences.
+
+    Attributes:
+        pair: The pair as it was given.
+        probabilities: (num_classes,) float32.
+        label_names: Names of the classes by index.
+    """
+
+    pair: TreePair
+    probabilities: np.ndarray
+    label_names: tuple[str, ...]
+
+    @property
+    def label(self) -> int:
+        """The most probable class."""
+        return int(self.probabilities.argmax())
+
+    @property
+    def name(self) -> str:
+        """The name of the most probable class."""
+        return self.label_names[self.label]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``first`` and ``second`` as text, ``label``, ``name`` and ``probabilities``, for JSON."""
+        return {
+            "first": " ".join(self.pair.first.words),
+            "second": " ".join(self.pair.second.words),
+            "label": self.label,
+            "name": self.name,
+            "probabilities": self.probabilities.astype(float).round(DIGITS).tolist(),
+        }
+
+    def __repr__(self) -> str:
+        texts = ", ".join(repr(" ".join(each.words)) for each in self.pair[:2])
+        return f"PairPrediction({self.name!r}, {self.probabilities[self.label]:.3f}, {texts})"
+
+
+@dataclass(frozen=True, eq=False)
+class RankedParses(Jsonable):
+    """What a model says about an n-best list.
+
+    Attributes:
+        parses: The list as it was given.
+        scores: (num_candidates,) float32; more is better.
+    """
+
+    parses: ParseList
+    scores: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """The place of the chosen candidate."""
+        return int(self.scores.argmax())
+
+    @property
+    def tree(self) -> Tree:
+        """The chosen parse."""
+        return self.parses.candidates[self.best].tree
+
+    def to_dict(self) -> dict[str, Any]:
+        """``name``, place ``best``, ``tree`` and ``scores`` as JSON values."""
+        return {
+            "name": self.parses.name,
+            "best": self.best,
+            "tree": str(self.tree),
+            "scores": self.scores.astype(float).round(DIGITS).tolist(),
+        }
