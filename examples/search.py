@@ -30,7 +30,7 @@ from graphsent._files import atomic_path
 from graphsent.errors import DataError, GraphsentError
 from graphsent.reproduction import Catalogue, Configuration, Places, Run
 from graphsent.training import TrainingInterrupted, train
-from graphsent.training.setting import model_options
+from graphsent.training.building import completed
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -137,15 +137,10 @@ def _value(trial: Mapping[str, Any]) -> float:
 
 def _shipped(configuration: Configuration, name: str) -> Any:
     """A setting by its dotted name, the default where the configuration says nothing of it."""
-    config = configuration.run_config()
-    options = model_options(config.model)
-    defaults = {"model_options": {name: each.default for name, each in options.items()}}
-    for values in (config.to_dict(), defaults):
-        for part in name.split("."):
-            values = values.get(part) if isinstance(values, Mapping) else None
-        if values is not None:
-            return values
-    return None
+    value: Any = completed(configuration.run_config()).to_dict()
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def _changed(config: Mapping[str, Any], names: list[str], value: Any) -> dict[str, Any]:
