@@ -1,4 +1,4 @@
-"""Draw a tree, with its own labels or the classes that a model predicts."""
+"""Draw a tree, with its own labels or the classes that a model predicts; or a page of all trees."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from graphsent.cli.trees_in import trees_from
 from graphsent.cli.usage import UsageError, check_target
+from graphsent.drawing import write_page
 from graphsent.errors import DataError
 from graphsent.graphs import SIBLING, draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
 
 __all__ = ["run"]
-
 
 _OF_MODEL = ("weights", "gold", "probabilities")
 
@@ -24,6 +24,9 @@ def run(arguments: Any) -> None:
     if arguments.weights and arguments.direction == SIBLING:
         raise UsageError("--weights are between parent and child: not for --direction sibling")
     check_target(arguments.out, "--out", (arguments.file,))
+    if arguments.out.lower().endswith(".html"):
+        _write_page(arguments)
+        return
     tree, shown = _chosen_tree(arguments), {}
     if arguments.model is not None:
         tree, shown = _judged(tree, arguments)
@@ -37,15 +40,36 @@ def run(arguments: Any) -> None:
     print(f"wrote {arguments.out}")
 
 
-def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree with predicted labels, and what else is drawn of the prediction."""
-    from graphsent.models import Classifier, TreeClassifier
+def _write_page(arguments: Any) -> None:
+    """Writes a page of what a model predicts for all trees."""
+    for name in (*_OF_MODEL, "direction", "number"):
+        if getattr(arguments, name):
+            raise UsageError(f"--{name} is for the picture of one tree: a page shows all of them")
+    if arguments.model is None:
+        raise UsageError(f"--out {arguments.out}: a page shows predictions: add --model")
+    predictions = _classifier(arguments).predict(_given_trees(arguments))
+    number = write_page(predictions, arguments.out, title=arguments.title or "Predictions")
+    print(f"wrote {arguments.out}: {number:,} trees")
+
+
+def _classifier(arguments: Any) -> Any:
+    """The model, which must have classes."""
+    from graphsent.models import Classifier
     from graphsent.training import load_model
 
-    path = arguments.model
-    model = load_model(path, arguments.encoder)
+    model = load_model(arguments.model, arguments.encoder)
     if not isinstance(model, Classifier) or model.goal == "regression":
-        raise UsageError(f"{path}: the model {model.name!r} has no classes of nodes to draw")
+        raise UsageError(
+            f"{arguments.model}: the model {model.name!r} has no classes of nodes to draw"
+        )
+    return model
+
+
+def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
+    """The tree with predicted labels, and what else is drawn of the prediction."""
+    from graphsent.models import TreeClassifier
+
+    path, model = arguments.model, _classifier(arguments)
     shown: dict[str, Any] = {}
     if arguments.weights:
         if not isinstance(model, TreeClassifier):
@@ -68,12 +92,16 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _chosen_tree(arguments: Any) -> Tree | DependencyTree:
+    trees = _given_trees(arguments)
+    number = 1 if arguments.number is None else arguments.number
+    if not 1 <= number <= len(trees):
+        raise DataError(f"there is no tree {number}: there are {len(trees)}")
+    return trees[number - 1]
+
+
+def _given_trees(arguments: Any) -> list[Tree] | list[DependencyTree]:
     if arguments.tree is not None and arguments.file is not None:
         raise UsageError("expected a file or --tree, got both")
     if arguments.tree is not None:
-        trees = parse_trees(arguments.tree, "--tree", empty_nodes="token", require_labels=False)
-    else:
-        trees = trees_from(arguments.file or "-")
-    if not 1 <= arguments.number <= len(trees):
-        raise DataError(f"there is no tree {arguments.number}: there are {len(trees)}")
-    return trees[arguments.number - 1]
+        return parse_trees(arguments.tree, "--tree", empty_nodes="token", require_labels=False)
+    return trees_from(arguments.file or "-")

@@ -12,7 +12,7 @@ from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
 from graphsent.cli.usage import UsageError, check_target, flag
-from graphsent.drawing import draw_confusion
+from graphsent.drawing import draw_confusion, write_page
 from graphsent.tasks import Task, TaskData
 from graphsent.tasks.class_report import ClassReport
 from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
@@ -20,7 +20,7 @@ from graphsent.training.figures import figures
 
 __all__ = ["run"]
 
-_OF_CLASSES = ("confusion", "errors", "errors_file")
+_OF_CLASSES = ("confusion", "errors", "errors_file", "page")
 
 
 def run(arguments: Any) -> None:
@@ -76,12 +76,17 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
         return content
     if not several:
         _show(report, arguments, data)
+        if arguments.page:
+            title = f"{path.name}: {arguments.split} of {data.source.corpus.title}"
+            predictions = model.predict(data.splits[arguments.split])
+            number = write_page(predictions, arguments.page, title=title)
+            print(f"wrote {arguments.page}: {number:,} sentences")
     return {**content, **class_results.describe(report)}
 
 
 def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
     """Raises a UsageError if what is to be written would replace one of some files."""
-    for name in ("json", "confusion", "errors_file"):
+    for name in ("json", "confusion", "errors_file", "page"):
         check_target(getattr(arguments, name), flag(name), keep)
 
 
@@ -89,6 +94,8 @@ def _check_asked(arguments: Any, *, several: bool) -> None:
     """Raises a UsageError if what is asked for about mistakes cannot be given."""
     if arguments.errors is not None and arguments.errors < 1:
         raise UsageError(f"--errors: expected at least 1, got {arguments.errors}")
+    if arguments.page is not None and not arguments.page.endswith(".html"):
+        raise UsageError(f"--page {arguments.page}: expected a file .html")
     if arguments.confusion is not None and not arguments.confusion.endswith((".svg", ".png")):
         raise UsageError(f"--confusion {arguments.confusion}: expected a file .svg or .png")
     for name in _OF_CLASSES if several else ():

@@ -1,4 +1,4 @@
-"""Pictures in one style: elements, colours, confusion matrices, learning curves.
+"""Pictures in one style: confusion matrices, learning curves, pages of predictions; their parts.
 
 Nothing here imports matplotlib before the first picture is drawn.
 """
@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from graphsent.drawing.confusion import draw_confusion
 from graphsent.drawing.curves import draw_curves
+from graphsent.drawing.page import ClassPrediction, write_page
 
-__all__ = ["draw_confusion", "draw_curves"]
+__all__ = ["ClassPrediction", "draw_confusion", "draw_curves", "write_page"]

@@ -129,6 +129,19 @@ def test_drawing_predicted_against_gold(classifier, files, tmp_path):
     assert "probability of the label" in out.read_text()
 
 
+def test_a_page_of_all_trees(classifier, files, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["draw", files[0], f"--model={classifier}", f"--out={page}", "--title=Mine"]) == 0
+    assert "<title>Mine</title>" in page.read_text(encoding="utf-8")
+    for arguments in ([], [f"--model={classifier}", "--number=2"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["draw", files[0], f"--out={tmp_path / 'no.html'}", *arguments])
+    error = capsys.readouterr().err
+    assert "a page shows predictions: add --model" in error
+    assert "--number is for the picture of one tree" in error
+    assert not (tmp_path / "no.html").exists()
+
+
 def test_drawing_what_there_is_not(classifier, relatedness, files, tmp_path, capsys):
     out = f"--out={tmp_path / 'tree.svg'}"
     for arguments in (["--weights"], [f"--model={relatedness}"]):

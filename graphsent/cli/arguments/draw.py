@@ -1,10 +1,14 @@
-"""Draw a tree, with its own labels or the classes that a model predicts.
+"""Draw a tree, with its own labels or the classes that a model predicts; or a page of all trees.
+
+A page, --out FILE.html, shows what a model predicts for all trees of the file, to be searched,
+filtered by mistakes and looked into. It needs nothing but a browser.
 
 Examples:
   graphsent draw trees.txt --out tree.svg
   graphsent draw trees.txt --direction sibling --out sibling.svg
   graphsent draw trees.txt --number 4 --model runs/a --out tree.png
   graphsent draw trees.txt --model runs/a --gold --probabilities --out tree.svg
+  graphsent draw trees.txt --model runs/a --out page.html
   graphsent draw trees.conllu --model runs/arnn --weights --out attention.svg
   graphsent draw --tree '(3 (2 A) (3 (3 lovely) (2 film)))' --out tree.svg
 """
@@ -30,9 +34,11 @@ def add_arguments(parser: Any) -> None:
         help="Bracketed trees, or CoNLL-U if named .conllu; - (the default) is standard input.",
     )
     parser.add_argument("--tree", type=str, help="A bracketed tree, instead of a file.")
-    parser.add_argument("--out", "-o", type=str, required=True, help="File to write: .png or .svg.")
     parser.add_argument(
-        "--number", type=int, default=1, help="Which tree of the file (default: 1, the first)."
+        "--out", "-o", type=str, required=True, help="File to write: .png, .svg or .html."
+    )
+    parser.add_argument(
+        "--number", type=int, help="Which tree of the file (default: 1, the first)."
     )
     parser.add_argument(
         "--model", type=str, metavar="RUN", help="Run or model directory that predicts the labels."

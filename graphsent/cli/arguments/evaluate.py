@@ -6,6 +6,8 @@ Examples:
   graphsent evaluate runs/a --json figures.json
   graphsent evaluate runs/a --confusion confusion.svg --errors 10 --errors-file errors.csv
       the confusion matrix, and the errors in which the model is most confident
+  graphsent evaluate runs/a --page page.html
+      a page to browse all predictions, search them, and filter them by mistakes
   graphsent evaluate runs/cr
       all runs of train --folds or --seeds, their mean and deviation
 """
@@ -41,6 +43,9 @@ def add_arguments(parser: Any) -> None:
     )
     parser.add_argument(
         "--errors-file", type=str, metavar="FILE", help="Write all errors to this CSV file."
+    )
+    parser.add_argument(
+        "--page", type=str, metavar="FILE", help="Write all predictions to this HTML page."
     )
     add_encoder(parser)
     parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")

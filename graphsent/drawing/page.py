@@ -1,0 +1,141 @@
+"""Predictions as one HTML page that needs nothing else: no server, no network, no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from string import Template
+from typing import Any, Protocol
+
+import numpy as np
+
+from graphsent._files import atomic_path
+from graphsent.drawing.palette import ClassColor, class_colors
+from graphsent.drawing.pictures import shade
+from graphsent.errors import DataError
+
+__all__ = ["ClassPrediction", "write_page"]
+
+_DIGITS = 4  # of probabilities
+_SHADES = 21  # colours of the confusion matrix
+# Inside a script element, "<" could end it, or begin a comment; U+2028 and U+2029 end lines.
+_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+class ClassPrediction(Protocol):
+    """What the page needs of a prediction: :class:`graphsent.models.Prediction` has it.
+
+    Attributes:
+        tree: A constituency or dependency tree, or a sentence.
+        probabilities: (num_nodes, num_classes).
+        label_names: Names of the classes by index.
+    """
+
+    @property
+    def tree(self) -> Any: ...  # noqa: D102
+    @property
+    def probabilities(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def label_names(self) -> Sequence[str]: ...  # noqa: D102
+
+
+def write_page(
+    predictions: Iterable[ClassPrediction],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Predictions",
+) -> int:
+    """Writes predictions as one self-contained HTML page.
+
+    The page lists the sentences, searches and filters them (all, mistakes, sentences with a wrong
+    phrase, by predicted and by gold class), orders them by confidence, and shows the tree of one
+    with its classes; hovering over a node shows the probabilities of all classes. Gold labels are
+    those that the trees have, by number or by name: nodes with another prediction are framed.
+
+    Everything is text to the page, never markup, and its content security policy runs no other
+    script than its own.
+
+    Args:
+        predictions: All of one model: what ``model.predict`` gives. They are in memory together.
+        path: File to write; replaced only when all is written.
+        title: A line above the page.
+
+    Returns:
+        The number of predictions.
+
+    Raises:
+        DataError: There are none, they are not of classes, or of different classes.
+    """
+    items, names = [], None
+    for prediction in predictions:
+        if not hasattr(prediction, "label_names") or not hasattr(prediction, "tree"):
+            raise DataError(f"a page shows classes of sentences, got {prediction!r:.80}")
+        names = names or tuple(prediction.label_names)
+        if tuple(prediction.label_names) != names:
+            raise DataError("a page shows the predictions of one model, got different classes")
+        items.append(_item(prediction))
+    if names is None:
+        raise DataError("there are no predictions to show")
+    data = {
+        "names": names,
+        "colors": [_color(each) for each in class_colors(names, [])],
+        "shades": [_color(shade(step / (_SHADES - 1))) for step in range(_SHADES)],
+        "items": items,
+    }
+    parts = {name: _part(f"page.{name}") for name in ("html", "css", "js")}
+    page = Template(parts["html"]).substitute(
+        TITLE=html.escape(title),
+        STYLE=parts["css"],
+        SCRIPT=parts["js"],
+        STYLE_HASH=_hash(parts["css"]),
+        SCRIPT_HASH=_hash(parts["js"]),
+        DATA=json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED),
+    )
+    with atomic_path(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", errors="surrogatepass", newline="\n")
+    return len(items)
+
+
+def _item(prediction: ClassPrediction) -> dict[str, Any]:
+    """One sentence: for each node its parent, place, classes and probabilities."""
+    tree = prediction.tree
+    parents = tree.heads if hasattr(tree, "heads") else tree.parents
+    spans = tree.spans
+    if hasattr(tree, "heads"):
+        positions = np.arange(len(parents))
+    elif hasattr(tree, "tokens"):
+        has_word = np.array([token is not None for token in tree.tokens], dtype=bool)
+        positions = np.where(has_word, spans[:, 0], -1)
+    else:
+        positions = np.full(len(parents), -1)
+    numbers = {name: number for number, name in enumerate(prediction.label_names)}
+    numbers.update({str(number): number for number in range(len(prediction.label_names))})
+    return {
+        "words": list(tree.words),
+        "root": int(np.argmin(tree.depths)),
+        "parents": parents.tolist(),
+        "depths": tree.depths.tolist(),
+        "spans": spans.tolist(),
+        "positions": positions.tolist(),
+        "labels": prediction.probabilities.argmax(axis=1).tolist(),
+        "gold": [numbers.get(label, -1) for label in tree.labels],
+        "probabilities": prediction.probabilities.astype(float).round(_DIGITS).tolist(),
+    }
+
+
+def _color(color: ClassColor) -> dict[str, str]:
+    return {"fill": color.fill, "text": color.text}
+
+
+def _part(name: str) -> str:
+    return files("graphsent.drawing").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """How a content security policy names an element's content."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
