@@ -1,4 +1,4 @@
-"""The error of this room."""
+"""The error of cells."""
 
 from graphsent.errors import GraphsentError
 

@@ -100,10 +100,10 @@ def build(
     telling = threading.Timer(PATIENCE, _log.warning, ("building compiled kernels, once",))
     telling.start()
     try:
-        with only_builder(directory, LONGEST) as room:
+        with only_builder(directory, LONGEST) as scratch:
             loaded = _load_cached(directory, key, load)  # somebody may have built it by now
             if loaded is None:
-                loaded = _load_built(directory, key, room, options, load, text)
+                loaded = _load_built(directory, key, scratch, options, load, text)
             return loaded
     finally:
         telling.cancel()
@@ -138,7 +138,7 @@ def _load_cached(directory: Path, key: str, load: Callable[[Path], Loaded]) -> L
 def _load_built(
     directory: Path,
     key: str,
-    room: Path,
+    scratch: Path,
     options: tuple[str, ...],
     load: Callable[[Path], Loaded],
     text: str | None,
@@ -146,15 +146,15 @@ def _load_built(
     """The first library that is of use, of all compilers, with OpenMP and without."""
     problems = []
     with resources.as_file(_source()) as source:
-        file = room / "library.c"
+        file = scratch / "library.c"
         file.write_text(_KERNELS if text is None else text, encoding="utf-8")
         for compiler in _compilers():
             for openmp in (("-fopenmp",), ()):
-                made = room / "kernels.so"
+                made = scratch / "kernels.so"
                 command = (compiler, *_COMMAND, *options, "-o", str(made), *openmp)
                 try:
-                    run((*command, f"-I{source}", str(file)), room, LONGEST)
-                    _try(made, room)
+                    run((*command, f"-I{source}", str(file)), scratch, LONGEST)
+                    _try(made, scratch)
                     made = made.replace(directory / _name(key, made))
                     return load(made)
                 except (OSError, AttributeError, RuntimeError) as error:
@@ -165,10 +165,10 @@ def _load_built(
     raise RuntimeError("; ".join(problems) or "no C compiler")
 
 
-def _try(library: Path, room: Path) -> None:
+def _try(library: Path, scratch: Path) -> None:
     """Loads a library in another process: what is damaged may end the one that loads it."""
     if sys.executable and not getattr(sys, "frozen", False):  # else it is another program
-        run((sys.executable, "-I", "-S", "-c", _TRIAL, str(library)), room, LONGEST)
+        run((sys.executable, "-I", "-S", "-c", _TRIAL, str(library)), scratch, LONGEST)
 
 
 def _compilers() -> list[str]:

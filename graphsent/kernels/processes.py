@@ -38,8 +38,8 @@ def only_builder(directory: Path, longest: float) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(
             dir=directory, prefix=_PREFIX, ignore_cleanup_errors=True
-        ) as room:
-            yield Path(room)
+        ) as scratch:
+            yield Path(scratch)
 
 
 @contextmanager
@@ -67,12 +67,12 @@ def _lock(directory: Path, longest: float) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def run(command: Sequence[str], room: Path, longest: float) -> None:
+def run(command: Sequence[str], scratch: Path, longest: float) -> None:
     """Runs a command, and ends all of its processes if it takes too long.
 
     Args:
         command: the program and its arguments.
-        room: the directory for its temporary files.
+        scratch: the directory for its temporary files.
         longest: seconds that it may take.
 
     Raises:
@@ -80,8 +80,8 @@ def run(command: Sequence[str], room: Path, longest: float) -> None:
         RuntimeError: if it fails; tells what it said.
         TimeoutError: if it takes too long.
     """
-    environment = {**os.environ, "TMPDIR": str(room)}
-    with open(room / "said", "w+b") as said:
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with open(scratch / "said", "w+b") as said:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

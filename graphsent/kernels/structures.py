@@ -87,9 +87,9 @@ class Walk(Structure):
     tag = "walk"
     _fields_ = fields(
         "num_levels num_sources num_starts num_nodes num_edges num_threads count keep "
-        "num_projected start_feats start_outputs block_size places_size workspace_size",
+        "num_projected start_feats start_outputs kept_size places_size workspace_size",
         "level_ends source first_edge leaves nodes input_strides start_strides input_rows "
         "inputs start_inputs start_x start_weight start_bias start constants results dresults "
         "dinput_rows dinputs dstart_inputs dstart dconstants dstart_x dstart_weight dstart_bias "
-        "block workspace places seen",
+        "kept workspace places seen",
     )

@@ -1,4 +1,4 @@
-"""The error of this room, and words for what is not what was expected."""
+"""The error of propagation, and words for what is not what was expected."""
 
 from __future__ import annotations
 

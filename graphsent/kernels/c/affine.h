@@ -1,16 +1,16 @@
 // How struct affine of library.h is made.
 
 // Finds its own arrays.
-static void begin_affine(struct affine *a, struct room *room, int backward, int64_t threads) {
+static void begin_affine(struct affine *a, struct arena *arena, int backward, int64_t threads) {
   a->block = CACHE / (a->in_feats + a->columns) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
   a->block = smaller(a->block, larger(a->num_rows, 1));
   a->stride = backward ? scratch_for_transposed(a->in_feats)
                        : a->block * padded(a->columns) + PANEL * a->in_feats;
-  a->scratch = take(room, threads * a->stride);
+  a->scratch = take(arena, threads * a->stride);
   if (backward) {
-    a->packed = take(room, a->columns * padded(a->in_feats));
+    a->packed = take(arena, a->columns * padded(a->in_feats));
   } else if (a->num_rows > threads * a->block) {
-    a->packed = take(room, a->in_feats * padded(a->columns));
+    a->packed = take(arena, a->in_feats * padded(a->columns));
   }
 }
 

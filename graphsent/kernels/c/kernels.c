@@ -18,7 +18,7 @@
 #include "products.h"
 #include "indices.h"
 #include "adadelta.h"
-#include "room.h"
+#include "arena.h"
 #include "library.h"
 #include "affine.h"
 #include "windows.h"

@@ -21,7 +21,7 @@ struct library {
   void (*multiply_transposed)(struct rows rows, int64_t num_sums, struct rows others,
                               int64_t columns, int64_t num_rows, struct sums to, real *scratch,
                               int64_t part, int64_t parts);
-  void (*begin_affine)(struct affine *a, struct room *room, int backward, int64_t threads);
+  void (*begin_affine)(struct affine *a, struct arena *arena, int backward, int64_t threads);
   void (*pack_affine)(const struct affine *a, int64_t thread, int64_t threads);
   const real *(*affine_rows)(const struct affine *a, int64_t first, int64_t count, int64_t thread);
   void (*affine_gradients)(const struct affine *a, const real *dsums, int64_t thread,

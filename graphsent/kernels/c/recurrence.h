@@ -6,11 +6,11 @@
 struct walk {
   int64_t num_levels, num_sources, num_starts, num_nodes, num_edges, num_threads;
   int64_t count;  // slots a node; 0 where predecessors are not told apart
-  int64_t keep;   // whether a backward pass follows, which needs what is in `block`
+  int64_t keep;   // whether a backward pass follows, which needs what is in `kept`
   int64_t num_projected, start_feats, start_outputs;  // where the first input of the start is the
                                                       // first outputs of a linear map: so many, and
                                                       // the sizes of the map
-  int64_t block_size, places_size, workspace_size;  // numbers in them
+  int64_t kept_size, places_size, workspace_size;  // numbers in them
   const int64_t *level_ends;  // (1 + num_levels) position behind the last one of each level
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
                               // (edges) position of the node that each edge comes from
@@ -32,7 +32,7 @@ struct walk {
   real *const *dinputs;               // as inputs, but for rows of their own without dinput_rows
   real *const *dstart_inputs, *const *dstart, *const *dconstants;
   real *dstart_x, *dstart_weight, *dstart_bias;
-  real *block, *workspace;
+  real *kept, *workspace;
   int64_t *places;
   int64_t *seen;  // of pairs, see places.h
 };

@@ -96,9 +96,9 @@ void recurrence_backward(const struct walk *w) { IN_TEAM(backward_by, w); }
 void recurrence_sizes(struct walk *w, int backward) {
   struct own s;
   struct walk given = *w;
-  given.block = given.workspace = NULL;
+  given.kept = given.workspace = NULL;
   divide(&s, &given, 0, w->num_threads, backward);
-  w->block_size = numbers_in(&s.kept_room);
-  w->workspace_size = numbers_in(&s.work_room);
+  w->kept_size = numbers_in(&s.kept_arena);
+  w->workspace_size = numbers_in(&s.work_arena);
   w->places_size = s.num_places;
 }

@@ -65,11 +65,11 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
     if library is None or not tokens.is_cpu:
         return None
     n = len(tokens)
-    room = 2 << n.bit_length()  # more than twice as many places as nodes
-    parts, tokens = np.empty(2 * n + 2 * room, np.int64), tokens.long().contiguous()
+    capacity = 2 << n.bit_length()  # more than twice as many places as nodes
+    parts, tokens = np.empty(2 * n + 2 * capacity, np.int64), tokens.long().contiguous()
     words = pointer_to(parts)
     places, table = words + n * parts.itemsize, words + 2 * n * parts.itemsize
-    count = library.distinct_words(n, tokens.data_ptr(), room - 1, table, words, places)
+    count = library.distinct_words(n, tokens.data_ptr(), capacity - 1, table, words, places)
     return torch.from_numpy(parts[:count]), torch.from_numpy(parts[n : 2 * n])
 
 

@@ -53,7 +53,7 @@ class Memory:
         names += [name for name, _ in layout.kept_fields if name not in names]
         arrays = "".join(f"  real *{name};\n" for name in names)
         return (
-            "struct own {\n  struct walk walk;\n  struct room kept_room, work_room;\n"
+            "struct own {\n  struct walk walk;\n  struct arena kept_arena, work_arena;\n"
             "  int64_t thread, threads, inner, num_rows, block, edge_block, pairs_a_slot;\n"
             "  int64_t first_edge, last_edge, num_places;\n  struct places places;\n"
             "  int64_t *rows, *target, *out_first, *out;\n"
@@ -82,9 +82,9 @@ class Memory:
             "  s->threads = threads;",
             "  s->inner = w->num_nodes - w->num_sources;",
             "  s->num_rows = w->num_starts + s->inner;",
-            "  s->kept_room.begin = w->keep ? (char *)w->block : NULL;",
-            "  s->work_room.begin = (char *)w->workspace;",
-            "  struct room *work = &s->work_room, *kept = w->keep ? &s->kept_room : work;",
+            "  s->kept_arena.begin = w->keep ? (char *)w->kept : NULL;",
+            "  s->work_arena.begin = (char *)w->workspace;",
+            "  struct arena *work = &s->work_arena, *kept = w->keep ? &s->kept_arena : work;",
             "  int64_t largest = 1, degree = 0;",
             "  for (int64_t level = 0; level < w->num_levels; level++) {",
             "    largest = larger(largest, first_row(w, level + 1) - first_row(w, level));",

@@ -10,7 +10,7 @@ from graphsent.propagation.backends.c.memory import Memory
 from graphsent.propagation.backends.c.steps import Steps
 
 HEADERS = (
-    *("team.h", "vectors.h", "functions.h", "matrices.h", "room.h", "library.h"),
+    *("team.h", "vectors.h", "functions.h", "matrices.h", "arena.h", "library.h"),
     "recurrence.h",
 )
 _INCLUDES = """#define GENERATED

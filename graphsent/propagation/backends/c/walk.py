@@ -151,24 +151,24 @@ class _Generated(Function):
         padding = [None] * (recurrence.num_parts - count)
         run.tensors(results=[*results, *padding])
         run.measure(backward=False)
-        block = empty(run.walk.block_size, like=like) if keep else None
+        kept = empty(run.walk.kept_size, like=like) if keep else None
         places = torch.empty(run.walk.places_size, dtype=torch.int64, device=like.device)
-        run.walk.point(block=block, places=places)
+        run.walk.point(kept=kept, places=places)
         run.call("forward", like)
         ctx.set_materialize_grads(False)
         if keep:
             ctx.plan, ctx.places = plan, places
-            ctx.save_for_backward(*tensors, block)
+            ctx.save_for_backward(*tensors, kept)
         return tuple(results)
 
     @staticmethod
     @by_hand(_plain, num_options=2)
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         plan = ctx.plan
-        *tensors, block = contiguous(ctx.saved_tensors)
+        *tensors, kept = contiguous(ctx.saved_tensors)
         given, like = plan.divided(tensors), tensors[0]
         run = _Run(plan, given, keep=True)
-        run.walk.point(block=block, places=ctx.places)
+        run.walk.point(kept=kept, places=ctx.places)
         num_inner = plan.schedule.num_nodes - plan.schedule.num_sources
         needed = plan.divided(ctx.needs_input_grad[2:])
         # One thread adds to rows that nodes share itself; several would meet there.

@@ -10,7 +10,7 @@
 #endif
 
 // Bytes from `begin`, of which so many are in use; without `begin` they are only counted.
-struct room {
+struct arena {
   char *begin;
   int64_t used;
 };
@@ -18,21 +18,21 @@ struct room {
 enum { ALIGNED = 64 };
 
 // The next bytes; the sanitizer knows where they end.
-static void *take_bytes(struct room *room, int64_t bytes) {
-  char *here = room->begin ? room->begin + room->used : NULL;
-  room->used += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
+static void *take_bytes(struct arena *arena, int64_t bytes) {
+  char *here = arena->begin ? arena->begin + arena->used : NULL;
+  arena->used += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
   if (here) {
     ALLOW(here, bytes);
-    FORBID(here + bytes, room->begin + room->used - here - bytes);
+    FORBID(here + bytes, arena->begin + arena->used - here - bytes);
   }
   return here;
 }
 
-static real *take(struct room *room, int64_t n) { return take_bytes(room, n * sizeof(real)); }
+static real *take(struct arena *arena, int64_t n) { return take_bytes(arena, n * sizeof(real)); }
 
-static int64_t *take_places(struct room *room, int64_t n) {
-  return take_bytes(room, n * sizeof(int64_t));
+static int64_t *take_places(struct arena *arena, int64_t n) {
+  return take_bytes(arena, n * sizeof(int64_t));
 }
 
 // Numbers that all that is in use takes.
-static int64_t numbers_in(const struct room *room) { return room->used / sizeof(real); }
+static int64_t numbers_in(const struct arena *arena) { return arena->used / sizeof(real); }
