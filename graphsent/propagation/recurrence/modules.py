@@ -14,7 +14,7 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
 from graphsent.propagation.recurrence.surroundings import fact, facts_at, places_read
-from graphsent.propagation.recurrence.tracing import Untraceable
+from graphsent.propagation.recurrence.symbols import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _PLAIN = (bool, int, float, str, type(None))

@@ -9,19 +9,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from graphsent._derived import Unchanging
+from graphsent.propagation.recurrence.calls import Call, Known, run_calls
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.merging import merge_products
-from graphsent.propagation.recurrence.tracing import (
-    NODES,
-    Call,
-    Known,
-    Symbol,
-    Tracer,
-    Untraceable,
-    is_a,
-    run_calls,
-)
+from graphsent.propagation.recurrence.symbols import NODES, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.tracing import Tracer
 
 
 @dataclass(eq=False)
@@ -65,7 +59,7 @@ class Differentiated(NamedTuple):
 
 
 @dataclass(eq=False)
-class Recurrence:
+class Recurrence(Unchanging):
     """What a cell computes.
 
     Attributes:

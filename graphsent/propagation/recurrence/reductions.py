@@ -1,0 +1,152 @@
+"""Functions of torch along a dimension: sums, maxima, softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from graphsent.propagation.recurrence.expressions import Domain, Ref, common_domain
+from graphsent.propagation.recurrence.symbols import (
+    CHILDREN,
+    NODES,
+    Symbol,
+    Untraceable,
+    is_a,
+)
+from graphsent.propagation.recurrence.tracing import Tracer, registering
+from graphsent.propagation.recurrence.views import dim_of, squeeze, unbind, unsqueeze
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {}
+_register = registering(REDUCTIONS)
+
+FEW = 8
+"""The sum of so many numbers is made of additions, in the order of torch."""
+
+
+@_register("sum")
+def _sum(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    dim = dim_of(a, dim)
+    if a.tags[dim] is CHILDREN:
+        return _over_edges(tracer, "sum", a, dim, keepdim)
+    if dim == a.dim() - 1 and a.codes.shape[dim] > FEW:
+        return sums(tracer, a, keepdim=keepdim)
+    return _chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "add"))
+
+
+@_register("mean")
+def _mean(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    dim, total = dim_of(a, dim), _sum(tracer, a, dim, keepdim)
+    if a.tags[dim] is not CHILDREN:
+        return tracer.pointwise("mul", total, 1 / a.codes.shape[dim])
+    degree = tracer.expressions.make("degree", Domain.NODE, 1)
+    shape = [1] * total.dim()
+    codes = tracer.codes_of([degree.ref()]).reshape(shape)
+    tags = (NODES, *(None,) * (total.dim() - 1))
+    return tracer.pointwise("div", total, Symbol(tracer, codes, tags))
+
+
+class _Largest(NamedTuple):
+    """What ``torch.max`` returns, but for the indices."""
+
+    values: Symbol
+    indices: None = None
+
+
+@_register("max")
+def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> _Largest:
+    if is_a(dim, (Symbol, Tensor)):
+        raise Untraceable("it takes the maximum of two tensors")
+    _check_largest(a, dim)
+    pairs = _chain(tracer, a, dim_of(a, dim), keepdim, partial(tracer.pointwise, "maximum"))
+    return _Largest(pairs)
+
+
+@_register("amax")
+def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    _check_largest(a, dim)
+    parts = unbind(tracer, a, dim)
+    largest = tracer.pointwise("largest", *parts) if len(parts) > 1 else parts[0]
+    return unsqueeze(tracer, largest, dim_of(a, dim)) if keepdim else largest
+
+
+def _check_largest(a: Symbol, dim: Any) -> None:
+    if a.tags[dim_of(a, dim)] is CHILDREN:
+        raise Untraceable("it takes the maximum over any number of predecessors")
+    if a.codes.shape[dim_of(a, dim)] > 4 * FEW:
+        raise Untraceable(f"it goes over a dimension of size {a.codes.shape[dim_of(a, dim)]}")
+
+
+@_register("softmax")
+def _softmax(
+    tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
+) -> Symbol:
+    if dtype is not None or not is_a(_stacklevel, int):
+        raise Untraceable("it changes the type of numbers")
+    dim = dim_of(a, dim)
+    if a.tags[dim] is CHILDREN:
+        return _over_edges(tracer, "softmax", a, dim, True)
+    if a.codes.shape[dim] > 4 * FEW:
+        raise Untraceable(f"it takes the softmax of {a.codes.shape[dim]} columns")
+    # The weights do not depend on what is subtracted, so neither do the gradients.
+    highest = _chain(tracer, a, dim, True, partial(tracer.pointwise, "maximum"))
+    fixed = tracer.each(lambda ref: _fixed(tracer, ref), highest)
+    exponentials = tracer.pointwise("exp", tracer.pointwise("sub", a, fixed))
+    total = _sum(tracer, exponentials, dim, True)
+    return tracer.pointwise("div", exponentials, total)
+
+
+def _fixed(tracer: Tracer, ref: Ref) -> Ref:
+    return tracer.expressions.make("fixed", ref.value.domain, ref.width, (ref,)).ref()
+
+
+def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
+    """Sums of the last dimension."""
+    rows = a.codes.reshape(-1, a.codes.shape[-1])
+    results = []
+    for row in rows:
+        parts = [
+            tracer.expressions.make("rowsum", run[0].value.domain, 1, run).ref()
+            for run in tracer._runs([row])
+        ]
+        total = parts[0]
+        for part in parts[1:]:
+            total = tracer.expressions.pointwise("add", total, part)
+        results.append(total)
+    shape, tags = a.codes.shape[:-1], a.tags[:-1]
+    if keepdim:
+        shape, tags = (*shape, 1), (*tags, None)
+    return Symbol(tracer, tracer.codes_of(results).reshape(shape), tags)
+
+
+def _chain(
+    tracer: Tracer, a: Symbol, dim: int, keepdim: bool, combine: Callable[[Any, Any], Symbol]
+) -> Symbol:
+    if a.tags[dim] is not None:
+        raise Untraceable("it mixes the nodes of a level")
+    if a.codes.shape[dim] > 4 * FEW:
+        raise Untraceable(f"it goes over a dimension of size {a.codes.shape[dim]}")
+    parts = unbind(tracer, a, dim)
+    total = parts[0]
+    for part in parts[1:]:
+        total = combine(total, part)
+    return unsqueeze(tracer, total, dim) if keepdim else total
+
+
+def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
+    """A sum or softmax over the predecessors."""
+    domain = Domain.EDGE if op == "softmax" else Domain.NODE
+
+    def make(ref: Ref) -> Ref:
+        if common_domain([ref.value.domain]) in (Domain.CONSTANT, Domain.NODE):
+            raise Untraceable("it goes over predecessors where there is nothing of them")
+        return tracer.expressions.make(op, domain, ref.width, (ref,)).ref()
+
+    result = tracer.each(make, a)
+    if op == "softmax":
+        return result
+    tags = tuple(None if n == dim else tag for n, tag in enumerate(a.tags))
+    summed = Symbol(tracer, result.codes, tags)
+    return summed if keepdim else squeeze(tracer, summed, dim)
