@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from graphsent._derived import share_notes
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs import fields
-from graphsent.graphs.notes import known_levels, note_levels, share_notes
+from graphsent.graphs.notes import known_levels, note_levels
 
 
 def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:

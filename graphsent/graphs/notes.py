@@ -1,44 +1,12 @@
-"""Facts about the structure of a graph, kept with it until the structure changes."""
+"""Ends of edges and levels of nodes, noted on a graph."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
-
 import numpy as np
 
+from graphsent._derived import notes_of
 from graphsent._dgl import dgl
 from graphsent.graphs.kinds import needing_formats
-
-_ATTRIBUTE = "_graphsent_notes"  # DGL copies and pickles attributes together with a graph
-
-
-class Notes(NamedTuple):
-    """Facts about nodes and edges, not about data.
-
-    Attributes:
-        structure: what DGL keeps nodes and edges in; it makes a new one when they change.
-        turned: whether the facts are about the graph with its edges reversed.
-        facts: the facts, by names of those who note them.
-    """
-
-    structure: object
-    turned: bool
-    facts: dict[Hashable, Any]
-
-
-def notes_of(graph: dgl.DGLGraph) -> Notes:
-    """The notes on a graph; without facts if it is new or its nodes or edges have changed."""
-    notes = vars(graph).get(_ATTRIBUTE)
-    if notes is None or notes.structure is not graph._graph:
-        notes = vars(graph)[_ATTRIBUTE] = Notes(graph._graph, False, {})
-    return notes
-
-
-def share_notes(graph: dgl.DGLGraph, turned: dgl.DGLGraph) -> None:
-    """Notes on a graph what is known about the same graph with reversed edges."""
-    notes = notes_of(graph)
-    vars(turned)[_ATTRIBUTE] = Notes(turned._graph, not notes.turned, notes.facts)
 
 
 def edge_ends(graph: dgl.DGLGraph) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graphsent._derived import Unchanging
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.structure import num_children
@@ -97,14 +98,10 @@ class _StoredDependencyTree(DependencyTree):
     relations = upos = xpos = lemmas = property(_unknown)
 
 
-class _StoredSentence(Sentence):
-    """A sentence."""
+class _StoredSentence(Unchanging, Sentence):
+    """A sentence, which cannot be changed."""
 
     _place: tuple[Columns, int]
-
-    @cached_property
-    def derived(self) -> dict[str, Any]:  # as trees have it: what is stored does not change
-        return {}
 
     @cached_property
     def words(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphsent._derived import Unchanging
 from graphsent.trees import structure
 from graphsent.trees.errors import (
     Cycle,
@@ -23,7 +24,7 @@ _COLUMNS = ("labels", "relations", "upos", "xpos", "lemmas")
 _REPR_WORDS = 8
 
 
-class DependencyTree:
+class DependencyTree(Unchanging):
     """An immutable dependency tree: every word is a node, in the order of the sentence.
 
     The tree may be non-projective. Columns of text hold ``""`` where nothing is known; ``"_"``,
@@ -130,11 +131,6 @@ class DependencyTree:
         In a non-projective tree it may hold words that are not below the node.
         """
         return structure.read_only(structure.word_spans(self.heads, np.arange(self.num_nodes)))
-
-    @cached_property
-    def derived(self) -> dict[str, Any]:
-        """What other parts of the library have made of the tree, kept with it by name."""
-        return {}
 
     def replace(self, **arguments: Any) -> DependencyTree:
         """A copy of the tree with other values for some arguments of the constructor."""

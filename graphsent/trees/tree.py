@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphsent._derived import Unchanging
 from graphsent.trees import nltk_trees, structure
 from graphsent.trees.brackets import parse_one
 from graphsent.trees.errors import (
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _REPR_WIDTH = 60
 
 
-class Tree:
+class Tree(Unchanging):
     """An immutable constituency tree.
 
     A node is a pair of brackets; a word is the *token* of the node around it, not a node of its
@@ -160,11 +161,6 @@ class Tree:
         ends = structure.subtree_ends(self.parents)
         words_before = np.concatenate(([0], np.cumsum(self.num_children == 0)))
         return structure.read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
-
-    @cached_property
-    def derived(self) -> dict[str, Any]:
-        """What other parts of the library have made of the tree, kept with it by name."""
-        return {}
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Tree is immutable: cannot set {name!r}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from graphsent._derived import notes_of
 from graphsent._dgl import dgl
 from graphsent.contextual import Pieces
 from graphsent.graphs import (
@@ -18,7 +19,6 @@ from graphsent.graphs import (
     dependency_batch,
     root_nodes,
 )
-from graphsent.graphs.notes import notes_of
 from graphsent.propagation.feats import to_device
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree

@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent._derived import Unchanging, notes_of
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
-from graphsent.graphs.notes import edge_ends, notes_of
+from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.schedule.indices import fill_schedule, no_such_nodes
 
@@ -78,7 +79,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Unchanging):
     """Nodes by position, and the mailbox: all edges by the position of their target.
 
     The edges of one target are in the order of their ids, as in the mailbox of a DGL reduce
@@ -171,24 +172,15 @@ class Schedule:
         device = torch.device(device)
         if device == self.device:
             return self
-        if device not in self._moved:
+        if device not in self.derived:
             packed = self.packed.pin_memory() if device.type == "cuda" else self.packed
             moved = packed.to(device, non_blocking=True)
-            self._moved[device] = replace(self, packed=moved)
-        return self._moved[device]
-
-    @cached_property
-    def _moved(self) -> dict[torch.device, Schedule]:
-        return {}
+            self.derived[device] = replace(self, packed=moved)
+        return self.derived[device]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles go without what was made of it, on other devices or of edge data.
         return Schedule, (self.bounds, self.packed, self.num_edges, self.single_successor)
-
-    @cached_property
-    def derived(self) -> dict[str, Any]:
-        """What others have made of the schedule, under names of theirs."""
-        return {}
 
 
 def schedule_of(

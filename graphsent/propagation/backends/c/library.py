@@ -41,7 +41,7 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
 
 def _text(recurrence: Recurrence) -> str | Unsupported:
     """The C of a recurrence, which is kept with it."""
-    known = vars(recurrence)
+    known = recurrence.derived
     if "text" not in known:
         try:
             layout = Layout(recurrence)

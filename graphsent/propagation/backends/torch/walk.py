@@ -60,7 +60,7 @@ def run_steps(
 
 def _lowered(recurrence: Recurrence, *, keep: bool) -> Lowered:
     """The steps of a recurrence, which are kept with it."""
-    known = vars(recurrence).setdefault("lowered", {})
+    known = recurrence.derived.setdefault("lowered", {})
     if keep not in known:
         known[keep] = Lowered(recurrence, keep=keep)
     return known[keep]
