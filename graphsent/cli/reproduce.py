@@ -91,9 +91,10 @@ def _reproduce(
 
 
 def _report(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
-    write_report(catalogue, finished, fast=arguments.fast)
-    for_people, for_programs = report_files(finished.path)
-    print(f"wrote {for_people}, {for_programs}")
+    document = Path(arguments.into) if arguments.into else None
+    write_report(catalogue, finished, fast=arguments.fast, document=document)
+    written = [*report_files(finished.path), *filter(None, [document])]
+    print(f"wrote {', '.join(map(str, written))}")
 
 
 def _runs(catalogue: Catalogue, arguments: Any) -> list[Run]:

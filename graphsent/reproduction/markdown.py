@@ -13,7 +13,7 @@ from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.tables import Comparison, Table
 from graphsent.training.figures import is_share, metric_title
 
-__all__ = ["markdown"]
+__all__ = ["markdown", "summary"]
 
 _HEAD = """\
 # Results
@@ -69,6 +69,8 @@ def markdown(
         DataError: Two configurations that are compared were not judged on the same examples.
     """
     parts = [_HEAD]
+    if not fast:
+        parts.append(f"## In short\n\n{summary(catalogue, found)}\n")
     if fast:
         parts.append(_FAST.format(corpora=", ".join(_corpora(catalogue, finished)) or "none"))
     by_table = groupby(found, key=lambda entry: entry["table"])
@@ -76,6 +78,41 @@ def markdown(
         parts.append(_table(catalogue.tables[name], list(rows)))
         parts.append(_comparisons(catalogue, catalogue.tables[name], finished, fast=fast))
     return "\n".join(part for part in parts if part)
+
+
+def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]]) -> str:
+    """The main results that are there, a row for each model and a column for each task.
+
+    Args:
+        catalogue: The tables.
+        found: What :func:`~graphsent.reproduction.entries` gave of them.
+    """
+    main = {
+        (table.name, each.row, each.configuration): next(iter(each.paper))
+        for table in catalogue.tables.values()
+        for each in table.results
+        if each.main
+    }
+    cells: dict[str, dict[str, str]] = {}
+    titles: dict[str, str] = {}
+    seen = set()
+    for entry in sorted(found, key=lambda entry: entry["paper"] is None):  # of tables that share it
+        metric = main.get((entry["table"], entry["row"], entry["configuration"]))
+        if not entry["n"] or entry["metric"] != metric or entry["configuration"] in seen:
+            continue
+        seen.add(entry["configuration"])
+        titles[entry["task"]] = f"`{entry['task']}`, {metric_title(metric)}"
+        cells.setdefault(entry["row"], {})[entry["task"]] = _cell(entry)
+    lines = [_line(["here (deviation, n) / paper", *titles.values()])]
+    lines.append(_line(["---"] * (len(titles) + 1)))
+    lines += [_line([row, *(of.get(task, "") for task in titles)]) for row, of in cells.items()]
+    return "\n".join(lines)
+
+
+def _cell(entry: Mapping[str, Any]) -> str:
+    """A figure with its deviation, the number of runs, and the paper's figure."""
+    here, std, paper = (_figure(entry["metric"], entry[name]) for name in ("mean", "std", "paper"))
+    return f"{here} ({std}, {entry['n']}) / {paper}"
 
 
 def _corpora(catalogue: Catalogue, finished: FinishedRuns) -> list[str]:

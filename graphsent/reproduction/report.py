@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import atomic_path
+from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
@@ -20,6 +21,7 @@ from graphsent.training.figures import is_share
 __all__ = ["entries", "report_files", "write_report"]
 
 _DIGITS = 4
+_BEGIN, _END = "<!-- results -->", "<!-- end of results -->"
 
 
 def entries(
@@ -80,13 +82,27 @@ def report_files(out: Path) -> tuple[Path, Path]:
     return out.with_name(f"{out.name}.md"), out.with_name(f"{out.name}.json")
 
 
-def write_report(catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = False) -> None:
-    """Writes all tables to both :func:`report_files`, each whole or not at all.
+def write_report(
+    catalogue: Catalogue,
+    finished: FinishedRuns,
+    *,
+    fast: bool = False,
+    document: Path | None = None,
+) -> None:
+    """Writes all tables to both :func:`report_files`, each file whole or not at all.
+
+    Args:
+        catalogue: The tables.
+        finished: The runs.
+        fast: Whether they are those of fast versions.
+        document: A file of which the lines between ``<!-- results -->`` and ``<!-- end of results
+            -->`` are replaced by the main results.
 
     Raises:
-        DataError: A finished run is damaged, or two that are compared do not go together.
+        DataError: A finished run is damaged, two that are compared do not go together, or the
+            document has no such lines.
     """
-    from graphsent.reproduction.markdown import markdown
+    from graphsent.reproduction.markdown import markdown, summary
 
     found = entries(catalogue, finished, fast=fast)
     for_people, for_programs = report_files(finished.path)
@@ -94,9 +110,24 @@ def write_report(catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = F
         for_people: markdown(catalogue, finished, found, fast=fast),
         for_programs: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
     }
+    if document:
+        texts[document] = _inserted(document, summary(catalogue, found))
     for path, text in texts.items():
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+
+def _inserted(document: Path, block: str) -> str:
+    """The text of a document with something else between the marks."""
+    try:
+        text = document.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{document}: cannot read it: {error}") from None
+    before, begin, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not end:
+        raise DataError(f"{document}: expected the lines {_BEGIN!r} and {_END!r}")
+    return f"{before}{begin}\n{block}\n{end}{after}"
 
 
 def _facts(configuration: Configuration) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction import Catalogue, FinishedRuns, entries
+from graphsent.reproduction.markdown import summary
 from graphsent.tasks import get_task
 from graphsent.training.building import model_options
 
@@ -55,7 +56,10 @@ def test_a_shipped_table_is_of_metrics_that_its_tasks_have(table):
 def test_the_committed_report_is_that_of_the_committed_runs(repository):
     committed = json.loads((repository / "docs" / "results.json").read_text())
     finished = FinishedRuns(repository / "docs" / "results")
-    assert committed == entries(SHIPPED, finished), "graphsent reproduce --report"
+    command = "graphsent reproduce --report --into README.md"
+    assert committed == entries(SHIPPED, finished), command
+    for name in ("README.md", "docs/results.md"):
+        assert summary(SHIPPED, committed) in (repository / name).read_text(), command
 
 
 def test_settings_are_merged_part_by_part(catalogue):

@@ -67,8 +67,18 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     assert "6 runs, 0 to be made" in capsys.readouterr().out
     assert (here / "docs/results.md").read_text() == page
     (here / "docs/results.md").unlink()
-    assert main(["reproduce", "--report"]) == 0
+    document = here / "README.md"
+    document.write_text("Before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n")
+    assert main(["reproduce", "--report", "--into=README.md"]) == 0
     assert (here / "docs/results.md").read_text() == page
+    main_results = f"""\
+| here (deviation, n) / paper | `sst5`, root accuracy |
+| --- | --- |
+| trees | {trees["mean"]:.1f} ({trees["std"]:.1f}, 2) / 51.0 |"""
+    assert document.read_text() == (
+        f"Before\n<!-- results -->\n{main_results}\n<!-- end of results -->\nafter\n"
+    )
+    assert f"## In short\n\n{main_results}\n" in page
     assert main(["reproduce", "--list", "toys", "--seeds=0-2"]) == 0
     assert "toy-nbow" in capsys.readouterr().out
 
@@ -116,6 +126,8 @@ def test_the_fast_version_says_so(here, capsys):
         (["toys", "--seeds=x"], "--seeds: expected numbers such as 0-4"),
         (["toys", "--data-dir=none"], "is not a directory: none"),
         (["--check", "--data-dir=data"], "no finished run to repeat"),
+        (["--report", "--into=none.md"], "none.md: cannot read it"),
+        (["--report", "--into=shipped/tables/toys.yaml"], "expected the lines '<!-- results -->'"),
     ],
 )
 def test_mistakes(here, capsys, arguments, message):

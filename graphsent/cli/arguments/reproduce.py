@@ -20,6 +20,8 @@ Examples:
       settings, and how they differ from the paper's
   graphsent reproduce --report
       the report of what is there, after a change of what tables or configurations say
+  graphsent reproduce --report --into README.md
+      also the main results, between the lines <!-- results --> and <!-- end of results -->
   graphsent reproduce --check --data-dir DATA
       repeats a finished run, chosen at random; fails if chance does not explain the difference
 """
@@ -41,6 +43,8 @@ def add_arguments(parser: Any) -> None:
     add("tables", type=str, nargs="*", metavar="TABLE", help="Names of tables; all for all.")
     add("--list", action="store_true", help="List tables; with TABLE its configurations.")
     add("--report", action="store_true", help="Write the report of what is there; needs no data.")
+    text = "Also write the main results into FILE, between <!-- results --> and its end."
+    add("--into", type=str, metavar="FILE", help=text)
     add("--check", action="store_true", help="Repeat a finished run of TABLE (default: of all).")
     add("--fast", action="store_true", help="A smaller version, which says so.")
     add("--seeds", type=str, default="0-4", help="Of tasks without folds (default: 0-4).")
