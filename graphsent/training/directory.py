@@ -15,6 +15,7 @@ from graphsent._files import atomic_path, leftovers, recover
 from graphsent._locks import locked
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
+from graphsent.models.base.storage import CARD_FILE
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
@@ -223,6 +224,11 @@ class RunDirectory:
         if not rows:
             raise TrainingError(f"{self.path} has no figures of epochs: no epoch is complete")
         return rows
+
+    def write_card(self, text: str) -> None:
+        """Writes the card of the best model, whole or not at all."""
+        with atomic_path(self.model / CARD_FILE) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def write_results(self, results: dict[str, Any]) -> None:
         """Writes ``results.json``, whole or not at all."""

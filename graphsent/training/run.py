@@ -13,6 +13,7 @@ import torch
 
 from graphsent.models import load_pretrained, model_class
 from graphsent.training.building import task_option_defaults
+from graphsent.training.card import model_card
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
@@ -176,9 +177,9 @@ def _run(
             echo=echo,
             on_epoch=keep,
         )
+        model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
         if test and "test" in setting.data.splits:
             start = time.perf_counter()
-            model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
             model.to(options.device)
             model.keep_features(setting.data.splits["test"])
             model.engine = options.engine
@@ -188,6 +189,7 @@ def _run(
         torch.set_num_threads(threads)
     results["finished"] = True
     keep(history)
+    run.write_card(model_card(model, results))
     return results
 
 

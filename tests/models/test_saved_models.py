@@ -171,3 +171,42 @@ def test_what_json_cannot_hold_is_not_saved(tmp_path):
     with pytest.raises(ModelError, match=r"argument dropout=.* is no JSON value"):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_word_vectors_in_half_precision(tmp_path):
+    model = NBoW(VOCAB, 3, 4)
+    model.save_pretrained(tmp_path / "model", half_words=True)
+    saved = storage.read_model(tmp_path / "model").tensors
+    assert {name: each.dtype for name, each in saved.items()} == {
+        "embedding.weight": torch.float16,
+        "output.weight": torch.float32,
+        "output.bias": torch.float32,
+    }
+    loaded = load_pretrained(tmp_path / "model")
+    assert {each.dtype for each in loaded.parameters()} == {torch.float32}
+    torch.testing.assert_close(loaded.embedding.weight, model.embedding.weight.half().float())
+    loaded.save_pretrained(tmp_path / "again", half_words=True)
+    for name, tensor in storage.read_model(tmp_path / "again").tensors.items():
+        torch.testing.assert_close(tensor, saved[name], rtol=0, atol=0)
+
+
+def test_word_vectors_too_large_for_half_precision_are_not_saved(tmp_path):
+    model = NBoW(VOCAB, 3, 4)
+    with torch.no_grad():
+        model.embedding.weight[1, 0] = 1e5
+    with pytest.raises(ModelError, match=r"'embedding.weight' holds NaN or infinity"):
+        model.save_pretrained(tmp_path / "model", half_words=True)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_card_is_saved_with_the_model_and_may_be_changed(tmp_path):
+    model = NBoW(VOCAB, 3, 4)
+    assert model.card is None
+    model.card = "# Mine\n"
+    model.save_pretrained(tmp_path / "model")
+    assert (tmp_path / "model" / "README.md").read_text() == "# Mine\n"
+    (tmp_path / "model" / "README.md").write_text("# Changed\n")
+    loaded = load_pretrained(tmp_path / "model")
+    assert loaded.card == "# Changed\n"
+    loaded.save_pretrained(tmp_path / "model")
+    assert load_pretrained(tmp_path / "model").card == "# Changed\n"

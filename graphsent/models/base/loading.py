@@ -49,11 +49,10 @@ def restore(
         model.tokenizer = saved.tokenizer or model.unsaved_tokenizer
     model.tree_source = _tree_source(saved.trees, directory)
     tensors = _fitting(model.state_dict(), saved.tensors, directory)
-    for tensor in tensors.values():
-        if tensor.is_floating_point():
-            model.to(tensor.dtype)
-            break
+    if saved.dtype is not None:
+        model.to(saved.dtype)
     model.load_state_dict(tensors)
+    model.card = saved.card
     contextual = None if model.inputs is None else model.inputs.contextual
     if contextual is not None:
         model.attach_encoder(_find_encoder(contextual, directory, encoder))

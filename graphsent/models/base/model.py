@@ -17,7 +17,7 @@ from graphsent.models.base.embedding import EmbedsWords
 from graphsent.models.base.encoding import Encodes
 from graphsent.models.base.loading import restore
 from graphsent.models.base.losses import classification_loss
-from graphsent.models.base.storage import SavedModel, read_model, write_model
+from graphsent.models.base.storage import WORD_TABLES, SavedModel, read_model, write_model
 from graphsent.propagation import resolve_engine
 from graphsent.vocabulary import Vocabulary
 
@@ -57,6 +57,8 @@ class Model(Encodes, EmbedsWords, ABC):
         num_features: Length of a sentence's vector.
         tokenizer: How it divides raw text into words; None if it reads nothing but trees.
         unsaved_tokenizer: That of a model that was saved without one.
+        card: What there is to say about it, in Markdown, saved with it as ``README.md``; that of a
+            run is written by training.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Model(Encodes, EmbedsWords, ABC):
     encoder: nn.Module
     tokenizer: str | None = None
     unsaved_tokenizer: str | None = None
+    card: str | None = None
     _arguments: dict[str, Any]
     _engine: str = "auto"
 
@@ -195,11 +198,19 @@ class Model(Encodes, EmbedsWords, ABC):
     def _shaped(self, trees: Iterable[Any]) -> list[Any]:
         return [self.shape_tree(tree) for tree in trees]
 
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+    def save_pretrained(
+        self, directory: str | os.PathLike[str], *, half_words: bool = False
+    ) -> None:
         """Writes ``config.json``, ``vocabulary.json`` and ``model.safetensors`` to a directory.
 
         The directory appears complete or not at all; a model that is there is replaced. An encoder
-        that was tuned is in its directory ``encoder``; a frozen one is named alone.
+        that was tuned is in its directory ``encoder``; a frozen one is named alone. If the model
+        has a card, it is ``README.md``.
+
+        Args:
+            directory: The directory to make.
+            half_words: Write word vectors in half precision, in half the space. They are rounded
+                to 11 bits; the model that is read computes in its own precision.
 
         Raises:
             ModelError: The directory holds something else, or an argument is no JSON value.
@@ -211,10 +222,20 @@ class Model(Encodes, EmbedsWords, ABC):
             for name, value in self.state_dict().items()
             if encoder is None or not name.startswith(_NETWORK)
         }
+        if half_words:
+            state |= {name: state[name].half() for name in WORD_TABLES if name in state}
         inputs = None if self.inputs is None else self.inputs.to_dict()
         trees = None if self.tree_source is None else self.tree_source._asdict()
         saved = SavedModel(
-            self.name, self.config, self.vocab, state, self.tokenizer, inputs, trees, encoder
+            self.name,
+            self.config,
+            self.vocab,
+            state,
+            self.tokenizer,
+            inputs,
+            trees,
+            encoder,
+            self.card,
         )
         write_model(directory, saved)
 

@@ -3,6 +3,7 @@
 ``config.json`` holds the model's name, its constructor arguments, and the SHA-256 of the two other
 files: ``vocabulary.json`` with its words, ``model.safetensors`` with its parameters. An encoder
 that was trained with the model lies beside them, in a directory ``encoder`` of its own format.
+``README.md``, the model's card, is for people: it may be missing, and be changed.
 """
 
 from __future__ import annotations
@@ -26,15 +27,17 @@ from graphsent.contextual import Encoder, encoder_sha256
 from graphsent.errors import DataError, ModelError
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["SavedModel", "read_model", "write_model"]
+__all__ = ["CARD_FILE", "WORD_TABLES", "SavedModel", "read_model", "write_model"]
 
 CONFIG_FILE = "config.json"
 VOCABULARY_FILE = "vocabulary.json"
 TENSORS_FILE = "model.safetensors"
 ENCODER_DIRECTORY = "encoder"
-_FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE, ENCODER_DIRECTORY}
+CARD_FILE = "README.md"
+_FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE, ENCODER_DIRECTORY, CARD_FILE}
 _SUMMED = (VOCABULARY_FILE, TENSORS_FILE)
 _SUMS = "sha256"
+WORD_TABLES = ("embedding.weight", "embedding.table.weight", "fixed_vectors")
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _FORMAT = "graphsent model"
 _FORMAT_VERSION = 2  # 1 had no prefix `encoder.` before parameters of encoders
@@ -51,6 +54,17 @@ class SavedModel(NamedTuple):
     inputs: dict[str, Any] | None = None
     trees: dict[str, Any] | None = None
     encoder: Encoder | None = None  # that is a part of it; it is read by itself
+    card: str | None = None
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """The type that the model computes in, None if it has no parameters.
+
+        Word tables may be of half precision beside parameters of another type, which is then that
+        of the model.
+        """
+        types = [each.dtype for each in self.tensors.values() if each.is_floating_point()]
+        return next((each for each in types if each != torch.float16), (types or [None])[0])
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
@@ -77,6 +91,8 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
             config[_SUMS][ENCODER_DIRECTORY] = encoder_sha256(temporary / ENCODER_DIRECTORY)
         text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
         (temporary / CONFIG_FILE).write_text(text, encoding="utf-8", newline="\n")
+        if model.card is not None:
+            (temporary / CARD_FILE).write_text(model.card, encoding="utf-8", newline="\n")
 
 
 def read_model(directory: str | os.PathLike[str]) -> SavedModel:
@@ -112,7 +128,11 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         path = directory / TENSORS_FILE
         raise ModelError(f"{path}: truncated or no safetensors file: {error}") from None
     _check_tensors(tensors, str(directory / TENSORS_FILE))
-    return SavedModel(name, arguments, vocab, tensors, tokenizer, inputs, trees)
+    try:
+        card = (directory / CARD_FILE).read_text(encoding="utf-8")
+    except (OSError, ValueError):  # nothing depends on it
+        card = None
+    return SavedModel(name, arguments, vocab, tensors, tokenizer, inputs, trees, card=card)
 
 
 def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
@@ -135,13 +155,17 @@ def _check_sum(path: Path, found: str, expected: str) -> None:
 
 
 def _check_tensors(tensors: Mapping[str, torch.Tensor], what: str) -> None:
-    """Raises a ModelError unless all numbers are finite, and of one type that torch computes in."""
+    """Raises a ModelError unless all numbers are finite, and of one type that torch computes in.
+
+    Word tables may be of half precision beside that.
+    """
     first: tuple[str, torch.dtype] | None = None
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             continue
-        first = first or (name, tensor.dtype)
-        if tensor.dtype not in _FLOATS or tensor.dtype != first[1]:
+        is_halved = name in WORD_TABLES and tensor.dtype == torch.float16
+        first = first or (None if is_halved else (name, tensor.dtype))
+        if tensor.dtype not in _FLOATS or not (is_halved or tensor.dtype == first[1]):
             raise ModelError(
                 f"{what}: the parameter {name!r} is of type {tensor.dtype}, {first[0]!r} of "
                 f"{first[1]}: expected one of {', '.join(map(str, _FLOATS))} for all"

@@ -1,0 +1,111 @@
+"""The card of a trained model: what it is, what it learned from, and how good it is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import graphsent
+from graphsent.models import Model
+from graphsent.training.figures import figure, metric_title
+
+__all__ = ["model_card"]
+
+_SETTINGS = (
+    "task",
+    "task_options",
+    "model",
+    "model_options",
+    "tree_kind",
+    "trees",
+    "vectors",
+    "lower_fallback",
+    "tokenizer",
+    "parser",
+    "inputs",
+    "training",
+)
+_USE = """\
+```python
+import graphsent
+
+model = graphsent.load("DIRECTORY")
+{example}
+```
+
+or `graphsent predict DIRECTORY FILE`.
+"""
+_EXAMPLES = {
+    "pairs": 'print(model.predict([("A dog runs.", "A dog is running.")]))',
+    "lists": "print(model.predict(graphsent.trees.read_nbest(FILE)))",
+    "trees": 'print(model.predict(["(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))"]))',
+    "words": 'print(model.predict(["A film of great charm."]))',
+}
+_PIPELINES = {"pairs": "sentence-similarity", "trees": "text-classification"}
+
+
+def model_card(model: Model, results: Mapping[str, Any]) -> str:
+    """The card of a model in Markdown, with the metadata of the Hugging Face Hub.
+
+    It names files, and no directories of the machine that the model was trained on.
+
+    Args:
+        model: The model.
+        results: The ``results.json`` of its run.
+    """
+    metadata = {"library_name": "graphsent", "tags": ["graphsent", model.name]}
+    if model.examples in _PIPELINES:
+        metadata["pipeline_tag"] = _PIPELINES[model.examples]
+    about = (inspect.getdoc(type(model)) or "").partition("\n")[0]
+    reads = "words" if model.tree_kind == "words" and model.examples == "trees" else model.examples
+    parts = [
+        f"---\n{yaml.safe_dump(metadata, sort_keys=False)}---\n",
+        f"# {model.name}: {results['corpus']['title']}\n",
+        f"{about} A model of graphsent {graphsent.__version__}.\n",
+        f"## Figures\n\n{_table(results)}",
+        f"## Use\n\n{_USE.format(example=_EXAMPLES[reads])}",
+        f"## Learned from\n\n{_sources(results)}",
+        f"## Settings\n\n```yaml\n{_settings(results)}```\n",
+    ]
+    return "\n".join(parts)
+
+
+def _table(results: Mapping[str, Any]) -> str:
+    splits = [split for split in ("dev", "test") if split in results]
+    rows = ["| | " + " | ".join(splits) + " |", "| --- |" + " ---: |" * len(splits)]
+    for name in results["dev"]:
+        cells = (figure(name, results[split][name]) for split in splits)
+        rows.append(f"| {metric_title(name)} | {' | '.join(cells)} |")
+    epochs = f"epoch {results['best_epoch']} of {len(results['history'])}, the best on dev"
+    return "\n".join(rows) + f"\n\nThe model is that of {epochs}.\n"
+
+
+def _sources(results: Mapping[str, Any]) -> str:
+    """What was read, by name."""
+    corpus = results["corpus"]
+    lines = [f"* {corpus['title']}, read as {corpus['tree_kind']}:"]
+    for name, split in corpus["splits"].items():
+        file = f"`{Path(split['path']).name}`, SHA-256 `{split['sha256']}`" if split["path"] else ""
+        lines.append(f"  * {name}: {split['examples']:,} examples {file}".rstrip())
+    for each in results.get("word_vectors", {}).get("files", ()):
+        lines.append(f"* word vectors `{Path(each['name']).name}`, {each['dimension']} dimensions")
+    lines.append(f"* {results['vocabulary']:,} words have vectors of their own")
+    return "\n".join(lines) + "\n"
+
+
+def _settings(results: Mapping[str, Any]) -> str:
+    settings = {name: _plain(results[name]) for name in _SETTINGS}
+    return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+
+
+def _plain(value: Any) -> Any:
+    """A setting, with the names of files in place of their full paths."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
