@@ -226,7 +226,9 @@ class RunDirectory:
         return rows
 
     def write_card(self, text: str) -> None:
-        """Writes the card of the best model, whole or not at all."""
+        """Writes the card of the best model, if that is there, whole or not at all."""
+        if not self.model.is_dir():
+            return
         with atomic_path(self.model / CARD_FILE) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
 

@@ -177,9 +177,9 @@ def _run(
             echo=echo,
             on_epoch=keep,
         )
-        model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
         if test and "test" in setting.data.splits:
             start = time.perf_counter()
+            model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
             model.to(options.device)
             model.keep_features(setting.data.splits["test"])
             model.engine = options.engine
@@ -189,7 +189,7 @@ def _run(
         torch.set_num_threads(threads)
     results["finished"] = True
     keep(history)
-    run.write_card(model_card(model, results))
+    run.write_card(model_card(setting.model, results))
     return results
 
 
