@@ -28,17 +28,19 @@ class _Fewest(NamedTuple):
 
     Measured on one core at 300 / 168 in float32, as ``benchmarks/sequences.py`` does: whatever the
     batch, the engine takes about a millisecond, and torch has a faster LSTM for inference without
-    padding.
+    padding, and for one sequence.
 
     Attributes:
         full: forward alone, of sequences of one length that did not come packed.
         mixed: forward alone, of others.
-        gradients: with gradients.
+        gradients: with gradients, of several sequences.
+        alone: with gradients, of one sequence.
     """
 
     full: float
     mixed: float
     gradients: float
+    alone: float
 
 
 class _Recurrent(nn.RNNBase):
@@ -137,9 +139,12 @@ class _Recurrent(nn.RNNBase):
             return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
         if self.engine != "levels":  # first of all: what follows takes its time, too
-            longest = len(input.batch_sizes) if packed else self._size_and_time(input)[1]
+            if packed:
+                size, longest = int(input.batch_sizes[0]), len(input.batch_sizes)
+            else:
+                size, longest = self._size_and_time(input)
             if needs_gradients(data, *given, *self._flat_weights):
-                fewest = self._fewest.gradients
+                fewest = self._fewest.alone if size == 1 else self._fewest.gradients
             else:
                 fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
             if longest < fewest:
@@ -248,8 +253,8 @@ class LSTM(_Recurrent, nn.LSTM):
 
     What the engine does not do runs in torch, with the same results: projections (``proj_size``),
     devices and types of numbers without compiled kernels, autocast, tracing and compiling. So
-    does, with ``engine="auto"``, what is faster there: passes without gradients over batches
-    without padding, or of less than 16 steps.
+    does, with ``engine="auto"``, what is faster there: passes over one sequence, and passes without
+    gradients over batches without padding, or of less than 16 steps.
 
     Args:
         *args: those of ``torch.nn.LSTM``, as are other options.
@@ -275,7 +280,7 @@ class LSTM(_Recurrent, nn.LSTM):
         (torch.Size([2, 5, 6]), torch.Size([2, 2, 3]), False)
     """
 
-    _fewest = _Fewest(full=inf, mixed=16, gradients=1)
+    _fewest = _Fewest(full=inf, mixed=16, gradients=1, alone=inf)
 
     _num_parts = 2
 
@@ -299,7 +304,7 @@ class GRU(_Recurrent, nn.GRU):
 
     with the sums r, z of :math:`W x_t + b + U h_{t-1} + b'`. All else is as in :class:`LSTM`, but
     that a state is h alone, and that torch is faster at forward passes without padding only up to
-    31 steps, and with gradients up to 3.
+    31 steps, and with gradients up to 3, whatever the number of sequences.
 
     Args:
         *args: those of ``torch.nn.GRU``, as are other options.
@@ -315,7 +320,7 @@ class GRU(_Recurrent, nn.GRU):
         (torch.Size([5, 2, 3]), torch.Size([1, 2, 3]))
     """
 
-    _fewest = _Fewest(full=32, mixed=16, gradients=4)
+    _fewest = _Fewest(full=32, mixed=16, gradients=4, alone=4)
 
     _num_parts = 1
 

@@ -198,8 +198,8 @@ def test_few_steps_are_left_to_torch(kind, runs):
     layer = kind(IN_FEATS, HIDDEN_FEATS)
     fewest = layer._fewest
 
-    def by_engine(time, *, mixed, gradients):
-        x, lengths = torch.randn(time, 2, IN_FEATS), torch.tensor([time, max(time - 1, 1)])
+    def by_engine(time, *, size=2, mixed=False, gradients=True):
+        x, lengths = torch.randn(time, size, IN_FEATS), torch.tensor([time, max(time - 1, 1)])
         runs.clear()
         with torch.set_grad_enabled(gradients):
             layer(x, lengths=lengths if mixed else None)
@@ -209,6 +209,12 @@ def test_few_steps_are_left_to_torch(kind, runs):
         limit = fewest.gradients if gradients else fewest.mixed if mixed else fewest.full
         for time in (2, 3, 4, 15, 16, 31, 32, 50):
             assert by_engine(time, mixed=mixed, gradients=gradients) == (time >= limit)
+    for time in (2, 3, 4, 50):
+        assert by_engine(time, size=1) == (time >= fewest.alone)
+    packed = pack_padded_sequence(torch.randn(50, 1, IN_FEATS), [50])
+    runs.clear()
+    layer(packed)
+    assert bool(runs) == (fewest.alone <= 50)
 
 
 @with_kernels

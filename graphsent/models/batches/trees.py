@@ -98,7 +98,8 @@ class SiblingBatch(NamedTuple):
 
     def unit_states(self, states: torch.Tensor) -> torch.Tensor:
         """The rows of the nodes of the trees among those of the nodes of the graph."""
-        return states[self.nodes.to(states.device)]
+        # Indexing would give the same, with a backward pass that looks for equal indices.
+        return states.index_select(0, self.nodes.to(states.device))
 
 
 def is_labelled(labels: torch.Tensor) -> torch.Tensor:
