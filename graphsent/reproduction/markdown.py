@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from statistics import fmean
 from typing import Any
 
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.comparison import Difference, compare
 from graphsent.reproduction.examples import COLUMNS
 from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.runs import NUM_SEEDS, Run
 from graphsent.reproduction.tables import Comparison, Table
 from graphsent.training.figures import is_share, metric_title
 
@@ -24,11 +26,13 @@ page and makes every figure in it; `graphsent config show CONFIGURATION` prints 
 *Here* is the mean over runs on test, with the standard deviation of a run (n - 1); *n* is the
 number of runs, one for each seed or for each fold; *dev* is the mean on what chose the epoch.
 Accuracies and F1 are in per cent, *minutes* those of one run on one core of a CPU. A row without
-figures has not been run.
+figures has not been run. All runs of all tables take {hours:.0f} hours of one core, by the minutes
+of what has been run and estimates for the rest.
 
 Where two rows are compared, the difference comes with its 95 % interval and a two-sided p, both
 from a bootstrap of test examples (the same ones for both rows) and of seeds. The papers' word
-vectors and parses are not at hand; the notes under a table say what else differs.
+vectors and parses are not at hand; the notes under a table say what else differs, and how settings
+were chosen.
 """
 _FAST = """
 **This is the fast version**: a quarter of the epochs, and two seeds or folds, on the corpora
@@ -68,7 +72,7 @@ def markdown(
     Raises:
         DataError: Two configurations that are compared were not judged on the same examples.
     """
-    parts = [_HEAD]
+    parts = [_HEAD.format(hours=_hours(catalogue, finished))]
     if not fast:
         parts.append(f"## In short\n\n{summary(catalogue, found)}\n")
     if fast:
@@ -115,6 +119,16 @@ def _cell(entry: Mapping[str, Any]) -> str:
     return f"{here} ({std}, {entry['n']}) / {paper}"
 
 
+def _hours(catalogue: Catalogue, finished: FinishedRuns) -> float:
+    """The CPU time of all runs of all tables: measured, or estimated where there are none."""
+    minutes = 0.0
+    for configuration in catalogue.configurations.values():
+        measured = [run["minutes"] for run in finished.of(configuration).values()]
+        each = fmean(measured) if measured else configuration.minutes
+        minutes += each * len(Run.of(configuration, range(NUM_SEEDS)))
+    return minutes / 60
+
+
 def _corpora(catalogue: Catalogue, finished: FinishedRuns) -> list[str]:
     names = {}
     for configuration in catalogue.configurations.values():
@@ -130,7 +144,8 @@ def _table(table: Table, rows: list[Mapping[str, Any]]) -> str:
         lines += [remark, ""]
     lines += [_line(_COLUMNS), _line(["---"] * len(_COLUMNS))]
     for row in rows:
-        numbers = [notes.setdefault(each, len(notes) + 1) for each in row["deviations"]]
+        said = [*row["deviations"], f"settings: {row['chosen']}"]
+        numbers = [notes.setdefault(each, len(notes) + 1) for each in said]
         metric = row["metric"]
         std = "" if row["std"] is None else f" ({_figure(metric, row['std'])})"
         cells = [

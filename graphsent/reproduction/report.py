@@ -14,6 +14,7 @@ from graphsent.models import model_class
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.markdown import markdown, summary
 from graphsent.tasks import get_task
 from graphsent.tasks.corpus import WORDS
 from graphsent.training.figures import is_share
@@ -39,8 +40,8 @@ def entries(
         ``metric``, ``paper`` (its figure or None), ``mean`` and ``std`` of the runs (n - 1; None
         without runs, or with one), their number ``n``, ``dev`` (the mean there of the epochs that
         were chosen, of metrics that dev has), ``vectors``, ``trees``, ``selected_on`` (what chose
-        the epoch), ``minutes`` on the CPU (mean of a run), and ``deviations`` from the paper.
-        Shares are in per cent.
+        the epoch), ``minutes`` on the CPU (mean of a run), ``deviations`` from the paper, and how
+        settings were ``chosen``. Shares are in per cent.
 
     Raises:
         DataError: A finished run is damaged.
@@ -72,6 +73,7 @@ def entries(
                         "selected_on": facts["selected_on"],
                         "minutes": _minutes(runs),
                         "deviations": list(configuration.deviations),
+                        "chosen": configuration.chosen,
                     }
                 )
     return found
@@ -102,8 +104,6 @@ def write_report(
         DataError: A finished run is damaged, two that are compared do not go together, or the
             document has no such lines.
     """
-    from graphsent.reproduction.markdown import markdown, summary
-
     found = entries(catalogue, finished, fast=fast)
     for_people, for_programs = report_files(finished.path)
     texts = {

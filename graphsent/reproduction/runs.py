@@ -9,8 +9,9 @@ from typing import Any
 from graphsent.reproduction.configurations import Configuration
 from graphsent.training import RunConfig
 
-__all__ = ["FAST_RUNS", "Run"]
+__all__ = ["FAST_RUNS", "NUM_SEEDS", "Run"]
 
+NUM_SEEDS = 5  # of a task without folds
 FAST_RUNS = 2
 
 
