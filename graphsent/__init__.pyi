@@ -6,6 +6,7 @@ from graphsent import (
     layers,
     models,
     parsing,
+    pretrained,
     propagation,
     tasks,
     testing,
@@ -17,6 +18,7 @@ from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import GraphsentError, GraphsentWarning
 from graphsent.graphs import constituency_batch, constituency_graph, dependency_graph
 from graphsent.models import TreeLSTMClassifier, load_pretrained
+from graphsent.pretrained import load
 from graphsent.tasks import get_task
 from graphsent.trees import Tree, read_conllu, read_trees
 from graphsent.vocabulary import Vocabulary
@@ -42,9 +44,11 @@ __all__ = [
     "get_task",
     "graphs",
     "layers",
+    "load",
     "load_pretrained",
     "models",
     "parsing",
+    "pretrained",
     "propagation",
     "read_conllu",
     "read_trees",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +36,7 @@ from graphsent.trees.text_files import read_text
 __all__ = [
     "INPUTS",
     "Given",
+    "Source",
     "given_in",
     "name_of",
     "opened",
@@ -46,6 +48,9 @@ __all__ = [
 Tokenize = Callable[[str], list[str]]
 Content = Tree | DependencyTree | Sentence | GraphsentError
 ReadTexts = Callable[[list[str]], Sequence[Content]]
+
+Source = str | tuple[str, ...]
+"""A file, ``-`` for standard input, or texts."""
 
 INPUTS = ("auto", "text", "trees")
 
@@ -63,13 +68,15 @@ class Given(NamedTuple):
     content: Content
 
 
-def name_of(path: str) -> str:
+def name_of(path: Source) -> str:
     """The name of an input in messages."""
+    if not isinstance(path, str):
+        return "argument"
     return _STDIN if path == "-" else path
 
 
 def given_in(
-    path: str, read_texts: ReadTexts | None, expected: str = "auto"
+    path: Source, read_texts: ReadTexts | None, expected: str = "auto"
 ) -> Iterator[list[Given]]:
     """The trees or sentences of a file, of standard input for ``-``, piece by piece as they come.
 
@@ -79,7 +86,7 @@ def given_in(
     wrong, unless it divides trees of several lines or of CoNLL-U.
 
     Args:
-        path: The file.
+        path: The file, or texts, each as a line.
         read_texts: Gives a sentence or tree for each of a list of lines of raw text, or what is
             wrong with it; None if trees are expected, and no text.
         expected: ``"text"``, so that every line is raw text; ``"trees"``; or ``"auto"``, so that a
@@ -94,7 +101,7 @@ def given_in(
         read_texts = None
     with opened(path) as stream:
         pieces = lines_of(stream, source)
-        is_conllu = path.endswith(_CONLLU) and expected != "text"
+        is_conllu = isinstance(path, str) and path.endswith(_CONLLU) and expected != "text"
         if path == "-" and expected != "text":
             is_conllu, pieces = _recognized(pieces, trees=read_texts is None)
         if is_conllu:
@@ -232,14 +239,18 @@ def _is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Readable]:
-    """The bytes of a file, unzipped if named ``*.gz``, or of standard input for ``-``.
+def opened(path: Source) -> Iterator[Readable]:
+    """The bytes of a file, unzipped if named ``*.gz``, of standard input for ``-``, or of texts.
 
     Raises:
         DataError: The file cannot be opened.
     """
     if path == "-":
         yield sys.stdin.buffer
+        return
+    if not isinstance(path, str):
+        lines = (" ".join(text.split()) for text in path)
+        yield io.BytesIO("\n".join(lines).encode("utf-8", "surrogateescape"))
         return
     open_file = gzip.open if path.endswith(".gz") else open
     try:

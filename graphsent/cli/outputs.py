@@ -1,0 +1,221 @@
+"""Where predictions go: lines of text, JSON, trees, or pictures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from graphsent._files import atomic_path
+from graphsent.cli.streams import Answered
+from graphsent.cli.usage import UsageError
+from graphsent.drawing import write_page
+from graphsent.models import PairPrediction, Prediction, RankedParses
+from graphsent.trees import DependencyTree, Tree, escape, relabel, to_conllu
+from graphsent.vocabulary import Vocabulary
+
+__all__ = ["Output", "json_of", "output_of", "text_stream"]
+
+_OF_CLASSES = ("html", "png", "svg")
+
+
+class Output(ABC):
+    """Takes one answer after another."""
+
+    @abstractmethod
+    def add(self, each: Answered) -> None:
+        """Writes an answer, or that there is none."""
+
+    def close(self) -> None:  # noqa: B027
+        """Writes what comes at the end: nothing in most formats."""
+
+
+@contextmanager
+def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> Iterator[Output]:
+    """An output in some format.
+
+    Args:
+        form: The format.
+        path: The file, None for standard output; it takes its place when all is written.
+        vocab: Of the model, to show what it makes of single sentences in full.
+
+    Raises:
+        UsageError: Pictures have no file, or one whose name ends otherwise.
+    """
+    if form in _OF_CLASSES:
+        if path is None or Path(path).suffix.lower() != f".{form}":
+            raise UsageError(f"--format {form} needs --out with a name in .{form}")
+        output = _Page(path) if form == "html" else _Pictures(Path(path))
+        yield output
+        output.close()
+        return
+    with text_stream(path) as stream:
+        output = _FORMS[form](stream) if vocab is None else _FullText(stream, vocab)
+        yield output
+        output.close()
+
+
+@contextmanager
+def text_stream(path: str | None) -> Iterator[TextIO]:
+    """Standard output, or a file that takes its place when all is written."""
+    if path is None:
+        yield sys.stdout
+        return
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="\n") as stream,
+    ):
+        yield stream
+
+
+class _Text(Output):
+    """A line each: class or score, probability, and sentences; of a list of parses the best."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def add(self, each: Answered) -> None:
+        print("" if each.errors else self.line(each), file=self.stream)
+
+    def line(self, each: Answered) -> str:
+        """The line of a sound input."""
+        if isinstance(each.answer, RankedParses):
+            return str(each.answer.tree)
+        sentences = [" ".join(part.words) for part in each.input.sentences]
+        return "\t".join((*_verdict(each.answer), *sentences))
+
+
+class _FullText(_Text):
+    """A few lines each, with the probabilities of all classes and unknown words."""
+
+    def __init__(self, stream: TextIO, vocab: Vocabulary) -> None:
+        super().__init__(stream)
+        self._vocab = vocab
+
+    def line(self, each: Answered) -> str:
+        """The lines of a sound input."""
+        lines = [super().line(each)]
+        if isinstance(each.answer, Prediction | PairPrediction):
+            names, row = each.answer.label_names, _probabilities(each.answer)
+            width = max(map(len, names))
+            ranked = sorted(zip(row, names, strict=True), reverse=True)
+            lines += [f"  {name:{width}}  {probability:.3f}" for probability, name in ranked]
+        unknown = dict.fromkeys(self._vocab.unknown(each.input.words))
+        lines += [f"  unknown words: {' '.join(unknown)}"] * bool(unknown)
+        return "\n".join(lines)
+
+
+class _JsonLines(_Text):
+    """An object a line."""
+
+    def add(self, each: Answered) -> None:
+        print(json.dumps(json_of(each), ensure_ascii=False), file=self.stream)
+
+
+class _JsonArray(_Text):
+    """One array of objects."""
+
+    _before = "[\n"
+
+    def add(self, each: Answered) -> None:
+        self.stream.write(self._before + json.dumps(json_of(each), ensure_ascii=False))
+        self._before = ",\n"
+
+    def close(self) -> None:
+        """Ends the array."""
+        self.stream.write("[]\n" if self._before == "[\n" else "\n]\n")
+
+
+class _Trees(_Text):
+    """The tree each, with predicted classes."""
+
+    def line(self, each: Answered) -> str:
+        """The tree of a sound input."""
+        tree = each.answer.to_tree(names=True)
+        return to_conllu(tree) if isinstance(tree, DependencyTree) else str(_writable(tree))
+
+
+class _Pictures(Output):
+    """A picture each: in the given file, and in numbered ones beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._number = self._count = 0
+
+    def add(self, each: Answered) -> None:
+        self._number += 1
+        if each.errors:
+            return
+        number = f"-{self._number}" if self._number > 1 else ""
+        each.answer.draw(self._path.with_stem(f"{self._path.stem}{number}"))
+        self._count += 1
+
+    def close(self) -> None:
+        """Says what was written."""
+        if self._number > 1:
+            last = self._path.with_stem(f"{self._path.stem}-{self._number}")
+            print(f"wrote {self._count:,} pictures: {self._path} to {last}")
+        elif self._count:
+            print(f"wrote {self._path}")
+
+
+class _Page(Output):
+    """One page of all of them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._predictions: list[Prediction] = []
+
+    def add(self, each: Answered) -> None:
+        if not each.errors:
+            self._predictions.append(each.answer)
+
+    def close(self) -> None:
+        """Writes the page."""
+        if self._predictions:
+            count = write_page(self._predictions, self._path)
+            print(f"wrote {self._path}: {count:,} sentences")
+
+
+_FORMS = {
+    "text": _Text,
+    "jsonl": _JsonLines,
+    "json": _JsonArray,
+    "brackets": _Trees,
+    "trees": _Trees,
+}
+
+
+def json_of(each: Answered) -> dict[str, Any]:
+    """An answer, or what is wrong, as JSON values."""
+    if each.errors:
+        return {"line": each.input.line, "error": "; ".join(each.errors)}
+    if isinstance(each.answer, Prediction | PairPrediction | RankedParses):
+        return each.answer.to_dict()
+    texts = [" ".join(part.words) for part in each.input.sentences]
+    names = ("first", "second") if len(texts) > 1 else ("text",)
+    return {"score": round(float(each.answer), 6), **dict(zip(names, texts, strict=True))}
+
+
+def _verdict(answer: Any) -> tuple[str, ...]:
+    if isinstance(answer, Prediction):
+        return answer.root_name, f"{answer.root_probability:.3f}"
+    if isinstance(answer, PairPrediction):
+        return answer.name, f"{answer.probabilities[answer.label]:.3f}"
+    return (f"{float(answer):.3f}",)
+
+
+def _probabilities(answer: Prediction | PairPrediction) -> list[float]:
+    if isinstance(answer, Prediction):
+        return answer.probabilities[answer.root].tolist()
+    return answer.probabilities.tolist()
+
+
+def _writable(tree: Tree) -> Tree:
+    """A tree whose labels can be written in brackets."""
+    escapes = {ord(bracket): escape(bracket) for bracket in "()"}
+    return relabel(tree, lambda label: "_".join(label.translate(escapes).split()))

@@ -1,0 +1,256 @@
+"""What predict and encode share: inputs of a model piece by piece, and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.tally import Tally, say
+from graphsent.cli.trees_in import Given, ReadTexts, Source, given_in, name_of
+from graphsent.cli.usage import UsageError
+from graphsent.errors import GraphsentError, GraphsentWarning
+from graphsent.models import Model, Sentence
+from graphsent.pretrained import load
+from graphsent.trees import TreeError
+from graphsent.trees.errors import TextOutsideTree
+
+__all__ = [
+    "Answered",
+    "Asked",
+    "Input",
+    "answered",
+    "asked_for",
+    "load_asked",
+    "pairs_in",
+    "reader_of_texts",
+    "singles_in",
+]
+
+_AT_ONCE = 1024  # inputs whose results are in memory together
+
+
+class Asked(NamedTuple):
+    """What is asked for: a model, and the files or the sentences that it is to read."""
+
+    run: str | None  # None for the model that comes with the package
+    files: tuple[str, ...]
+    texts: tuple[str, ...]  # sentences that were given as arguments
+
+    def single(self, model: Model) -> Source:
+        """What a model of single sentences reads.
+
+        Raises:
+            UsageError: There are two files.
+        """
+        if len(self.files) > 1:
+            raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
+        return self.texts or self.files[0]
+
+    def pair(self, model: Model) -> tuple[Source, Source]:
+        """Where a model of pairs has first and second sentences from.
+
+        Raises:
+            UsageError: There are not two.
+        """
+        if len(self.texts or self.files) != 2:
+            raise UsageError(
+                f"the model {model.name!r} scores pairs of sentences: give a file of first and one "
+                "of second sentences"
+            )
+        return ((self.texts[0],), (self.texts[1],)) if self.texts else self.files[:2]
+
+
+class Input(NamedTuple):
+    """A tree, sentence or pair, in the line where it begins; or what is wrong with it."""
+
+    line: int
+    value: Any
+    errors: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[Any, ...]:
+        """Its one sentence or tree, or the two of a pair."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    @property
+    def words(self) -> list[str]:
+        """All words of it."""
+        return [word for each in self.sentences for word in each.words]
+
+
+class Answered(NamedTuple):
+    """An input with what a model says about it, or with errors."""
+
+    input: Input
+    answer: Any
+    errors: tuple[str, ...] = ()
+
+
+def asked_for(arguments: Any) -> Asked:
+    """The run, and the files or sentences, among the arguments of a command.
+
+    An argument with a blank in it that names no file is a sentence.
+
+    Raises:
+        UsageError: There are files and sentences.
+    """
+    given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
+    run = given.pop(0) if given and not _is_sentence(given[0]) else None
+    of_kind: dict[bool, list[str]] = {True: [], False: []}
+    for each in given:
+        of_kind[_is_sentence(each)].append(each)
+    if of_kind[True] and of_kind[False]:
+        raise UsageError(
+            f"expected files or sentences, got both: {of_kind[False][0]}, {of_kind[True][0]!r}"
+        )
+    files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
+    if len(files) > 2:
+        raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
+    return Asked(run, tuple(files), tuple(of_kind[True]))
+
+
+def _is_sentence(argument: str) -> bool:
+    return len(argument.split()) != 1 and not os.path.exists(argument)
+
+
+def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
+    """The model that is asked for."""
+    if asked.run is None:
+        say(
+            command, "no RUN: this is the model that comes with graphsent, for sentiment in English"
+        )
+    model = load(asked.run, arguments.encoder)
+    model.engine = arguments.engine
+    return model
+
+
+def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
+    """How the model reads raw text, None if it reads trees alone."""
+    if model.tree_kind == "words" and not (arguments.parser or model.reads_text):
+        return lambda texts: [Sentence(model.tokenize(text)) for text in texts]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GraphsentWarning)
+        if arguments.parser:
+            import_from_here(arguments.parser)
+            model.parser = arguments.parser
+    _say_warnings(command, caught)
+    if model.reads_text:
+        return lambda texts: _parsed(command, model, texts)
+    if arguments.input == "text":
+        raise UsageError(f"--input text: the model {model.name!r} reads trees: add --parser NAME")
+    return None
+
+
+def _parsed(command: str, model: Any, texts: list[str]) -> list[Any]:
+    """The trees of texts; what there is to say about the parser is said when it is made."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GraphsentWarning)
+        found = model.parse(texts)
+    _say_warnings(command, caught)
+    return found
+
+
+def _say_warnings(command: str, caught: Sequence[warnings.WarningMessage]) -> None:
+    for warning in caught:
+        if issubclass(warning.category, GraphsentWarning):
+            say(command, str(warning.message))
+
+
+def singles_in(
+    source: Source, read_texts: ReadTexts | None, expected: str
+) -> Iterator[list[Input]]:
+    """Single inputs of a model, piece by piece; arguments as of :func:`given_in`."""
+    for piece in given_in(source, read_texts, expected):
+        yield [Input(each.line, each.content, _errors(source, each)) for each in piece]
+
+
+def pairs_in(
+    sources: tuple[Source, Source], read_texts: ReadTexts | None, expected: str, tally: Tally
+) -> Iterator[list[Input]]:
+    """Pairs of what comes in two files, neither of which is read much further than the other."""
+    pieces = [given_in(source, read_texts, expected) for source in sources]
+    waiting: list[deque[Given]] = [deque(), deque()]
+    counts = [0, 0]
+    ended = False
+    while not ended:
+        side = int(len(waiting[1]) < len(waiting[0]))
+        piece = next(pieces[side], None)
+        ended = piece is None
+        waiting[side].extend(piece or ())
+        counts[side] += len(piece or ())
+        both = min(map(len, waiting))
+        yield [
+            Input(
+                pair[0].line, tuple(each.content for each in pair), _errors_of_both(sources, pair)
+            )
+            for pair in ((waiting[0].popleft(), waiting[1].popleft()) for _ in range(both))
+        ]
+    for side in (0, 1):
+        counts[side] += sum(map(len, pieces[side]))
+    if counts[0] != counts[1]:
+        tally.uneven = (
+            f"{sources[0]} has {counts[0]} trees and {sources[1]} {counts[1]}: expected as many in "
+            "both"
+        )
+
+
+def _errors_of_both(paths: Sequence[Source], pair: Sequence[Given]) -> tuple[str, ...]:
+    return tuple(
+        error for path, each in zip(paths, pair, strict=True) for error in _errors(path, each)
+    )
+
+
+def _errors(path: Source, given: Given) -> tuple[str, ...]:
+    """What is wrong with something, and where."""
+    error = given.content
+    if not isinstance(error, GraphsentError):
+        return ()
+    named = isinstance(error, TreeError) and error.source is not None
+    message = str(error) if named else f"{name_of(path)}:{given.line}: {error}"
+    if isinstance(error, TextOutsideTree) and error.column == 1:
+        message += "; this model reads parse trees, no raw text without --parser"
+    return (message,)
+
+
+def answered(
+    compute: Callable[[list[Any]], Sequence[Any]],
+    pieces: Iterable[list[Input]],
+    name: str,
+    tally: Tally,
+) -> Iterator[Answered]:
+    """What is computed for each input, in their order; bad ones are reported and have errors.
+
+    Args:
+        compute: Gives an answer for each of some sound inputs.
+        pieces: The inputs.
+        name: That of their file, for errors.
+        tally: Counts them.
+    """
+    for piece in pieces:
+        for begin in range(0, len(piece), _AT_ONCE):
+            inputs = piece[begin : begin + _AT_ONCE]
+            answers = iter(_answers(compute, [each.value for each in inputs if not each.errors]))
+            for each in inputs:
+                answer, errors = (None, each.errors) if each.errors else (next(answers), ())
+                if isinstance(answer, GraphsentError):  # a sound tree, but none for this model
+                    errors = (f"{name}:{each.line}: {answer}",)
+                if errors:
+                    tally.add_bad(errors)
+                else:
+                    tally.add(each.words)
+                yield Answered(each, None if errors else answer, errors)
+
+
+def _answers(predict: Callable[[list[Any]], Sequence[Any]], inputs: list[Any]) -> list[Any]:
+    """A prediction for each input, or the error with which the model refuses it."""
+    try:
+        return list(predict(inputs))
+    except GraphsentError as error:
+        if len(inputs) == 1:
+            return [error]
+    half = len(inputs) // 2
+    return [*_answers(predict, inputs[:half]), *_answers(predict, inputs[half:])]

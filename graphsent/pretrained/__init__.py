@@ -1,0 +1,36 @@
+"""Trained models: the one that comes with the package, and those that users have."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from graphsent.models import Model
+from graphsent.training import load_model
+
+__all__ = ["PACKAGED", "load"]
+
+PACKAGED = Path(__file__).parent / "sentiment"
+"""The model that comes with the package; its ``README.md`` says what it is."""
+
+
+def load(
+    path: str | os.PathLike[str] | None = None, encoder: str | os.PathLike[str] | None = None
+) -> Model:
+    """A trained model, ready to predict.
+
+    Args:
+        path: The directory of a run, or of a saved model; by default the model that comes with the
+            package, for the sentiment of sentences in English.
+        encoder: Where the frozen encoder is that the model was trained with, if it was moved.
+
+    Raises:
+        ModelError: There is no sound model.
+        TrainingError: It is a run of which no epoch is complete.
+
+    Example:
+        >>> import graphsent
+        >>> graphsent.load().predict(["A film of great charm."])[0].root_name
+        'positive'
+    """
+    return load_model(PACKAGED if path is None else path, encoder)

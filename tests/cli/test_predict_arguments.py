@@ -1,0 +1,150 @@
+"""`graphsent predict`: sentences as arguments, the model of the package, formats and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from graphsent.cli import main
+from graphsent.models import NBoW, SequenceRelatedness, TreeLSTMClassifier
+from graphsent.trees import Tree
+from graphsent.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["the", "film", "good", "is", "."])
+NAMES = ("bad", "so so", "good")
+TREES = "(S (A the) (B film))\n(S (A good) (B film))\n"
+TREE = "(S (A the) (B (C good) (D film)))"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch) -> Path:
+    """Saved models of words, trees and pairs."""
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    NBoW(VOCABULARY, 3, 4, label_names=NAMES).save_pretrained("words")
+    TreeLSTMClassifier(VOCABULARY, 3, 3, 4, label_names=NAMES).save_pretrained("trees")
+    SequenceRelatedness(VOCABULARY, 5, 3, 4, comparison=3).save_pretrained("pairs")
+    Path("trees.txt").write_text(TREES)
+    return tmp_path
+
+
+def predict(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error."""
+    try:
+        code = main(["predict", *arguments])
+    except SystemExit as exit_:
+        code = exit_.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_sentences_are_shown_with_all_classes_and_unknown_words(capsys):
+    code, out, err = predict(capsys, "words", "the dull film", "good film")
+    assert (code, err) == (0, "")
+    first, *classes, unknown, second = out.splitlines()[:6]
+    assert first.endswith("\tthe dull film")
+    assert unknown == "  unknown words: dull"
+    shown = dict(line.rsplit(maxsplit=1) for line in classes)
+    assert {name.strip() for name in shown} == set(NAMES)
+    shares = [float(share) for share in shown.values()]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1, abs=0.002)
+    assert first.split("\t")[:2] == [classes[0][:-5].strip(), classes[0][-5:]]
+    assert second.endswith("\tgood film")
+    assert len(out.splitlines()) == 9
+
+
+def test_a_sentence_may_be_a_tree(capsys):
+    code, out, _ = predict(capsys, "trees", TREE, "--format", "brackets")
+    assert code == 0
+    assert Tree.from_string(out).words == ["the", "good", "film"]
+    code, out, _ = predict(capsys, "--format", "json", "trees", TREE)
+    (found,) = json.loads(out)
+    assert len(found["nodes"]) == 5
+
+
+def test_a_bad_argument_is_named(capsys):
+    code, out, err = predict(capsys, "words", "", "good film", "--format=jsonl")
+    assert code == 1
+    first, second = map(json.loads, out.splitlines())
+    assert first["line"] == 1
+    assert second["text"] == "good film"
+    assert "graphsent predict: argument:1: an empty line: expected a sentence\n" in err
+
+
+def test_two_sentences_are_a_pair(capsys):
+    code, out, err = predict(capsys, "pairs", "the film", "good film")
+    assert (code, err) == (0, "")
+    assert out.split("\t")[1:] == ["the film", "good film\n"]
+    code, _, err = predict(capsys, "pairs", "the film")
+    assert code == 2
+    assert "scores pairs of sentences" in err
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl", "json", "brackets"])
+def test_what_is_printed_may_go_to_a_file(form, capsys):
+    _, printed, _ = predict(capsys, "trees", "trees.txt", "--format", form)
+    assert predict(capsys, "trees", "trees.txt", "--format", form, "--out=out") == (0, "", "")
+    assert Path("out").read_text() == printed
+    assert len(printed.splitlines()) == (4 if form == "json" else 2)
+    if form == "json":
+        _, lines, _ = predict(capsys, "trees", "trees.txt", "--format=jsonl")
+        assert json.loads(printed) == [json.loads(line) for line in lines.splitlines()]
+
+
+def test_nothing_is_an_empty_array(capsys):
+    Path("empty.txt").touch()
+    _, out, err = predict(capsys, "trees", "empty.txt", "--format=json")
+    assert json.loads(out) == []
+    assert "empty.txt is empty" in err
+
+
+def test_a_file_stays_where_the_first_bad_input_is_the_end(capsys):
+    Path("out.jsonl").write_text("before")
+    Path("bad.txt").write_text("(S (A a) (B b))\n(S (A\n")
+    code, _, _ = predict(capsys, "trees", "bad.txt", "--strict", "--out=out.jsonl")
+    assert code == 1
+    assert Path("out.jsonl").read_text() == "before"
+    assert predict(capsys, "trees", "bad.txt", "--out=out.jsonl")[0] == 1
+    assert "error" in json.loads(Path("out.jsonl").read_text().splitlines()[1])
+
+
+def test_pictures_and_pages(capsys):
+    assert predict(capsys, "trees", TREE, "-o=t.svg") == (0, "wrote t.svg\n", "")
+    assert "<svg" in Path("t.svg").read_text()
+    Path("bad.txt").write_text(f"{TREE}\n(S\n{TREE}\n")
+    code, out, _ = predict(capsys, "trees", "bad.txt", "--out=p.png")
+    assert (code, out) == (1, "wrote 2 pictures: p.png to p-3.png\n")
+    assert sorted(path.name for path in Path().glob("*.png")) == ["p-3.png", "p.png"]
+    assert predict(capsys, "words", "good film", "the film", "--out=p.html")[0] == 0
+    page = Path("p.html").read_text()
+    assert all(f'"{word}"' in page for word in ("good", "film"))
+    assert "</html>" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["words", "good film", "trees.txt"], "expected files or sentences, got both: trees.txt"),
+        (["words", "trees.txt", "trees.txt"], "reads single sentences, got two files"),
+        (["words", "a", "b", "c"], "expected one file, or two for pairs, got 3"),
+        (["words", "none.txt"], "cannot read none.txt: No such file"),
+        (["wrods", "good film"], "wrods is not a directory"),
+        (["words", "good film", "--format=svg"], "--format svg needs --out with a name in .svg"),
+        (["words", "good film", "--format=svg", "--out=a.png"], "needs --out with a name in .svg"),
+        (["words", "good film", "--format=brackets"], "--format brackets is for trees"),
+        (["pairs", "a b", "c d", "--out=x.svg"], "--format svg is for classes of nodes"),
+        (["trees", "trees.txt", "--out=trees.txt"], "would replace what is read"),
+        (["trees", "good film"], "reads parse trees, no raw text without --parser"),
+        (["words", "good film", "--fromat=json"], "did you mean '--format'?"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, message, capsys):
+    code, out, err = predict(capsys, *arguments)
+    assert code in (1, 2)
+    assert out.strip() == ""
+    assert message in err.splitlines()[0]
+    assert Path("trees.txt").read_text() == TREES
