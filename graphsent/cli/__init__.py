@@ -26,6 +26,7 @@ COMMANDS = {
     "evaluate": "evaluate a trained model on a split of its task",
     "parse": "parse sentences to a file of trees",
     "predict": "classify every phrase of parse trees",
+    "encode": "write the vectors that a model has for sentences or trees",
     "draw": "draw parse trees, with what a model says about them",
     "debug-data": "look at data, of your own or of a task, before a model is trained on them",
     "inspect": "look inside convolutional models: filters, feature graphs, attention",

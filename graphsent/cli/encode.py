@@ -1,0 +1,117 @@
+"""Write the vectors that a model has for sentences or trees."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from graphsent._files import atomic_path
+from graphsent.cli.outputs import text_stream
+from graphsent.cli.streams import (
+    Answered,
+    answered,
+    asked_for,
+    load_asked,
+    reader_of_texts,
+    singles_in,
+)
+from graphsent.cli.tally import Tally, say
+from graphsent.cli.trees_in import name_of
+from graphsent.cli.usage import UsageError, check_target
+from graphsent.models import ParseReranker
+
+__all__ = ["run"]
+
+_COMMAND = "encode"
+_SUFFIXES = (".npy", ".npz", ".jsonl")
+
+Add = Callable[[Answered], None]
+
+
+def run(arguments: Any) -> None:
+    """Writes a vector for each tree or sentence."""
+    if arguments.batch_size < 1:
+        raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
+    if arguments.out and Path(arguments.out).suffix not in _SUFFIXES:
+        raise UsageError(f"--out {arguments.out}: expected a name in {', '.join(_SUFFIXES)}")
+    asked = asked_for(arguments)
+    check_target(arguments.out, "--out", asked.files)
+    model = load_asked(asked, arguments, _COMMAND)
+    if isinstance(model, ParseReranker):
+        raise UsageError(f"the model {model.name!r} chooses among parses: it has no vectors to use")
+    tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
+    source = asked.single(model)
+    pieces = singles_in(source, reader_of_texts(_COMMAND, model, arguments), arguments.input)
+
+    def encode(sentences: list[Any]) -> np.ndarray:
+        return model.encode(sentences, arguments.batch_size, show_progress_bar=False)
+
+    with _output(arguments.out, model.num_features) as add:
+        for piece in pieces:
+            for each in answered(encode, [piece], name_of(source), tally):
+                add(each)
+            sys.stdout.flush()
+    if not tally.inputs:
+        say(_COMMAND, f"{name_of(source)} is empty: there is nothing to encode")
+    tally.close()
+
+
+@contextmanager
+def _output(path: str | None, width: int) -> Iterator[Add]:
+    """What takes the vectors; a file takes its place when all are written."""
+    suffix = Path(path).suffix if path else ".jsonl"
+    if path is None or suffix == ".jsonl":
+        with text_stream(path) as stream:
+            yield lambda each: print(json.dumps(_object(each), ensure_ascii=False), file=stream)
+        return
+    rows = np.full((1, width), np.nan, np.float32)
+    lines: list[int] = []
+
+    with atomic_path(path) as temporary:
+        array = temporary if suffix == ".npy" else temporary.with_suffix(".rows")
+        try:
+            with array.open("wb") as stream:
+                _write_header(stream, (0, width))
+
+                def add(each: Answered) -> None:
+                    rows[0] = np.nan if each.errors else each.answer
+                    stream.write(rows.tobytes())
+                    lines.append(each.input.line)
+
+                yield add
+                stream.seek(0)
+                _write_header(stream, (len(lines), width))  # as long as the first, see NumPy
+            if suffix == ".npz":
+                _write_archive(temporary, array, lines)
+        finally:
+            if array != temporary:
+                array.unlink(missing_ok=True)
+    print(f"wrote {path}: {len(lines):,} vectors of length {width}")
+
+
+def _write_header(stream: BinaryIO, shape: tuple[int, int]) -> None:
+    """That of an array of float32; it leaves room for the number of rows to grow."""
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
+
+
+def _write_archive(path: Path, vectors: Path, lines: list[int]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+        archive.write(vectors, "vectors.npy")
+        with archive.open("lines.npy", "w", force_zip64=True) as stream:
+            np.lib.format.write_array(stream, np.array(lines, np.int64))
+
+
+def _object(each: Answered) -> dict[str, Any]:
+    if each.errors:
+        return {"line": each.input.line, "error": "; ".join(each.errors)}
+    text = " ".join(each.input.words)
+    return {"text": text, "vector": [round(value, 6) for value in each.answer.tolist()]}
