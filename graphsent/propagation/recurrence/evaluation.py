@@ -9,21 +9,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
+from graphsent.propagation.recurrence.operations import POINTWISE
 
-_POINTWISE = {
-    "add": torch.add,
-    "sub": torch.sub,
-    "mul": torch.mul,
-    "div": torch.div,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "exp": torch.exp,
-    "relu": torch.relu,
-    "maximum": lambda a, b: torch.where((a >= b) | a.isnan(), a, b),
-    "largest": lambda *parts: torch.stack(parts).amax(0),
-    "step": lambda a, b: (a >= b).to(a.dtype),
-    "where": lambda condition, a, b: torch.where(condition != 0, a, b),
-}
+_POINTWISE = {**POINTWISE, "relu": torch.relu}  # others have another gradient at 0
 
 
 class Evaluation:

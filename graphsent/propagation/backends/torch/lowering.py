@@ -11,6 +11,7 @@ from graphsent.propagation.backends.torch import steps as s
 from graphsent.propagation.backends.torch.explicit import Explicit
 from graphsent.propagation.backends.torch.steps import INCOMING, OUTGOING, Key, Linked, Steps
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
+from graphsent.propagation.recurrence.operations import POINTWISE, copy
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
 GIVEN = ("input", "constant", "state", "gradient", "number", "degree")
@@ -122,24 +123,10 @@ class Lowered:
                 folded.add(product)
         for value in values:
             if value not in folded:
-                self._reuse(steps, value, values, uses)
                 self._emit(steps, value, folded)
         if finish is not None:
             finish(steps)
         return steps.link(map(steps.read, ends))
-
-    def _reuse(
-        self, steps: Steps, value: Value, values: Sequence[Value], uses: Sequence[Ref]
-    ) -> None:
-        """Makes a value in the place of an argument that nothing else reads."""
-        if value in self.homes or value.op not in s.POINTWISE:
-            return
-        for ref in value.args:
-            fits = (ref.width, ref.value.domain) == (value.width, value.domain) and not ref.spread
-            ours = ref.value in values and ref.value not in self.homes
-            if fits and ours and sum(_overlap(ref, other) for other in uses) == 1:
-                steps.instead[value] = steps.read(ref)
-                return
 
     def _folded(self, value: Value, values: Sequence[Value], uses: Sequence[Ref]) -> Value | None:
         """A product that is used for nothing but an addition."""
@@ -208,7 +195,7 @@ class Lowered:
                 steps.add(function, to, total, operand, steps.read(coefficient))
             total = to
         if total != to:
-            steps.add(s.copy, to, total)
+            steps.add(copy, to, total)
 
     def _along_edges(self, steps: Steps, value: Value, to: Key) -> None:
         (arg,) = value.args
@@ -236,7 +223,7 @@ class Lowered:
             place = "rows", to[1], first, ref.width
             operand = steps.read(ref)
             if operand != place:
-                steps.add(s.copy, place, operand)
+                steps.add(copy, place, operand)
             first += ref.width
 
     def _pointwise(self, steps: Steps, value: Value, to: Key, folded: set[Value]) -> None:
@@ -247,7 +234,7 @@ class Lowered:
                 factors = map(steps.read, ref.value.args)
                 steps.add(partial(torch.addcmul, value=sign), to, other, *factors)
                 return
-        steps.add(s.POINTWISE[value.op], to, *map(steps.read, value.args))
+        steps.add(POINTWISE[value.op], to, *map(steps.read, value.args))
 
     def _store(self, steps: Steps) -> None:
         """Copies new states that are not where they have to be."""
@@ -256,7 +243,7 @@ class Lowered:
             for ref in refs:
                 place, operand = ("rows", ("new", part), first, ref.width), steps.read(ref)
                 if operand != place:
-                    steps.add(s.copy, place, operand)
+                    steps.add(copy, place, operand)
                 first += ref.width
 
     def operand(self, ref: Ref) -> Key:
@@ -318,11 +305,6 @@ class Lowered:
             width = summands[0].rows.width
             place = "rows", ("dstate", part), first, width
             self._combination(steps, summands, place, begun=True)
-
-
-def _overlap(a: Ref, b: Ref) -> bool:
-    last = b.first + (1 if b.spread else b.width)
-    return a.value is b.value and a.first < last and b.first < a.first + a.width
 
 
 def _depending(values: Iterable[Value], ops: Sequence[str]) -> set[Value]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
+from graphsent.propagation.recurrence.operations import copy
 from graphsent.propagation.schedule.adjacency import Incoming, Outgoing
 
 Key = tuple[Hashable, ...]
@@ -31,7 +31,6 @@ class Steps:
         self.homes = homes
         self.steps: list[tuple[Callable[..., Tensor], Key, tuple[Key, ...]]] = []
         self.made: set[Key] = set()
-        self.instead: dict[Value, Key] = {}  # what holds a value in place of something else
 
     # Writing
 
@@ -46,7 +45,7 @@ class Steps:
             array, first = self.homes[value]
             kind = "all" if value.domain == Domain.CONSTANT else "rows"
             return kind, array, first + ref.first, width
-        whole = self.instead.get(value, ("made", value))
+        whole: Key = ("made", value)
         if width == value.width:
             return whole
         part = *whole, ref.first, width
@@ -127,11 +126,6 @@ def _columns(rows: Tensor, first: int, width: int, out: None = None) -> Tensor:
     return rows.narrow(1, first, width)
 
 
-def copy(rows: Tensor, out: Tensor | None = None) -> Tensor:
-    """The rows themselves, or a copy."""
-    return rows if out is None else out.copy_(rows)
-
-
 def products(
     *operands: Tensor,
     places: Sequence[tuple[int, int, bool]],
@@ -173,42 +167,6 @@ def side_by_side(*parts: Tensor, widths: Sequence[int], out: Tensor | None = Non
     for part, columns in zip(parts, out.split(widths, 1), strict=True):
         columns.copy_(part)
     return out
-
-
-def maximum(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """The first of equal numbers."""
-    return torch.where((a >= b) | a.isnan(), a, b, out=out)
-
-
-def largest(*parts: Tensor, out: Tensor | None = None) -> Tensor:
-    """The largest of several numbers."""
-    return torch.amax(torch.stack(torch.broadcast_tensors(*parts)), 0, out=out)
-
-
-def step(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """1 where the first number is not less, else 0."""
-    return copy((a >= b).to(a.dtype), out)
-
-
-def where(condition: Tensor, a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """The second number where the first is not 0, else the third."""
-    return torch.where(condition != 0, a, b, out=out)
-
-
-POINTWISE: dict[str, Callable[..., Tensor]] = {
-    "add": torch.add,
-    "sub": torch.sub,
-    "mul": torch.mul,
-    "div": torch.div,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "exp": torch.exp,
-    "relu": partial(torch.clamp_min, min=0),
-    "maximum": maximum,
-    "largest": largest,
-    "step": step,
-    "where": where,
-}
 
 
 def gather(links: Incoming, rows: Tensor, out: Tensor | None = None) -> Tensor:
