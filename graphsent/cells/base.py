@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -254,8 +254,9 @@ class TreeCell(Recursion):
     def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         with graph.local_scope():
             # DGL gathers all node data at every level, needed or not.
-            _keep_only(graph.ndata, ())
-            _keep_only(graph.edata, self.edge_names)
+            for data, kept in ((graph.ndata, ()), (graph.edata, self.edge_names)):
+                for name in set(data.keys()) - set(kept):
+                    del data[name]
             graph.ndata.update(inputs)
             prop_nodes_topo_of_dgl(
                 graph, self.message_func, self.reduce_func, apply_node_func=self.apply_node_func
@@ -296,8 +297,3 @@ class TreeCell(Recursion):
 
     def _named(self, state: State) -> dict[str, Tensor]:
         return dict(zip(self.state_names, state, strict=True))
-
-
-def _keep_only(data: MutableMapping[str, Tensor], names: Iterable[str]) -> None:
-    for name in set(data.keys()) - set(names):
-        del data[name]

@@ -164,14 +164,8 @@ class _Reverse:
         whole = pieces[0].ref.value
         if len(pieces) == 1 and pieces[0].ref == whole.ref() and _is_made(value, whole):
             return whole
-        refs, end = [], 0
-        for first, ref, _ in pieces:
-            if first > end:
-                refs.append(self.expressions.number(0, first - end))
-            refs.append(ref)
-            end = first + ref.width
-        if end < value.width:
-            refs.append(self.expressions.number(0, value.width - end))
+        parts = ((first, ref) for first, ref, _ in pieces)
+        refs = self.expressions.with_zeros(parts, value.width)
         return self.make("pack", value.domain, value.width, refs)
 
     def minus(self, ref: Ref) -> Ref:

@@ -162,6 +162,18 @@ class Expressions:
         value = self.make("number", Domain.CONSTANT, 1, (), float(number))
         return Ref(value, 0, width, True)
 
+    def with_zeros(self, parts: Iterable[tuple[int, Ref]], width: int) -> list[Ref]:
+        """So many columns: some by their first columns, in order, and zeros in place of others."""
+        refs, end = [], 0
+        for first, ref in parts:
+            if first > end:
+                refs.append(self.number(0, first - end))
+            refs.append(ref)
+            end = first + ref.width
+        if end < width:
+            refs.append(self.number(0, width - end))
+        return refs
+
 
 def _key(data: object) -> object:
     if isinstance(data, tuple) and data and isinstance(data[0], Term):
@@ -197,3 +209,12 @@ def reached(values: Iterable[Value]) -> list[Value]:
             found[id(value)] = value
             waiting.extend(value.inputs())
     return sorted(found.values(), key=lambda value: value.number)
+
+
+def depending(values: Iterable[Value], ops: Sequence[str]) -> set[Value]:
+    """The values that depend on some kinds of values, of all in order."""
+    found: set[Value] = set()
+    for value in values:
+        if value.op in ops or any(part in found for part in value.inputs()):
+            found.add(value)
+    return found

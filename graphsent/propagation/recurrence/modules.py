@@ -17,7 +17,6 @@ from graphsent.propagation.recurrence.surroundings import fact, facts_at, places
 from graphsent.propagation.recurrence.symbols import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_PLAIN = (bool, int, float, str, type(None))
 _DICTIONARIES = ("_parameters", "_buffers", "_modules")
 _OF_MODULES = frozenset(vars(nn.Module()))
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # as long as nobody has added one
@@ -101,7 +100,7 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
         if name in _HOOKS:
             facts.append(len(value))
         elif name not in _OF_MODULES or name == "training":
-            facts += [name, value if isinstance(value, _PLAIN) else fact(value)]
+            facts += [name, fact(value)]
     for tensors in (own["_parameters"], own["_buffers"]):
         facts += [(name, None if t is None else t.shape) for name, t in tensors.items()]
     for name, child in own["_modules"].items():

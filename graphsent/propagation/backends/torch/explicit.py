@@ -17,6 +17,7 @@ from graphsent.propagation.recurrence.expressions import (
     Expressions,
     Ref,
     Value,
+    depending,
     reached,
 )
 from graphsent.propagation.recurrence.recurrence import Traced
@@ -57,7 +58,7 @@ class Explicit:
         self.known: dict[Value, Ref] = {}
         gradients = differentiate(traced.expressions, traced.results)
         wanted = reached(gradients.values())
-        self.varying = _varying(wanted)
+        self.varying = depending(wanted, ("gradient",))
         self.uses = _uses(wanted, gradients)
         self.results = [[self.ref(ref, Domain.NODE) for ref in part] for part in traced.results]
         self.inputs = [
@@ -141,6 +142,8 @@ class Explicit:
             arg = self.ref(arg, Domain.SOURCE if of_source else Domain.EDGE)
             return make(value.op, domain, width, (arg,)).ref()
         if value in self.varying and value.op in LINEAR:
+            return self.combination(self._by_rows(self.summands(value)), domain, width)
+        if value.op in ("add", "sub"):
             return self.combination(self.summands(value), domain, width)
         args = [self.ref(arg, domain) for arg in value.args]
         if value.op == "rowsum":
@@ -164,18 +167,13 @@ class Explicit:
 
     def pack(self, parts: Sequence[tuple[int, Ref]], width: int, domain: Domain) -> Ref:
         """Columns side by side, with zeros where there are none."""
-        refs, end = [], 0
-        for first, ref in sorted(parts, key=lambda part: part[0]):
-            if first > end:
-                refs.append(self.to.number(0, first - end))
+        refs: list[Ref] = []
+        for ref in self.to.with_zeros(sorted(parts, key=lambda part: part[0]), width):
             joined = self._joined(refs[-1], ref) if refs else None
-            if joined is not None:
-                refs[-1] = joined
-            else:
+            if joined is None:
                 refs.append(ref)
-            end = first + ref.width
-        if end < width:
-            refs.append(self.to.number(0, width - end))
+            else:
+                refs[-1] = joined
         if len(refs) == 1 and not refs[0].spread and refs[0].value.domain == domain:
             return refs[0]
         return self.to.make("pack", domain, width, refs).ref()
@@ -197,9 +195,13 @@ class Explicit:
     def form(self, ref: Ref, domain: Domain) -> list[Summand]:
         """What columns are the sum of, if nothing else needs them."""
         value = ref.value
-        inlined = value in self.varying and value.op in LINEAR and self.uses[value] == 1
-        if inlined and ref == value.ref() and value.domain == domain:
-            return self.summands(value)
+        if ref == value.ref() and value.domain == domain:
+            if value in self.varying:
+                if value.op in LINEAR and self.uses[value] == 1:
+                    return self.summands(value)
+            elif value.op == "mul":  # costs nothing where it is added
+                rows, factor = (self.ref(arg, domain) for arg in value.args)
+                return [Summand(1, factor, rows)]
         return [Summand(1, None, self.ref(ref, domain))]
 
     def summands(self, value: Value) -> list[Summand]:
@@ -234,14 +236,10 @@ class Explicit:
         result = self.to.pointwise(op, *_narrowed(args))
         return result if result.width == args[0].width else _widened(result, args[0].width)
 
-    def combination(self, summands: Sequence[Summand], domain: Domain, width: int) -> Ref:
-        """The sum of summands, those of the same rows as one."""
-        by_rows: dict[Ref, Summand] = {}
-        for part in summands:
-            known = by_rows.get(part.rows)
-            by_rows[part.rows] = part if known is None else self._added(known, part)
+    def combination(self, summands: Iterable[Summand], domain: Domain, width: int) -> Ref:
+        """The sum of summands."""
         found = []
-        for sign, coefficient, rows in by_rows.values():
+        for sign, coefficient, rows in summands:
             there = None if coefficient is None else self.at(coefficient, domain)
             found.append(Summand(sign, there, self.at(rows, domain)))
         found.sort(key=lambda part: (part.sign < 0, part.coefficient is not None))
@@ -255,6 +253,14 @@ class Explicit:
         )
         result = self.to.make("combination", domain, refs[0].width, refs, found).ref()
         return result if result.width == width else _widened(result, width)
+
+    def _by_rows(self, summands: Sequence[Summand]) -> Iterable[Summand]:
+        """Summands, those of the same rows as one."""
+        found: dict[Ref, Summand] = {}
+        for part in summands:
+            known = found.get(part.rows)
+            found[part.rows] = part if known is None else self._added(known, part)
+        return found.values()
 
     def _added(self, a: Summand, b: Summand) -> Summand:
         one = self.to.number(1, a.rows.width)
@@ -280,15 +286,6 @@ def _widened(ref: Ref, width: int) -> Ref:
 
 def _is_zero(ref: Ref) -> bool:
     return ref.value.op == "number" and ref.value.data == 0
-
-
-def _varying(values: Iterable[Value]) -> set[Value]:
-    """The values that depend on gradients, of values in order."""
-    found: set[Value] = set()
-    for value in values:
-        if value.op == "gradient" or any(part in found for part in value.inputs()):
-            found.add(value)
-    return found
 
 
 def _uses(values: Iterable[Value], gradients: Gradients) -> dict[Value, int]:

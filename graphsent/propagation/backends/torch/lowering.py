@@ -10,7 +10,7 @@ import torch
 from graphsent.propagation.backends.torch import steps as s
 from graphsent.propagation.backends.torch.explicit import Explicit
 from graphsent.propagation.backends.torch.steps import INCOMING, OUTGOING, Key, Linked, Steps
-from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
+from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, depending, reached
 from graphsent.propagation.recurrence.operations import POINTWISE, copy
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
@@ -40,7 +40,7 @@ class Lowered:
         self.homes: dict[Value, tuple[Hashable, int]] = {}
         self.arrays: dict[Hashable, Array] = {}
         forward = reached(ref.value for part in found.results for ref in part)
-        moving = _depending(forward, ("state", "slots"))
+        moving = depending(forward, ("state", "slots"))
         early = [v for v in forward if v not in moving and v.op not in GIVEN]
         late = [v for v in forward if v in moving and v.op not in GIVEN]
         behind = self._behind(set(forward))
@@ -114,38 +114,13 @@ class Lowered:
         finish: Callable[[Steps], None] | None = None,
     ) -> Linked:
         steps = Steps(self.homes)
-        values = list(values)
-        uses = [*(ref for value in values for ref in value.args), *ends]
-        folded = set()
         for value in values:
-            product = self._folded(value, values, uses) if value.op in ("add", "sub") else None
-            if product is not None:
-                folded.add(product)
-        for value in values:
-            if value not in folded:
-                self._emit(steps, value, folded)
+            self._emit(steps, value)
         if finish is not None:
             finish(steps)
         return steps.link(map(steps.read, ends))
 
-    def _folded(self, value: Value, values: Sequence[Value], uses: Sequence[Ref]) -> Value | None:
-        """A product that is used for nothing but an addition."""
-        for n, ref in reversed(list(enumerate(value.args))):
-            part = ref.value
-            if n == 0 and value.op == "sub":
-                continue
-            alone = part.op == "mul" and sum(other.value is part for other in uses) == 1
-            alone = alone and part in values
-            if (
-                alone
-                and part not in self.homes
-                and ref == part.ref()
-                and part.domain == value.domain
-            ):
-                return part
-        return None
-
-    def _emit(self, steps: Steps, value: Value, folded: set[Value]) -> None:
+    def _emit(self, steps: Steps, value: Value) -> None:
         to = steps.read(value.ref())
         if value.op == "matmul":
             self._product(steps, value, to)
@@ -164,7 +139,7 @@ class Lowered:
         elif value.op == "pack":
             self._pack(steps, value, to)
         else:
-            self._pointwise(steps, value, to, folded)
+            steps.add(POINTWISE[value.op], to, *map(steps.read, value.args))
 
     def _product(self, steps: Steps, value: Value, to: Key) -> None:
         operands, places, filled = [], [], set()
@@ -226,16 +201,6 @@ class Lowered:
                 steps.add(copy, place, operand)
             first += ref.width
 
-    def _pointwise(self, steps: Steps, value: Value, to: Key, folded: set[Value]) -> None:
-        for n, ref in enumerate(value.args):
-            if ref.value in folded:
-                other = steps.read(value.args[1 - n])
-                sign = -1 if value.op == "sub" else 1
-                factors = map(steps.read, ref.value.args)
-                steps.add(partial(torch.addcmul, value=sign), to, other, *factors)
-                return
-        steps.add(POINTWISE[value.op], to, *map(steps.read, value.args))
-
     def _store(self, steps: Steps) -> None:
         """Copies new states that are not where they have to be."""
         for part, refs in enumerate(self.explicit.results):
@@ -254,7 +219,7 @@ class Lowered:
 
     def _backward(self, behind: list[Value]) -> None:
         found = self.explicit
-        varying = _depending(behind, ("gradient",))
+        varying = depending(behind, ("gradient",))
         ends = [p.rows.value for *_, parts in found.states for p in parts]
         path = [v for v in reached(ends) if v in varying and v.op not in GIVEN]
         on_path = set(path)
@@ -305,12 +270,3 @@ class Lowered:
             width = summands[0].rows.width
             place = "rows", ("dstate", part), first, width
             self._combination(steps, summands, place, begun=True)
-
-
-def _depending(values: Iterable[Value], ops: Sequence[str]) -> set[Value]:
-    """The values that depend on some kinds of values, of all in order."""
-    found: set[Value] = set()
-    for value in values:
-        if value.op in ops or any(part in found for part in value.inputs()):
-            found.add(value)
-    return found
