@@ -18,7 +18,7 @@ CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 pyt
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-sanitized lint bench docs dist clean FORCE
+.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-sanitized lint bench exercises docs dist clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -101,7 +101,10 @@ test-sanitized: venv  ## run the tests of the compiled kernels with GCC's saniti
 		tests/models/test_phrase_convolution.py \
 		tests/training/test_ada*.py
 
-docs: venv  ## build the pages in docs/_build/html, the notebooks run (a minute)
+exercises: venv  ## write the notebooks without their solutions to exercises/
+	$(VENV)/bin/python notebooks/exercises.py --out exercises
+
+docs: venv  ## build the pages in docs/_build/html, the notebooks run (minutes)
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[docs]'
 	$(VENV)/bin/python -m sphinx -q -W --keep-going -c docs . docs/_build/html
 

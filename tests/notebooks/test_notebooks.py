@@ -1,10 +1,16 @@
 """Every notebook runs from top to bottom and is kept without outputs."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+DIRECTORY = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(DIRECTORY.glob("*.ipynb"))
+QUICK = {"01_trees_as_graphs", "02_message_passing", "10_levels"}  # a few seconds each
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 def read(path: Path):
@@ -12,20 +18,59 @@ def read(path: Path):
     return nbformat.read(path, as_version=4)
 
 
-def test_there_are_notebooks():
-    assert NOTEBOOKS
+def is_solution(cell) -> bool:
+    return "solution" in cell.metadata.get("tags", ())
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_numbered():
+    assert [int(path.stem[:2]) for path in NOTEBOOKS] == list(range(1, len(NOTEBOOKS) + 1))
+    assert {path.stem for path in NOTEBOOKS} >= QUICK
+
+
+@every_notebook
 def test_kept_without_outputs(path):
     for cell in read(path).cells:
         assert not cell.get("outputs"), f"{path.name}: clear the outputs of {cell.source[:40]!r}"
         assert cell.get("execution_count") is None
 
 
+@every_notebook
+def test_every_exercise_has_a_task_a_solution_and_a_check(path):
+    cells = read(path).cells
+    places = [place for place, cell in enumerate(cells) if is_solution(cell)]
+    tasks = [place for place, cell in enumerate(cells) if "## Exercise" in cell.source]
+    assert len(places) >= 2
+    assert tasks == [place - 1 for place in places]
+    for place in places:
+        assert cells[place].source.startswith("# ")
+        assert not is_solution(cells[place + 1])
+        assert cells[place + 1].cell_type == "code"
+
+
+def test_exercises_have_no_solutions(tmp_path):
+    command = [sys.executable, str(DIRECTORY / "exercises.py"), "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [path.name for path in NOTEBOOKS]
+    for path in NOTEBOOKS:
+        before, after = read(path).cells, read(tmp_path / path.name).cells
+        assert len(before) == len(after)
+        for old, new in zip(before, after, strict=True):
+            if is_solution(old):
+                assert re.fullmatch(r"(#.*\n)+\.\.\.  # your code", new.source)
+                assert new.metadata["tags"] == ["exercise"]
+            else:
+                assert new == old
+
+
 # nbclient and the kernel's own sockets: nothing that a notebook does.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
+        for path in NOTEBOOKS
+    ],
+)
 def test_runs(path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="needs the extra 'notebooks'")
     monkeypatch.delenv("GRAPHSENT_DATA", raising=False)  # the embedded data

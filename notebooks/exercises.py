@@ -1,0 +1,49 @@
+"""Makes exercises of the notebooks: the same, with empty cells where the solutions are.
+
+A cell tagged ``solution`` keeps the comments at its beginning, which say what is to be written; the
+rest goes. The cell after it checks the answer. The notebooks themselves are the solutions.
+
+    python notebooks/exercises.py --out exercises
+    python notebooks/exercises.py 01_trees_as_graphs 05_treenet --out exercises
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from pathlib import Path
+
+import nbformat
+
+HERE = Path(__file__).resolve().parent
+TAG = "solution"
+YOUR_CODE = "...  # your code"
+
+
+def exercise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A copy of a notebook without its solutions."""
+    copy = nbformat.from_dict(notebook)
+    for cell in copy.cells:
+        if TAG in cell.metadata.get("tags", ()):
+            lines = itertools.takewhile(lambda line: line.startswith("#"), cell.source.split("\n"))
+            cell.source = "\n".join([*lines, YOUR_CODE])
+            cell.metadata["tags"] = ["exercise"]
+    return copy
+
+
+def main() -> None:
+    """Writes the exercises."""
+    known = sorted(path.stem for path in HERE.glob("*.ipynb"))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", choices=[*known, []], help="which; all by default")
+    parser.add_argument("--out", type=Path, default=Path("exercises"), help="a directory")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name in arguments.names or known:
+        notebook = exercise(nbformat.read(HERE / f"{name}.ipynb", as_version=4))
+        nbformat.write(notebook, arguments.out / f"{name}.ipynb")
+        print(f"wrote {arguments.out / name}.ipynb")
+
+
+if __name__ == "__main__":
+    main()
