@@ -1,0 +1,175 @@
+"""How fast a cell runs over circuits: beside the same model by PyTorch Geometric, level by level.
+
+    python benchmarks/circuits.py [--rounds 21] [--quick] [--markdown FILE]
+
+Needs torch_geometric (``pip install torch_geometric``). The circuits are random acyclic graphs, 16
+inputs and 100 gates each; a gate has two to four predecessors among the 24 nodes before it, and any
+number of successors. Both models are the child-sum Tree-LSTM, 128 / 128 in float32 on one thread,
+with the same weights, and their states are compared first.
+
+The other model is written as users of PyTorch Geometric write it: all inputs are projected at once;
+then each level gathers the states of its predecessors, sums them by
+``torch_geometric.utils.scatter`` and writes its rows of the states. Levels are computed beforehand
+and not timed; likewise graphsent has seen the graph before. The contenders take turns, ratios are
+medians over the rounds, and the clock is the processor's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from graphsent._dgl import dgl
+from graphsent._files import atomic_path
+from graphsent.cells import ChildSumTreeLSTM
+
+SIZE = 128
+INPUTS, GATES, NEAR = 16, 100, 24
+BATCHES = (1, 16, 128)
+
+
+class Row(NamedTuple):
+    """Milliseconds of both contenders, and how many times as fast graphsent was."""
+
+    setting: str
+    own: float
+    other: float
+    ratio: float
+
+
+class Level(NamedTuple):
+    """The nodes of a level, and the edges that lead to them."""
+
+    nodes: Tensor  # (nodes,) int64
+    sources: Tensor  # (edges,) int64
+    targets: Tensor  # (edges,) int64, places in ``nodes``
+
+
+def circuit(rng: random.Random) -> dgl.DGLGraph:
+    """A random circuit, edges from inputs to outputs."""
+    edges = [
+        (before, gate)
+        for gate in range(INPUTS, INPUTS + GATES)
+        for before in rng.sample(range(max(0, gate - NEAR), gate), rng.randint(2, 4))
+    ]
+    return dgl.graph(edges, num_nodes=INPUTS + GATES)
+
+
+def levels_of(graph: dgl.DGLGraph) -> list[Level]:
+    """The levels of a graph after the first."""
+    number = torch.zeros(graph.num_nodes(), dtype=torch.int64)
+    levels = list(dgl.topological_nodes_generator(graph))
+    place = torch.zeros_like(number)
+    for index, nodes in enumerate(levels):
+        number[nodes], place[nodes] = index, torch.arange(len(nodes))
+    sources, targets = graph.edges()
+    of_level = [number[targets] == index for index in range(len(levels))]
+    return [
+        Level(nodes, sources[chosen], place[targets[chosen]])
+        for nodes, chosen in zip(levels[1:], of_level[1:], strict=True)
+    ]
+
+
+def level_by_level(
+    cell: ChildSumTreeLSTM, levels: Sequence[Level], first: Tensor, feat: Tensor
+) -> Tensor:
+    """The states of all nodes with the weights of a cell, (num_nodes, SIZE)."""
+    from torch_geometric.utils import scatter
+
+    def state(update: Tensor, memory: Tensor | float) -> tuple[Tensor, Tensor]:
+        i, o, u = update.chunk(3, -1)
+        c = torch.sigmoid(i) * torch.tanh(u) + memory
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    update, forget = cell.W(feat).split([3 * SIZE, SIZE], -1)
+    h, c = torch.zeros_like(forget), torch.zeros_like(forget)
+    h[first], c[first] = state(update[first], 0.0)
+    for nodes, sources, targets in levels:
+        below = h[sources]
+        total = scatter(below, targets, 0, len(nodes), reduce="sum")
+        gate = torch.sigmoid(forget[nodes][targets] + cell.U_f(below))
+        memory = scatter(gate * c[sources], targets, 0, len(nodes), reduce="sum")
+        h[nodes], c[nodes] = state(update[nodes] + cell.U(total), memory)
+    return h
+
+
+def rows(batches: Sequence[int], rounds: int) -> Iterator[Row]:
+    """What is measured."""
+    rng = random.Random(0)
+    for size in batches:
+        torch.manual_seed(0)
+        cell = ChildSumTreeLSTM(SIZE, SIZE)
+        graph = dgl.batch([circuit(rng) for _ in range(size)])
+        levels, first = levels_of(graph), (graph.in_degrees() == 0).nonzero()[:, 0]
+        feat = torch.randn(graph.num_nodes(), SIZE, requires_grad=True)
+        contenders = (
+            lambda cell=cell, graph=graph, feat=feat: cell(graph, feat),
+            lambda cell=cell, levels=levels, first=first, feat=feat: level_by_level(
+                cell, levels, first, feat
+            ),
+        )
+        own, other = (each().detach() for each in contenders)
+        torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+        for train in (False, True):
+            taken: list[list[float]] = [[], []]
+            for turn in range(rounds + 1):
+                for number in (0, 1) if turn % 2 else (1, 0):
+                    start = time.process_time()
+                    with torch.set_grad_enabled(train):
+                        h = contenders[number]()
+                        if train:
+                            torch.autograd.grad(h.sum(), [feat, *cell.parameters()])
+                    if turn:
+                        taken[number].append(time.process_time() - start)
+            ratio = statistics.median(b / a for a, b in zip(*taken, strict=True))
+            medians = [1000 * statistics.median(part) for part in taken]
+            what = "forward and backward" if train else "forward"
+            setting = f"{what}, {size} x {INPUTS + GATES} nodes, {len(levels) + 1} levels"
+            yield Row(setting, *medians, ratio)
+
+
+def table(found: Sequence[Row]) -> str:
+    """The rows as Markdown."""
+    lines = [
+        "| | graphsent (ms) | level by level (ms) | times as fast |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    lines += [f"| {r.setting} | {r.own:.2f} | {r.other:.2f} | {r.ratio:.1f} |" for r in found]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--quick", action="store_true", help="one circuit, in two rounds")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
+    options = parser.parse_args(arguments)
+    try:
+        import torch_geometric  # noqa: F401
+    except ImportError as error:
+        raise SystemExit("error: needs torch_geometric: pip install torch_geometric") from error
+    torch.set_num_threads(1)
+    text = table(
+        list(rows((1,) if options.quick else BATCHES, 2 if options.quick else options.rounds))
+    )
+    print(text, end="")
+    if options.markdown:
+        with atomic_path(options.markdown) as path:
+            path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""The examples run as their first lines say, in small."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(name: str, *arguments: str) -> str:
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_beside_graph_convolutions():
+    printed = run("beside_graphconv", "--epochs=1", "--functions=12")
+    assert len(re.findall(r"^convolutions.* [\d.]+%$", printed, re.MULTILINE)) == 2
+
+
+def test_a_batch_of_torch_geometric():
+    pytest.importorskip("torch_geometric", reason="needs torch_geometric")
+    assert re.search(r"new graphs: [\d.]+% right", run("torch_geometric_batch", "--steps=2"))
+
+
+def test_edge_lists():
+    assert re.search(r"60 gates: [\d.]+% of the gates right", run("edge_lists", "--steps=2"))
+
+
+def test_one_edge_type():
+    assert "(4, 16)" in run("one_edge_type")
