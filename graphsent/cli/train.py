@@ -24,6 +24,7 @@ from graphsent.training import (
     train_runs,
 )
 from graphsent.training.building import model_options
+from graphsent.training.devices import process_rank
 from graphsent.training.figures import figures
 from graphsent.training.inputs import InputOptions
 
@@ -70,7 +71,7 @@ def run(arguments: Any) -> None:
     if several:
         _show_all(train_runs(config, arguments.out, **several, **options), arguments.out)
     else:
-        _show(train(config, arguments.out, **options), arguments.out)
+        _show(train(config, arguments.out, **options), config, arguments.out)
 
 
 def _is_judged(arguments: Any) -> bool:
@@ -85,7 +86,8 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     if not runs.exists:
         config = RunDirectory(out).open()
         import_from_here(config.task, config.parser)
-        _show(resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options), out)
+        found = resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options)
+        _show(found, config, out)
         return
     if arguments.epochs is not None or arguments.encoder is not None or options["test"]:
         raise UsageError(f"{out} holds several runs: --resume takes all options from them")
@@ -94,7 +96,9 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     _show_all(resume_runs(out, progress=options["progress"]), out)
 
 
-def _show(results: Mapping[str, Any], out: str) -> None:
+def _show(results: Mapping[str, Any], config: RunConfig, out: str) -> None:
+    if process_rank(config.training):  # the first process speaks for all
+        return
     print(f"best epoch: {results['best_epoch']}, dev {figures(results['dev'])}")
     if "test" in results:
         print(f"test: {figures(results['test'])}")

@@ -93,6 +93,10 @@ class EpochKeeper(Callback):
         seconds = round(time.perf_counter() - self._started, 2)
         entry = {"epoch": trainer.current_epoch + 1, **values, "seconds": seconds}
         self.history.append(entry)
+        trainer.should_stop = self._is_stuck
+        if not trainer.is_global_zero:  # figures are those of all processes together
+            trainer.save_checkpoint(self._run.checkpoint)  # waits for the first one, which writes
+            return
         is_best = self.best is entry
         if is_best:
             pl_module.model.save_pretrained(self._run.model)
@@ -101,7 +105,6 @@ class EpochKeeper(Callback):
         self._run.write_history(self.history)
         self._on_epoch(self.history)
         self._echo(describe_epoch(entry, trainer.max_epochs, is_best))
-        trainer.should_stop = self._is_stuck
 
     def _ordered(self, metrics: Mapping[str, Any]) -> dict[str, float]:
         """Loss and selection metric first; as many digits as single precision has."""

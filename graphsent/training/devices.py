@@ -1,32 +1,57 @@
-"""The device to compute on, checked before anything is read or written."""
+"""The devices and processes to compute on, checked before anything is read or written."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
 
 from graphsent.training.errors import TrainingError
+from graphsent.training.options import TrainingOptions
 
-__all__ = ["trainer_device"]
+__all__ = ["process_rank", "trainer_devices"]
+
+# What launchers tell a process: torchrun and Ray, Lightning's own, Slurm.
+_RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
 
 
-def trainer_device(name: str) -> dict[str, Any]:
-    """The arguments of Lightning's trainer for a device.
-
-    Args:
-        name: ``cpu``, ``cuda`` or ``cuda:N``.
+def trainer_devices(options: TrainingOptions) -> dict[str, Any]:
+    """The arguments of Lightning's trainer for the devices of a run.
 
     Raises:
-        TrainingError: There is no such device here.
+        TrainingError: There is no such device here, or nothing started processes on the nodes.
     """
+    name, count = options.device, options.devices
     try:
         device = torch.device(name)
     except (RuntimeError, ValueError, OverflowError):
         raise TrainingError(f"device: expected cpu, cuda or cuda:N, got {name!r}") from None
     if device.type == "cpu":
-        return {"accelerator": "cpu", "devices": 1}
-    if device.type != "cuda" or (device.index or 0) >= torch.cuda.device_count():
-        count = torch.cuda.device_count()
-        raise TrainingError(f"device: {name} is not here; torch sees {count} GPUs")
-    return {"accelerator": "gpu", "devices": [device.index or 0]}
+        found: dict[str, Any] = {"accelerator": "cpu", "devices": count}
+    else:
+        first = device.index or 0
+        num_gpus = torch.cuda.device_count()
+        if device.type != "cuda" or first >= num_gpus:
+            raise TrainingError(f"device: {name} is not here; torch sees {num_gpus} GPUs")
+        if first + count > num_gpus:
+            raise TrainingError(
+                f"devices: expected at most {num_gpus - first} from {name} on, got {count}; "
+                f"torch sees {num_gpus} GPUs"
+            )
+        found = {"accelerator": "gpu", "devices": list(range(first, first + count))}
+    if options.nodes > 1 and not {"RANK", "SLURM_PROCID"} & os.environ.keys():
+        raise TrainingError(
+            f"nodes: expected a launcher that starts {count} of this command on each of "
+            f"{options.nodes} nodes, such as srun, torchrun or Ray"
+        )
+    if options.num_processes > 1:
+        found.update(num_nodes=options.nodes, strategy="ddp")
+    return found
+
+
+def process_rank(options: TrainingOptions) -> int:
+    """Which of the processes of a run this is; that of rank 0 writes and speaks."""
+    if options.num_processes == 1:
+        return 0  # whatever the variables say: they are of another program
+    return next((int(os.environ[name]) for name in _RANKS if name in os.environ), 0)

@@ -14,23 +14,21 @@ from pytorch_lightning import Trainer
 
 from graphsent._files import named
 from graphsent.errors import GraphsentError
-from graphsent.models import Model
 from graphsent.propagation.memory import release
 from graphsent.shards import ShardedExamples
-from graphsent.tasks import Task, TaskData
 from graphsent.training.callbacks import EpochKeeper
 from graphsent.training.checkpoints import CheckedCheckpoints
 from graphsent.training.data import TreeDataModule
-from graphsent.training.devices import trainer_device
+from graphsent.training.devices import process_rank, trainer_devices
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.interruption import Interruption
 from graphsent.training.loggers import run_loggers
 from graphsent.training.module import TrainingModule
-from graphsent.training.options import TrainingOptions
 from graphsent.training.progress import EpochBar
+from graphsent.training.setting import Setting
 
-__all__ = ["fit"]
+__all__ = ["fit", "unheard"]
 
 # Lightning's advice that does not apply here.
 _ADVICE = (
@@ -39,20 +37,25 @@ _ADVICE = (
     ".*isinstance\\(treespec, LeafSpec\\).*",
     ".*smaller than the logging interval.*",
 )
+_LOUD = ("pytorch_lightning", "lightning.pytorch", "lightning_fabric", "lightning.fabric")
+
+
+def unheard(_: object) -> None:
+    """Takes what the process of rank 0 says and keeps, and the others do not."""
 
 
 def fit(
-    model: Model,
-    task: Task,
-    data: TaskData,
-    options: TrainingOptions,
+    setting: Setting,
     run: RunDirectory,
     *,
-    progress: bool,
-    echo: Callable[[str], None],
-    on_epoch: Callable[[list[dict[str, Any]]], None],
+    resumed: bool,
+    progress: bool = False,
+    echo: Callable[[str], None] = unheard,
+    on_epoch: Callable[[list[dict[str, Any]]], None] = unheard,
 ) -> list[dict[str, Any]]:
-    """Trains a model in place, from the run's checkpoint if it has one.
+    """Trains a model in place; a run that is resumed goes on from its checkpoint if it has one.
+
+    Of several processes that train together each calls this, and that of rank 0 alone writes.
 
     Returns:
         The figures of each epoch; the best model is in ``run.model``.
@@ -63,13 +66,14 @@ def fit(
         TrainingFailed: The loss is not finite.
         OSError: Something cannot be written; ``filename`` says what.
     """
+    model, task, options = setting.model, setting.task, setting.config.training
     module = TrainingModule(model, task, options)
-    train = data.splits["train"]
+    train, dev = setting.data.splits["train"], setting.data.splits["dev"]
     if options.loss_nodes == "all" and not isinstance(
         train, ShardedExamples
     ):  # of phrases by themselves each would be a root
         train = model.training_examples(train)
-    batches = TreeDataModule(model, train, data.splits["dev"], options)
+    batches = TreeDataModule(model, train, dev, options)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
     interruption = Interruption(keeper.describe_interruption)
@@ -77,7 +81,8 @@ def fit(
         _quiet_lightning(),
         _matmul(options.precision),
         _memory(),
-        run_loggers(run, options.logger) as loggers,
+        _process_group(),
+        run_loggers(run, "none" if process_rank(options) else options.logger) as loggers,
         interruption.handled(),
     ):
         trainer = Trainer(
@@ -90,9 +95,9 @@ def fit(
             num_sanity_val_steps=0,
             plugins=[CheckedCheckpoints()],
             precision="bf16-mixed" if options.precision == "bfloat16" else "32-true",
-            **trainer_device(options.device),
+            **trainer_devices(options),
         )
-        checkpoint = str(run.checkpoint) if run.checkpoint.is_file() else None
+        checkpoint = str(run.checkpoint) if resumed and run.checkpoint.is_file() else None
         try:
             with named(run.logs, run.logs):  # Lightning's loggers name nothing
                 trainer.fit(module, datamodule=batches, ckpt_path=checkpoint)
@@ -116,6 +121,16 @@ def _memory() -> Iterator[None]:
 
 
 @contextmanager
+def _process_group() -> Iterator[None]:
+    """Leaves other processes at the end: metrics on test would wait for them."""
+    try:
+        yield
+    finally:
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+
+@contextmanager
 def _matmul(precision: str) -> Iterator[None]:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
@@ -132,7 +147,7 @@ def _in_thread(hook: Callable[[Any], object]) -> Callable[[Any], object]:
 
 @contextmanager
 def _quiet_lightning() -> Iterator[None]:
-    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch")]
+    loggers = [logging.getLogger(name) for name in _LOUD]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
         for message in _ADVICE:

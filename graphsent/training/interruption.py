@@ -50,6 +50,10 @@ class Interruption(Callback):
         except SystemExit as error:
             by_keyboard = isinstance(error.__context__, KeyboardInterrupt)
             number = signal.SIGINT if by_keyboard else signal.SIGTERM
+        except RuntimeError:
+            if not self._asked:
+                raise
+            number = signal.SIGINT  # another process was interrupted first, and is gone
         finally:
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)

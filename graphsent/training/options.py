@@ -23,6 +23,8 @@ _MOST = {
     "patience": 10**9,
     "seed": 2**63 - 1,
     "num_threads": 1024,
+    "devices": 1024,
+    "nodes": 10**6,
 }
 
 
@@ -81,6 +83,14 @@ class TrainingOptions:
     seed: int = _option(0, "Seed of everything random.")
     engine: str = _option("auto", "How cells propagate over graphs: see docs/engine.md.", ENGINES)
     device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, ...")
+    devices: int = _option(
+        1,
+        "Processes on this machine, each with a GPU of its own or, on the CPU, a share of the "
+        "cores. Every one computes --batch-size sentences of a step.",
+    )
+    nodes: int = _option(
+        1, "Machines, on each of which srun, torchrun or Ray starts --devices processes."
+    )
     precision: str = _option(
         "float32",
         "Of products of matrices in training: float32; tf32, which rounds to 10 bits where the "
@@ -107,7 +117,7 @@ class TrainingOptions:
             if type(value) is not expected:
                 name = {"int": "an integer", "float": "a number", "str": "a string"}
                 self._require(option.name, False, name[expected.__name__])
-        for name in ("epochs", "batch_size", "shuffle_window"):
+        for name in ("epochs", "batch_size", "shuffle_window", "devices", "nodes"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
         for name, most in _MOST.items():
             self._require(name, getattr(self, name) <= most, f"at most {most}")
@@ -137,6 +147,11 @@ class TrainingOptions:
     def _require(self, name: str, holds: bool, expected: str, hint: str = "") -> None:
         if not holds:
             raise TrainingError(f"{name}: expected {expected}, got {getattr(self, name)!r}{hint}")
+
+    @property
+    def num_processes(self) -> int:
+        """How many processes train together."""
+        return self.devices * self.nodes
 
     def to_dict(self) -> dict[str, Any]:
         """All settings by name."""

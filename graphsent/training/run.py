@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +16,11 @@ from graphsent.models import load_pretrained, model_class
 from graphsent.training.building import task_option_defaults
 from graphsent.training.card import model_card
 from graphsent.training.config import RunConfig
+from graphsent.training.devices import process_rank
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
-from graphsent.training.fit import fit
+from graphsent.training.fit import fit, unheard
 from graphsent.training.setting import Setting, prepare
 from graphsent.training.subnormals import flushed_subnormals
 
@@ -46,6 +48,10 @@ def train(
     Seeds the global random generators of Python, numpy and torch. Numbers below the normal range
     are flushed to zero while it runs, see :func:`~graphsent.training.flushed_subnormals`.
 
+    With several ``devices`` or ``nodes``, every process calls this. The one of rank 0 writes and
+    speaks. On one machine it starts the others, as Lightning does: by running the script or command
+    that it is part of again.
+
     Args:
         config: What to train, on what, and how.
         out: The run directory to make; see :class:`~graphsent.training.directory.RunDirectory`.
@@ -55,7 +61,7 @@ def train(
         echo: Is given lines for the user.
 
     Returns:
-        The content of ``results.json``.
+        The content of ``results.json``; without results on test where the rank is not 0.
 
     Raises:
         TrainingError: ``out`` is taken, or the model has no such option.
@@ -66,14 +72,16 @@ def train(
         TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` continues.
     """
     run = RunDirectory(out)
-    run.check_free(overwrite=overwrite)  # before anything that takes long
     defaults = task_option_defaults(config.model, config.task)
     config = replace(config, task_options={**defaults, **config.task_options})
+    if process_rank(config.training):
+        return _follow(run, prepare(config, unheard), resumed=False)
+    run.check_free(overwrite=overwrite)  # before anything that takes long
     setting = prepare(config, echo, progress=progress)
     with run.held():
         run.create(setting.config, held_out=setting.data.held_out, overwrite=overwrite)
         try:
-            return _run(run, setting, test=test, progress=progress, echo=echo)
+            return _lead(run, setting, resumed=False, test=test, progress=progress, echo=echo)
         except Exception:
             if not run.is_begun:
                 run.clear()
@@ -106,21 +114,26 @@ def resume(
             checkpoint or results are damaged. And the errors of :func:`train`.
     """
     run = RunDirectory(out)
-    run.open()  # before it is held: there may be no directory
+    config = run.open()  # before it is held: there may be no directory
+    if process_rank(config.training):
+        setting = _continued(run, epochs, encoder, progress=False, echo=unheard)
+        return _follow(run, setting, resumed=True)
     with run.held():
-        return _resume(run, epochs, encoder, test=test, progress=progress, echo=echo)
+        run.recover()
+        setting = _continued(run, epochs, encoder, progress=progress, echo=echo)
+        setting.config.save(run.config)
+        return _lead(run, setting, resumed=True, test=test, progress=progress, echo=echo)
 
 
-def _resume(
+def _continued(
     run: RunDirectory,
     epochs: int | None,
     encoder: str | os.PathLike[str] | None,
     *,
-    test: bool,
     progress: bool,
     echo: Echo,
-) -> dict[str, Any]:
-    run.recover()
+) -> Setting:
+    """What a run goes on with."""
     config = run.open()
     if encoder is not None:
         config = replace(config, inputs=replace(config.inputs, encoder=os.fspath(encoder)))
@@ -142,41 +155,25 @@ def _resume(
         if before and before.get(fact) != setting.facts.get(fact):
             name = fact.replace("_", " ")
             raise TrainingError(f"{run.path}: the {name} changed since this run began: start anew")
-    setting.config.save(run.config)
-    return _run(run, setting, test=test, progress=progress, echo=echo)
+    return setting
 
 
-def _run(
-    run: RunDirectory, setting: Setting, *, test: bool, progress: bool, echo: Echo
+def _lead(
+    run: RunDirectory, setting: Setting, *, resumed: bool, test: bool, progress: bool, echo: Echo
 ) -> dict[str, Any]:
+    """Trains as the process of rank 0, which writes."""
     options = setting.config.training
     results: dict[str, Any] = {"finished": False, **setting.facts}
-    key = f"dev_{setting.task.selection_metric}"
+    if options.num_processes > 1:
+        together = options.num_processes * options.batch_size
+        echo(f"{options.num_processes} processes, {together} sentences a step")
 
     def keep(history: list[dict[str, Any]]) -> None:
-        best = max(history, key=lambda entry: entry[key])
-        seconds = sum(entry["seconds"] for entry in history)
-        results.update(
-            best_epoch=best["epoch"],
-            dev=_dev_figures(best),
-            history=history,
-            training_seconds=round(seconds, 2),
-        )
+        results.update(_outcome(setting, history))
         run.write_results(results)
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(options.num_threads or threads)
-    try:
-        history = fit(
-            setting.model,
-            setting.task,
-            setting.data,
-            options,
-            run,
-            progress=progress,
-            echo=echo,
-            on_epoch=keep,
-        )
+    with _threads(options.num_threads):
+        history = fit(setting, run, resumed=resumed, progress=progress, echo=echo, on_epoch=keep)
         if test and "test" in setting.data.splits:
             start = time.perf_counter()
             model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
@@ -185,12 +182,40 @@ def _run(
             model.engine = options.engine
             results["test"] = evaluate(model, setting.task, setting.data.splits["test"])
             results["test_seconds"] = round(time.perf_counter() - start, 2)
-    finally:
-        torch.set_num_threads(threads)
     results["finished"] = True
     keep(history)
     run.write_card(model_card(setting.model, results))
     return results
+
+
+def _follow(run: RunDirectory, setting: Setting, *, resumed: bool) -> dict[str, Any]:
+    """Trains as one of the other processes, which write nothing."""
+    with _threads(setting.config.training.num_threads):
+        history = fit(setting, run, resumed=resumed)
+    return {"finished": True, **setting.facts, **_outcome(setting, history)}
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Has torch use so many threads on the CPU; 0 leaves its choice."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:
+    """What came out of the epochs so far."""
+    key = f"dev_{setting.task.selection_metric}"
+    best = max(history, key=lambda entry: entry[key])
+    return {
+        "best_epoch": best["epoch"],
+        "dev": _dev_figures(best),
+        "history": history,
+        "training_seconds": round(sum(entry["seconds"] for entry in history), 2),
+    }
 
 
 def _tokenizer_before(config: RunConfig) -> str | None:

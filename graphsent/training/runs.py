@@ -56,6 +56,8 @@ def train_runs(
             :func:`~graphsent.training.train`.
         TrainingInterrupted: Ctrl-C or SIGTERM.
     """
+    if config.training.num_processes > 1:
+        raise TrainingError("devices, nodes: several runs are trained one by one, each on one")
     config = resolved(config)
     num_folds = get_task(config.task, **config.task_options).num_folds
     if folds and not num_folds:

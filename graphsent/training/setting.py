@@ -33,7 +33,7 @@ from graphsent.tasks.corpus import WORDS
 from graphsent.tasks.parsed import num_without_tree
 from graphsent.training.building import build_model, check_goal, check_tokenizer, chosen
 from graphsent.training.config import RunConfig
-from graphsent.training.devices import trainer_device
+from graphsent.training.devices import trainer_devices
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.loggers import check_logger
@@ -90,7 +90,7 @@ def prepare(
         TrainingError: There is no such device; or the model is not for this task, has no such
             option, or cannot take the vectors.
     """
-    trainer_device(config.training.device)
+    trainer_devices(config.training)
     check_logger(config.training)
     check_goal(config)
     check_tokenizer(config)

@@ -1,0 +1,127 @@
+"""Training in several processes, by the command and by launchers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toy_treebank import TINY, silent
+
+from graphsent.cli import main
+from graphsent.training import TrainingError, train, train_runs
+
+COMMAND = [sys.executable, "-W", "ignore", "-m", "graphsent.cli", "train"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+# Of srun, which starts one process on each of two nodes.
+SLURM = {
+    "SLURM_JOB_ID": "1",
+    "SLURM_JOB_NAME": "graphsent",
+    "SLURM_NNODES": "2",
+    "SLURM_NODELIST": "localhost",
+    "SLURM_NTASKS": "2",
+    "SLURM_NTASKS_PER_NODE": "1",
+    "SLURM_LOCALID": "0",
+}
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="gloo needs what Windows lacks")
+
+
+def flags(data: Path, batch_size: int) -> list[str]:
+    return [
+        "--task=sst5",
+        f"--data-dir={data}",
+        f"--batch-size={batch_size}",
+        "--epochs=2",
+        "--dropout=0",
+        "--test",
+        *TINY,
+    ]
+
+
+def run(command: list[str], **variables: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, env=environment, text=True, **pipes)
+
+
+def printed(process: subprocess.Popen[str]) -> str:
+    out, errors = process.communicate(timeout=600)
+    assert process.returncode == 0, errors
+    return out
+
+
+def check_equal(run: Path, expected: Path) -> None:
+    """Rounding apart, two processes did what one did with batches of twice the size."""
+    one, two = (json.loads((each / "results.json").read_text()) for each in (expected, run))
+    for ours, theirs in zip(one["history"], two["history"], strict=True):
+        assert {**theirs, "seconds": 0} == pytest.approx({**ours, "seconds": 0}, rel=1e-3)
+    assert two["finished"]
+    assert two["test"] == pytest.approx(one["test"])
+
+
+@pytest.fixture(scope="module")
+def one(toy_data, tmp_path_factory) -> Path:
+    """A run of one process."""
+    out = tmp_path_factory.mktemp("one") / "run"
+    assert main(["train", *flags(toy_data, 10), f"--out={out}"]) == 0
+    return out
+
+
+def test_two_devices_are_one_with_the_doubled_batch(toy_data, one, tmp_path):
+    out = tmp_path / "run"
+    lines = printed(run([*COMMAND, *flags(toy_data, 5), "--devices=2", f"--out={out}"]))
+    assert lines.count("2 processes, 10 sentences a step") == 1
+    assert lines.count("epoch 2/2") == lines.count("wrote ") == 1  # one of them speaks
+    check_equal(out, one)
+
+
+@pytest.mark.slow
+def test_a_run_of_two_processes_is_resumed(toy_data, one, tmp_path):
+    out = tmp_path / "run"
+    given = [flag for flag in flags(toy_data, 5) if flag not in ("--epochs=2", "--test")]
+    printed(run([*COMMAND, *given, "--epochs=1", "--devices=2", f"--out={out}"]))
+    printed(run([*COMMAND, f"--resume={out}", "--epochs=2", "--test"]))
+    check_equal(out, one)
+
+
+@pytest.mark.slow
+def test_processes_of_torchrun(toy_data, one, tmp_path):
+    out = tmp_path / "run"
+    module = ["-m", *COMMAND[4:], *flags(toy_data, 5), "--devices=2", f"--out={out}"]
+    assert printed(run([*TORCHRUN, *module])).count("epoch 2/2") == 1
+    check_equal(out, one)
+
+
+@pytest.mark.slow
+def test_nodes_of_slurm(toy_data, one, tmp_path):
+    out = tmp_path / "run"
+    command = [*COMMAND, *flags(toy_data, 5), "--nodes=2", f"--out={out}"]
+    tasks = [
+        run(command, **SLURM, SLURM_PROCID=rank, SLURM_NODEID=rank, MASTER_PORT="29517")
+        for rank in "01"
+    ]
+    first, second = map(printed, tasks)
+    assert first.count("epoch 2/2") == 1
+    assert second == ""
+    check_equal(out, one)
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"devices": 0}, "devices: expected at least 1, got 0"),
+        ({"nodes": 2}, "nodes: expected a launcher that starts 1 of this command on each of 2"),
+    ],
+)
+def test_processes_that_cannot_be_are_refused(configure, tmp_path, training, message):
+    with pytest.raises(TrainingError, match=message):
+        train(configure(**training), tmp_path / "run", echo=silent)
+    assert not (tmp_path / "run").exists()
+
+
+def test_several_runs_are_for_one_process_each(configure, tmp_path):
+    with pytest.raises(TrainingError, match="several runs are trained one by one"):
+        train_runs(configure(devices=2), tmp_path / "runs", seeds=(0, 1), echo=silent)
