@@ -29,6 +29,7 @@ Each is said in one line on standard error; --debug, with any command, adds the 
 _EXTRAS = {
     "pytorch_lightning": "train",
     "torchmetrics": "train",
+    "huggingface_hub": "hub",
     "matplotlib": "draw",
     "mlflow": "mlflow",
     "shtab": "completion",

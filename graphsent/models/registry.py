@@ -7,6 +7,7 @@ import os
 
 from graphsent._names import unknown
 from graphsent.errors import ModelError
+from graphsent.models.base.hub import local_directory
 from graphsent.models.base.model import Model
 from graphsent.models.base.storage import read_model
 
@@ -49,13 +50,14 @@ def load_pretrained(
     """Reads a saved model of any registered kind, on the CPU, in evaluation mode.
 
     Args:
-        directory: The model.
+        directory: The model, or ``hf://user/name`` of one on the Hugging Face Hub.
         encoder: Where the frozen encoder of its contextual features is, if it was moved.
 
     Raises:
         ModelError: The directory is no saved model, is damaged, or names a model that is not
             registered here (its class's own ``from_pretrained`` reads it).
     """
+    directory = local_directory(directory)
     saved = read_model(directory)
     try:
         cls = model_class(saved.name)

@@ -20,8 +20,9 @@ def load(
     """A trained model, ready to predict.
 
     Args:
-        path: The directory of a run, or of a saved model; by default the model that comes with the
-            package, for the sentiment of sentences in English.
+        path: The directory of a run, or of a saved model, or ``hf://user/name`` of a model on the
+            Hugging Face Hub; by default the model that comes with the package, for the sentiment of
+            sentences in English.
         encoder: Where the frozen encoder is that the model was trained with, if it was moved.
 
     Raises:

@@ -15,6 +15,7 @@ from graphsent._files import atomic_path, leftovers, recover
 from graphsent._locks import locked
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
+from graphsent.models.base.hub import is_on_hub
 from graphsent.models.base.storage import CARD_FILE
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
@@ -256,13 +257,15 @@ def load_model(
     """The best model of a run, or a model directory itself.
 
     Args:
-        path: The run or model.
+        path: The run or model, or ``hf://user/name`` of a model on the Hugging Face Hub.
         encoder: Where the frozen encoder is that the model was trained with, if it was moved.
 
     Raises:
         ModelError: There is no sound model.
         TrainingError: It is a run of which no epoch is complete.
     """
+    if is_on_hub(path):
+        return load_pretrained(path, encoder)
     run = RunDirectory(path)
     run.check_single()
     with suppress(OSError):

@@ -15,6 +15,7 @@ from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes, check_types, signature_of
 from graphsent.models.base.embedding import EmbedsWords
 from graphsent.models.base.encoding import Encodes
+from graphsent.models.base.hub import local_directory, push
 from graphsent.models.base.loading import restore
 from graphsent.models.base.losses import classification_loss
 from graphsent.models.base.storage import WORD_TABLES, SavedModel, read_model, write_model
@@ -239,6 +240,23 @@ class Model(Encodes, EmbedsWords, ABC):
         )
         write_model(directory, saved)
 
+    def push_to_hub(self, repository: str, **options: Any) -> str:
+        """Saves the model to a repository on the Hugging Face Hub, its card included.
+
+        Args:
+            repository: ``user/name``; it is made if it is not there.
+            **options: Those of ``huggingface_hub.ModelHubMixin.push_to_hub``: ``private``,
+                ``token``, ``branch``, ``commit_message``, ...
+
+        Returns:
+            The address of what was saved.
+
+        Raises:
+            ModelError: It cannot be saved there.
+            ImportError: huggingface_hub is not installed (``pip install 'graphsent[hub]'``).
+        """
+        return push(self, repository, **options)
+
     @classmethod
     def from_pretrained(
         cls: type[ModelType],
@@ -248,13 +266,14 @@ class Model(Encodes, EmbedsWords, ABC):
         """Reads a model of this class, on the CPU, in evaluation mode.
 
         Args:
-            directory: The model.
+            directory: The model, or ``hf://user/name`` of one on the Hugging Face Hub.
             encoder: Where the frozen encoder is now that it was trained with, if not where it was.
 
         Raises:
             ModelError: The directory is no saved model, is damaged, or holds another kind of model;
                 or its encoder is not there, or another one.
         """
+        directory = local_directory(directory)
         return cls.from_saved(read_model(directory), directory, encoder)
 
     @classmethod

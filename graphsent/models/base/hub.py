@@ -1,0 +1,68 @@
+"""Models on the Hugging Face Hub, by huggingface_hub, which is imported when it is needed.
+
+There a model is named ``hf://user/name``, or ``hf://user/name@revision``. A path without ``hf://``
+is always one of this machine, so that a misspelt one never leads into the network. Tokens, cache
+and offline mode are those of huggingface_hub (``HF_TOKEN``, ``HF_HOME``, ``HF_HUB_OFFLINE``).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from graphsent.errors import ModelError
+from graphsent.models.base.storage import CARD_FILE
+
+__all__ = ["is_on_hub", "local_directory", "push"]
+
+_SCHEME = "hf://"
+
+
+class _Saved(Protocol):
+    name: str
+    card: str | None
+
+    def save_pretrained(self, directory: Path) -> None: ...
+
+
+def is_on_hub(name: str | os.PathLike[str]) -> bool:
+    """Whether a name is that of a model on the Hub."""
+    return os.fspath(name).startswith(_SCHEME)
+
+
+def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The directory of a model: of one on the Hub that in its cache, where it is put if need be.
+
+    Raises:
+        ModelError: There is no such model on the Hub, or it cannot be fetched.
+        ImportError: huggingface_hub is not installed.
+    """
+    if not is_on_hub(name):
+        return name
+    from huggingface_hub import snapshot_download
+
+    repository, _, revision = os.fspath(name).removeprefix(_SCHEME).partition("@")
+    try:
+        return snapshot_download(repository, revision=revision or None)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ModelError(f"{name}: cannot be fetched: {reason}") from error
+
+
+def push(model: _Saved, repository: str, **options: Any) -> str:
+    """Saves a model to a repository on the Hub; see :meth:`Model.push_to_hub`."""
+    from huggingface_hub import ModelHubMixin
+
+    class Pushed(ModelHubMixin, library_name="graphsent"):
+        def _save_pretrained(self, save_directory: Path) -> None:
+            model.save_pretrained(save_directory)
+            if model.card is None:
+                text = f"---\nlibrary_name: graphsent\n---\n\n# {model.name}\n"
+                (save_directory / CARD_FILE).write_text(text, encoding="utf-8")
+
+    try:
+        return str(Pushed().push_to_hub(repository, **options))
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ModelError(f"{repository}: cannot be saved to the Hub: {reason}") from error

@@ -1,0 +1,103 @@
+"""Models on the Hugging Face Hub: what is uploaded, and what is read from the cache, offline."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import graphsent
+from graphsent.cli import main
+from graphsent.errors import ModelError
+from graphsent.models import NBoW, TreeLSTMClassifier, load_pretrained
+from graphsent.vocabulary import Vocabulary
+
+VOCAB = Vocabulary(["a", "film"])
+REVISION = "0" * 40
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """huggingface_hub without a network: uploads go to its cache, from where models are read."""
+    pytest.importorskip("huggingface_hub")
+    from huggingface_hub import constants, hub_mixin
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    class Api:
+        def __init__(self, **_options: object) -> None:
+            pass
+
+        def create_repo(self, repo_id: str, **_options: object) -> SimpleNamespace:
+            return SimpleNamespace(repo_id=repo_id)
+
+        def upload_folder(self, *, repo_id: str, folder_path: Path, **_options: object) -> str:
+            where = tmp_path / "cache" / f"models--{repo_id.replace('/', '--')}"
+            shutil.copytree(folder_path, where / "snapshots" / REVISION)
+            (where / "refs").mkdir()
+            (where / "refs" / "main").write_text(REVISION)
+            return f"https://hub/{repo_id}"
+
+    monkeypatch.setattr(hub_mixin, "HfApi", Api)
+    return tmp_path / "cache"
+
+
+def test_a_model_goes_to_the_hub_and_comes_back(hub, capsys):
+    model = NBoW(VOCAB, 2, 4, label_names=["bad", "good"])
+    model.card = "# A model\n"
+    assert model.push_to_hub("anna/films", private=True) == "https://hub/anna/films"
+    files = hub / "models--anna--films" / "snapshots" / REVISION
+    assert {path.name for path in files.iterdir()} == {
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "vocabulary.json",
+    }
+    assert (files / "README.md").read_text() == "# A model\n"
+    for name in ("hf://anna/films", "hf://anna/films@main"):
+        for load in (graphsent.load, load_pretrained, NBoW.from_pretrained):
+            found = load(name)
+            np.testing.assert_array_equal(found.encode(["a film"]), model.encode(["a film"]))
+    capsys.readouterr()
+    assert main(["predict", "hf://anna/films", "a film"]) == 0
+    assert "\ta film\n" in capsys.readouterr().out
+
+
+def test_a_model_without_a_card_gets_a_short_one(hub):
+    model = TreeLSTMClassifier(VOCAB, 2, 3, 4)
+    model.push_to_hub("anna/trees")
+    card = graphsent.load("hf://anna/trees").card
+    assert "library_name: graphsent" in card
+    assert model.card is None
+
+
+def test_a_model_that_is_not_there(hub, capsys):
+    with pytest.raises(ModelError, match="hf://anna/none: cannot be fetched"):
+        graphsent.load("hf://anna/none")
+    assert main(["predict", "hf://anna/no/ne", "a film"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_upload_that_fails_is_one_error(hub, monkeypatch):
+    from huggingface_hub import hub_mixin
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise OSError("401 Client Error: Unauthorized")
+
+    monkeypatch.setattr(hub_mixin.HfApi, "create_repo", fail)
+    with pytest.raises(ModelError, match="anna/films: cannot be saved to the Hub: 401"):
+        NBoW(VOCAB, 2, 4).push_to_hub("anna/films")
+
+
+def test_a_path_without_the_scheme_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ModelError, match="anna/films is not a directory"):
+        graphsent.load("anna/films")
+    with pytest.raises(ImportError, match="huggingface_hub"):
+        graphsent.load("hf://anna/films")
