@@ -148,7 +148,7 @@ def _check(
     same_versions = found.kept["versions"] == found.repeated["versions"]
     others = "" if same_versions else ", with other versions or hardware"
     against = "the finished run" if found.num_kept == 1 else f"{found.num_kept} finished runs"
-    said = f"against {against}, p = {found.difference.p:.3f}{others}"
+    said = f"against {against}, p = {found.difference.p:.4f}{others}"
     if not found.is_chance:
         raise FailedError(f"{run.name}: other figures than chance explains, {said}")
     print(f"{run.name}: other figures, within what chance explains, {said}")
