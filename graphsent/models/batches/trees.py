@@ -98,8 +98,7 @@ class SiblingBatch(NamedTuple):
 
     def unit_states(self, states: torch.Tensor) -> torch.Tensor:
         """The rows of the nodes of the trees among those of the nodes of the graph."""
-        # Indexing would give the same, with a backward pass that looks for equal indices.
-        return states.index_select(0, self.nodes.to(states.device))
+        return states[self.nodes.to(states.device)]
 
 
 def is_labelled(labels: torch.Tensor) -> torch.Tensor:
