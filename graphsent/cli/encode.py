@@ -13,9 +13,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from graphsent._files import atomic_path
+from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import text_stream
 from graphsent.cli.streams import (
     Answered,
+    Asked,
     answered,
     asked_for,
     load_asked,
@@ -25,9 +27,9 @@ from graphsent.cli.streams import (
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import name_of
 from graphsent.cli.usage import UsageError, check_target
-from graphsent.models import ParseReranker
+from graphsent.models import Model, ParseReranker
 
-__all__ = ["run"]
+__all__ = ["run", "write"]
 
 _COMMAND = "encode"
 _SUFFIXES = (".npy", ".npz", ".jsonl")
@@ -39,11 +41,21 @@ def run(arguments: Any) -> None:
     """Writes a vector for each tree or sentence."""
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
+    asked = asked_for(arguments)
+    if arguments.ray:
+        run_on_ray(_COMMAND, "npz", asked, arguments)
+        return
     if arguments.out and Path(arguments.out).suffix not in _SUFFIXES:
         raise UsageError(f"--out {arguments.out}: expected a name in {', '.join(_SUFFIXES)}")
-    asked = asked_for(arguments)
     check_target(arguments.out, "--out", asked.files)
-    model = load_asked(asked, arguments, _COMMAND)
+    tally = write(load_asked(asked, arguments, _COMMAND), asked, arguments)
+    if not tally.inputs:
+        say(_COMMAND, f"{name_of(asked.files[0])} is empty: there is nothing to encode")
+    tally.close()
+
+
+def write(model: Model, asked: Asked, arguments: Any) -> Tally:
+    """Writes a vector for each tree or sentence; returns how many there were."""
     if isinstance(model, ParseReranker):
         raise UsageError(f"the model {model.name!r} chooses among parses: it has no vectors to use")
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
@@ -58,9 +70,7 @@ def run(arguments: Any) -> None:
             for each in answered(encode, [piece], name_of(source), tally):
                 add(each)
             sys.stdout.flush()
-    if not tally.inputs:
-        say(_COMMAND, f"{name_of(source)} is empty: there is nothing to encode")
-    tally.close()
+    return tally
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.cli.arguments.predict import FORMATS
+from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import output_of
 from graphsent.cli.streams import (
     Answered,
@@ -24,10 +25,10 @@ from graphsent.cli.streams import (
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import name_of
 from graphsent.cli.usage import UsageError, check_target
-from graphsent.models import ParseReranker, RelatednessModel, Sentence
+from graphsent.models import Model, ParseReranker, RelatednessModel, Sentence
 from graphsent.trees import iter_nbest, parse_nbest
 
-__all__ = ["run"]
+__all__ = ["run", "write"]
 
 _COMMAND = "predict"
 _JSON = ("json", "jsonl")
@@ -40,12 +41,24 @@ def run(arguments: Any) -> None:
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
     asked = asked_for(arguments)
+    if arguments.ray:
+        run_on_ray(_COMMAND, arguments.format or "text", asked, arguments)
+        return
     check_target(arguments.out, "--out", asked.files)
-    form = _format(arguments)
     model = load_asked(asked, arguments, _COMMAND)
     if isinstance(model, ParseReranker):
-        _rerank(model, asked, form, arguments)
+        _rerank(model, asked, _format(arguments), arguments)
         return
+    tally = write(model, asked, arguments)
+    if not tally.inputs:
+        (first, *_) = asked.files
+        say(_COMMAND, f"{name_of(first)} is empty: there is nothing to predict")
+    tally.close(quiet=_in_full(asked, arguments))
+
+
+def write(model: Model, asked: Asked, arguments: Any) -> Tally:
+    """Writes what the model says about each tree, sentence or pair; returns how many there were."""
+    form = _format(arguments)
     _check_format(model, form)
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
     read_texts = reader_of_texts(_COMMAND, model, arguments)
@@ -58,8 +71,8 @@ def run(arguments: Any) -> None:
         pieces = singles_in(first, read_texts, arguments.input)
     if form in _TREES:
         pieces = _trees_alone(pieces, form)
-    in_full = bool(asked.texts) and form == "text"
-    with output_of(form, arguments.out, model.vocab if in_full else None) as output:
+    vocab = model.vocab if _in_full(asked, arguments) else None
+    with output_of(form, arguments.out, vocab) as output:
         for piece in pieces:
             for each in answered(
                 lambda part: model.predict(part, arguments.batch_size),
@@ -69,9 +82,12 @@ def run(arguments: Any) -> None:
             ):
                 output.add(each)
             sys.stdout.flush()
-    if not tally.inputs:
-        say(_COMMAND, f"{name_of(first)} is empty: there is nothing to predict")
-    tally.close(quiet=in_full)
+    return tally
+
+
+def _in_full(asked: Asked, arguments: Any) -> bool:
+    """Whether a few lines are written for each input: for sentences among the arguments."""
+    return bool(asked.texts) and _format(arguments) == "text"
 
 
 def _format(arguments: Any) -> str:

@@ -32,6 +32,7 @@ _EXTRAS = {
     "huggingface_hub": "hub",
     "matplotlib": "draw",
     "mlflow": "mlflow",
+    "ray": "ray",
     "shtab": "completion",
     "transformers": "contextual",
     "wandb": "wandb",

@@ -20,13 +20,17 @@ class Tally:
         model: Knows words.
         strict: Whether the first bad input is the end.
         listed: Whether unknown words are listed, not only counted.
+
+    Attributes:
+        inputs: How many there were.
+        bad: How many of them have no result.
     """
 
     def __init__(self, command: str, model: Model, *, strict: bool, listed: bool) -> None:
         self._command = command
         self.inputs = 0
         self.uneven = ""  # what there is to say if a file has more inputs than the other
-        self._bad = self._words = self._unknown = 0
+        self.bad = self._words = self._unknown = 0
         self._vocab = model.vocab
         self._strict = strict
         self._listed: Counter[str] | None = Counter() if listed else None
@@ -40,7 +44,7 @@ class Tally:
         if self._strict:
             raise FailedError(errors[0])
         self.inputs += 1
-        self._bad += 1
+        self.bad += 1
         for error in errors:
             say(self._command, error)
 
@@ -70,8 +74,8 @@ class Tally:
             )
             for word, count in (self._listed or Counter()).most_common():
                 print(f"{count}\t{word}", file=sys.stderr)
-        count = f"{self._bad:,} of {self.inputs:,} inputs are bad and have no result"
-        problems = [count] * bool(self._bad) + [self.uneven] * bool(self.uneven)
+        count = f"{self.bad:,} of {self.inputs:,} inputs are bad and have no result"
+        problems = [count] * bool(self.bad) + [self.uneven] * bool(self.uneven)
         if problems:
             raise FailedError("; ".join(problems))
 

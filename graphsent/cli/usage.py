@@ -117,6 +117,18 @@ def add_encoder(parser: Any) -> None:
     )
 
 
+def add_ray(parser: Any) -> None:
+    """Declares what predicts or encodes a directory of files."""
+    parser.add_argument(
+        "--ray",
+        action="store_true",
+        help="Read all files of the directory FILE, by workers of Ray, on this machine or on the "
+        "cluster that it belongs to; --out is a directory, too. Files with results are left out.",
+    )
+    text = "Of Ray, each with one CPU (default: as many as there are CPUs)."
+    parser.add_argument("--workers", type=int, metavar="N", help=text)
+
+
 def flag(name: str) -> str:
     """The flag of an option: ``--batch-size`` for ``batch_size``."""
     return "--" + name.replace("_", "-")

@@ -11,6 +11,8 @@ import torch
 
 from graphsent.propagation import untraced
 
+# Advice of torch on Python 3.13.0.
+ADVICE = "ignore:Guards may run slower:RuntimeWarning"
 SCRIPT = Path(__file__).with_name("compiled_modules.py")
 NO_COMPILER = not any(map(shutil.which, ("c++", "g++", "clang++")))
 
@@ -30,7 +32,7 @@ NO_COMPILER = not any(map(shutil.which, ("c++", "g++", "clang++")))
     ],
 )
 def test_a_compiled_module_gives_the_same(backend, repository):
-    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    environment = {**os.environ, "PYTHONPATH": str(repository), "PYTHONWARNINGS": ADVICE}
     command = [sys.executable, str(SCRIPT), backend]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.stdout == "the same\n", done.stderr

@@ -14,6 +14,7 @@ Examples:
   graphsent encode runs/a sentences.txt --out vectors.npy
   graphsent encode runs/a trees.conllu --out vectors.npz
   graphsent encode "A lovely film." "A charming movie."
+  graphsent encode runs/a shards/ --ray --workers 8 --out vectors/
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder
+from graphsent.cli.usage import add_encoder, add_ray
 
 __all__ = ["add_arguments"]
 
@@ -45,4 +46,5 @@ def add_arguments(parser: Any) -> None:
     add("--unknown", action="store_true", help=text)
     add("--batch-size", type=int, default=32, help="Inputs computed at once (default: 32).")
     add("--engine", choices=_ENGINES, default="auto", help="How cells propagate (default: auto).")
+    add_ray(parser)
     add_encoder(parser)

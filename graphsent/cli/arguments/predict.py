@@ -41,6 +41,7 @@ Examples:
   graphsent predict runs/rerank wsj.nbest.heldout.gz > chosen.trees
   graphsent predict runs/a "(S (NP (DT The) (NN film)) (VP (VBZ is) (JJ dull)))" --out tree.svg
   graphsent predict runs/sick first.conllu second.conllu
+  graphsent predict runs/a shards/ --ray --workers 8 --format jsonl --out predictions/
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder
+from graphsent.cli.usage import add_encoder, add_ray
 
 __all__ = ["FORMATS", "add_arguments"]
 
@@ -81,4 +82,5 @@ def add_arguments(parser: Any) -> None:
     )
     add("--batch-size", type=int, default=64, help="Inputs computed at once (default: 64).")
     add("--engine", choices=_ENGINES, default="auto", help="How cells propagate (default: auto).")
+    add_ray(parser)
     add_encoder(parser)

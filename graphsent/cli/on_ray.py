@@ -1,0 +1,184 @@
+"""Predicting or encoding the files of a directory with Ray Data: each file by one of some workers.
+
+A worker loads the model once. It writes the results of a file whole or not at all, so that the same
+command goes on after an interruption; what is wrong with bad inputs stands in a file beside those
+results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import json
+import logging
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from typing import Any
+
+from graphsent._files import atomic_path, sha256
+from graphsent.cli.streams import Asked, load_asked
+from graphsent.cli.usage import UsageError
+from graphsent.errors import DataError, FailedError, GraphsentError
+from graphsent.training import RunDirectory
+
+__all__ = ["run_on_ray"]
+
+_ABOUT = "about.json"
+_ERRORS = ".errors"
+# Options that results depend on, beside the model.
+_LASTING = ("input", "parser")
+
+
+def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
+    """Writes the results of each file of a directory that has none yet.
+
+    Args:
+        command: ``"predict"`` or ``"encode"``, whose module writes the results of one file.
+        form: The format, with which names of results end.
+        asked: The model and the directory.
+        arguments: Those of the command.
+
+    Raises:
+        UsageError: A directory is missing, or the model reads no such files.
+        DataError: There are no files, or the results that are there are those of something else.
+        FailedError: Inputs were bad, or files could not be read.
+    """
+    import ray
+
+    shards = _shards(asked, arguments)
+    out = Path(arguments.out).resolve()
+    about = {"command": command, "format": form, "model": _digest(asked.run)}
+    _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
+    targets = {str(shard.resolve()): str(out / f"{shard.name}.{form}") for shard in shards}
+    rows = [{"shard": shard, "target": targets[shard]} for shard in targets]
+    missing = [row for row in rows if not Path(row["target"]).exists()]
+    if len(missing) < len(rows):
+        print(f"{len(rows) - len(missing)} of {len(rows)} files have results already")
+    if missing:
+        is_own = not ray.is_initialized()
+        if is_own:
+            ray.init(log_to_driver=False, logging_level="ERROR")
+        try:
+            _map(missing, command, asked, arguments)
+        finally:
+            if is_own:
+                ray.shutdown()
+    bad = [row["target"] + _ERRORS for row in rows if Path(row["target"] + _ERRORS).exists()]
+    if bad:
+        raise FailedError(f"{len(bad)} of {len(rows)} files have bad inputs: see {bad[0]}")
+
+
+class Worker:
+    """Writes the results of files by one model; what Ray Data maps over the rows that name them.
+
+    Args:
+        command: The command whose module writes.
+        asked: The model.
+        arguments: Those of the command.
+    """
+
+    def __init__(self, command: str, asked: Asked, arguments: dict[str, Any]) -> None:
+        self._write = importlib.import_module(f"graphsent.cli.{command}").write
+        self._asked = asked
+        self._arguments = arguments
+        self._model = load_asked(asked, argparse.Namespace(**arguments), command)
+
+    def __call__(self, row: dict[str, str]) -> dict[str, Any]:
+        """How many inputs the file ``shard`` has, and how many bad ones; or what is wrong."""
+        target = Path(row["target"])
+        asked = self._asked._replace(files=(row["shard"],))
+        arguments = argparse.Namespace(**{**self._arguments, "out": row["target"]})
+        found = {"shard": row["shard"], "inputs": 0, "bad": 0, "error": "", "misused": False}
+        said = io.StringIO()
+        try:
+            with redirect_stderr(said), redirect_stdout(io.StringIO()):
+                tally = self._write(self._model, asked, arguments)
+            if tally.bad:
+                with atomic_path(f"{target}{_ERRORS}") as temporary:
+                    temporary.write_text(said.getvalue(), encoding="utf-8")
+        except (GraphsentError, OSError, UsageError) as error:
+            return {**found, "error": str(error), "misused": isinstance(error, UsageError)}
+        return {**found, "inputs": tally.inputs, "bad": tally.bad}
+
+
+def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any) -> None:
+    """Has workers write the results of files, and says so after each."""
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    workers = arguments.workers or int(ray.cluster_resources().get("CPU", 1))
+    # A worker is given a block at a time: a file.
+    done = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+        Worker,
+        fn_constructor_args=(command, asked, vars(arguments)),
+        compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
+        num_cpus=1,
+    )
+    start = time.perf_counter()
+    inputs, failed = 0, []
+    for number, row in enumerate(done.iter_rows(), 1):
+        if row["misused"]:
+            raise UsageError(row["error"])
+        if row["error"]:
+            failed.append(row["shard"])
+            print(f"graphsent {command}: {row['error']}", file=sys.stderr)
+            continue
+        inputs += row["inputs"]
+        rate = inputs / (time.perf_counter() - start)
+        bad = f", {row['bad']:,} bad" if row["bad"] else ""
+        print(
+            f"{number}/{len(rows)} {row['shard']}: {row['inputs']:,} inputs{bad}; "
+            f"{rate:,.0f} a second",
+            flush=True,
+        )
+    if failed:
+        raise FailedError(f"{len(failed)} of {len(rows)} files have no results: {failed[0]}")
+
+
+def _shards(asked: Asked, arguments: Any) -> list[Path]:
+    """The files of the directory, without hidden ones."""
+    for name in ("strict", "unknown"):
+        if getattr(arguments, name):
+            raise UsageError(f"--{name} is for one file, and not together with --ray")
+    if arguments.workers is not None and arguments.workers < 1:
+        raise UsageError(f"--workers: expected at least 1, got {arguments.workers}")
+    if arguments.out is None:
+        raise UsageError("--ray: --out DIRECTORY is missing")
+    if len(asked.files) != 1 or not Path(asked.files[0]).is_dir():
+        raise UsageError("--ray: expected a model and a directory of files")
+    found = sorted(Path(asked.files[0]).iterdir())
+    shards = [path for path in found if path.is_file() and not path.name.startswith(".")]
+    if not shards:
+        raise DataError(f"{asked.files[0]}: expected files, found none")
+    return shards
+
+
+def _check_out(out: Path, about: dict[str, Any]) -> None:
+    """Notes what the results in a directory are made with.
+
+    Raises:
+        DataError: Those that are there are made with something else.
+    """
+    path = out / _ABOUT
+    if not path.exists():
+        with atomic_path(path) as temporary:
+            temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        return
+    before = None
+    with suppress(OSError, ValueError):
+        before = json.loads(path.read_text(encoding="utf-8"))
+    if before != about:
+        raise DataError(f"{out} holds results of another model, or with other options")
+
+
+def _digest(run: str | None) -> str | None:
+    """The SHA-256 of a model's configuration, which holds those of its other files."""
+    if run is None:
+        return None
+    directory = RunDirectory(run)
+    config = (directory.model if directory.model.is_dir() else directory.path) / "config.json"
+    return sha256(config) if config.is_file() else None

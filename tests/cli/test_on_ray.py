@@ -1,0 +1,128 @@
+"""`graphsent predict --ray` and `graphsent encode --ray`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from graphsent.cli import main, on_ray
+from graphsent.cli.streams import Asked
+
+TREE = "(4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))\n"
+OTHER = "(0 (2 (2 the) (2 film)) (0 (2 is) (0 awful)))\n"
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Three files, one with a bad line."""
+    directory = tmp_path / "shards"
+    directory.mkdir()
+    (directory / "a.txt").write_text(TREE + OTHER)
+    (directory / "b.txt").write_text(OTHER + "(4 (2 the)\n" + TREE)
+    (directory / "c.txt").write_text(TREE)
+    return directory
+
+
+@pytest.fixture
+def unmapped(monkeypatch):
+    """Workers as Ray would make them, one here; returns the rows that they were given."""
+    given = []
+
+    class Ray:
+        is_initialized = staticmethod(lambda: True)
+
+    def predict(rows, command, asked, arguments):
+        worker = on_ray.Worker(command, asked, vars(arguments))
+        given.append([worker(row) for row in rows])
+
+    monkeypatch.setitem(__import__("sys").modules, "ray", Ray)
+    monkeypatch.setattr(on_ray, "_map", predict)
+    return given
+
+
+def test_each_file_has_the_results_that_it_has_alone(trained, shards, tmp_path, capsys, unmapped):
+    out = tmp_path / "out"
+    arguments = ["predict", str(trained), str(shards), "--ray", "--format=jsonl", f"--out={out}"]
+    assert main(arguments) == 1
+    assert "1 of 3 files have bad inputs: see" in capsys.readouterr().err
+    assert "b.txt:2:1: the bracket" in (out / "b.txt.jsonl.errors").read_text()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        main(["predict", str(trained), str(shards / name), "--format=jsonl"])
+        assert (out / f"{name}.jsonl").read_text() == capsys.readouterr().out
+    (rows,) = unmapped
+    assert [(row["inputs"], row["bad"]) for row in rows] == [(2, 0), (3, 1), (1, 0)]
+
+
+def test_files_with_results_are_left_out(trained, shards, tmp_path, capsys, unmapped):
+    out = tmp_path / "out"
+    (shards / "b.txt").unlink()
+    arguments = ["predict", str(trained), str(shards), "--ray", f"--out={out}"]
+    assert main(arguments) == 0
+    (out / "a.txt.text").unlink()
+    assert main(arguments) == 0
+    assert main(arguments) == 0
+    assert "2 of 2 files have results already" in capsys.readouterr().out
+    assert [len(rows) for rows in unmapped] == [2, 1]
+    assert main([*arguments, "--input=trees"]) == 2
+    assert "holds results of another model, or with other options" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_has_no_results(trained, shards, tmp_path, unmapped):
+    (shards / "d.txt.gz").write_bytes(b"no gzip")
+    out = tmp_path / "out"
+    main(["predict", str(trained), str(shards), "--ray", f"--out={out}"])
+    assert "d.txt.gz" in unmapped[0][3]["error"]
+    assert not (out / "d.txt.gz.text").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ray"], "--ray: --out DIRECTORY is missing"),
+        (["--ray", "--out=o", "--workers=0"], "--workers: expected at least 1, got 0"),
+        (["--ray", "--out=o", "--strict"], "--strict is for one file"),
+    ],
+)
+def test_arguments_that_do_not_go_with_it(trained, shards, capsys, arguments, message, unmapped):
+    with pytest.raises(SystemExit):
+        main(["predict", str(trained), str(shards), *arguments])
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_that_reads_no_such_files_is_misused(trained, tmp_path):
+    arguments = {
+        "encoder": None,
+        "engine": "auto",
+        "format": "text",
+        "input": "text",
+        "parser": None,
+        "strict": False,
+        "unknown": False,
+    }
+    worker = on_ray.Worker("predict", Asked(str(trained), (), ()), arguments)
+    row = worker({"shard": "a.txt", "target": str(tmp_path / "a.txt.text")})
+    assert row["misused"]
+    assert "reads trees: add --parser NAME" in row["error"]
+
+
+@pytest.mark.slow
+def test_two_workers_of_ray(trained, shards, tmp_path, capsys):
+    pytest.importorskip("ray.data")
+    for number in range(4):
+        shutil.copy(shards / "a.txt", shards / f"more-{number}.txt")
+    out = tmp_path / "out"
+    arguments = [str(trained), str(shards), "--ray", "--workers=2", f"--out={out}"]
+    assert main(["predict", *arguments, "--format=jsonl"]) == 1
+    captured = capsys.readouterr()
+    assert "7/7 " in captured.out
+    assert "1 of 7 files have bad inputs" in captured.err
+    lines = (out / "b.txt.jsonl").read_text().splitlines()
+    assert [("error" in json.loads(line)) for line in lines] == [False, True, False]
+
+    (shards / "b.txt").unlink()
+    vectors = tmp_path / "vectors"
+    assert main(["encode", *arguments[:-1], f"--out={vectors}"]) == 0
+    assert np.load(vectors / "a.txt.npz")["vectors"].shape == (2, 6)
