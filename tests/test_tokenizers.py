@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.tokenize import TreebankWordTokenizer
 
 from graphsent import tokenizers
 from graphsent.tokenizers import TOKENIZERS, tokenize_treebank
@@ -39,6 +43,26 @@ def test_punctuation_is_split_off(text, words):
 )
 def test_what_is_divided_already_stays(words):
     assert tokenize_treebank(words) == words.split()
+
+
+class OfNLTK(TreebankWordTokenizer):
+    """Without the rule that makes an opening quote of a '' by itself."""
+
+    STARTING_QUOTES = (
+        (re.compile(r"^\""), r"``"),
+        (re.compile(r"(``)"), r" \1 "),
+        (re.compile(r"([ (\[{<])\""), r"\1 `` "),
+    )
+
+
+PIECES = "a b can't cannot wanna gimme d'ye more'n 'tis 'twas gotta ''  ``  ' \" ` . ... -- , :"
+PIECES = [*PIECES.split(" "), *"0$;()[]{}<>?!\n\té", "'S", "'ll", "N'T", "I'd", "U.S.", "3,000"]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join) | st.text(max_size=20))
+def test_the_rules_are_those_of_nltk(text):
+    plain = tokenizers._IN_SINGLE_QUOTES.sub(r" ` \1 ' ", text.translate(tokenizers._ASCII))
+    assert tokenize_treebank(text) == OfNLTK().tokenize(plain)
 
 
 def test_the_examples_hold():
