@@ -1,4 +1,4 @@
-"""Train a Tree-LSTM and a bag of words on the embedded treebank, and look at the result."""
+"""Train a Tree-LSTM and a bag of words on the embedded treebank, and look at the results."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ __all__ = ["run"]
 
 _SHOWN = 5  # sentences predicted for show
 _LONGEST = 14  # words of such a sentence
+_EXAMPLES = ("A film of great charm.", "A dull, lifeless mess.", "The plot is not bad, but thin.")
 
 
 def run(arguments: Any) -> None:
@@ -35,6 +36,7 @@ def run(arguments: Any) -> None:
         seconds = result["training_seconds"]
         print(f"{name:16}{root:>12.1%}{phrase:>12.1%}{seconds:>10.0f} s")
     _show(out)
+    _ask()
 
 
 def _check_own(run: Any, config: Any) -> None:
@@ -93,6 +95,27 @@ def _show(out: Path) -> None:
     except (ImportError, OSError) as error:  # no matplotlib, or one without its fonts
         print(f"graphsent demo: there is no picture: {error}", file=sys.stderr)
     print(f"\nwrote {wrote}")
+
+
+def _ask() -> None:
+    """Shows what the model of the package says, about sentences that are typed if there is one."""
+    from graphsent.pretrained import load
+
+    model = load()
+    print("\nthe model that comes with graphsent, of sentiment in English:")
+    for text in _EXAMPLES:
+        print(f"  {model.predict([text])[0].root_name:>13}  {text}")
+    while sys.stdin.isatty() and (text := _typed()):
+        for name, probability in model.predict([text])[0].ranked:
+            print(f"  {name:>13}  {probability:.3f}")
+
+
+def _typed() -> str:
+    """A sentence that is typed; empty at the end."""
+    try:
+        return input("a sentence of yours (Enter ends): ").strip()
+    except EOFError:
+        return ""
 
 
 def _varied(trees: Sequence[Any]) -> list[Any]:

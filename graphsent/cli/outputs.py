@@ -100,10 +100,8 @@ class _FullText(_Text):
         """The lines of a sound input."""
         lines = [super().line(each)]
         if isinstance(each.answer, Prediction | PairPrediction):
-            names, row = each.answer.label_names, _probabilities(each.answer)
-            width = max(map(len, names))
-            ranked = sorted(zip(row, names, strict=True), reverse=True)
-            lines += [f"  {name:{width}}  {probability:.3f}" for probability, name in ranked]
+            width = max(map(len, each.answer.label_names))
+            lines += [f"  {name:{width}}  {share:.3f}" for name, share in each.answer.ranked]
         unknown = dict.fromkeys(self._vocab.unknown(each.input.words))
         lines += [f"  unknown words: {' '.join(unknown)}"] * bool(unknown)
         return "\n".join(lines)
@@ -207,12 +205,6 @@ def _verdict(answer: Any) -> tuple[str, ...]:
     if isinstance(answer, PairPrediction):
         return answer.name, f"{answer.probabilities[answer.label]:.3f}"
     return (f"{float(answer):.3f}",)
-
-
-def _probabilities(answer: Prediction | PairPrediction) -> list[float]:
-    if isinstance(answer, Prediction):
-        return answer.probabilities[answer.root].tolist()
-    return answer.probabilities.tolist()
 
 
 def _writable(tree: Tree) -> Tree:

@@ -25,7 +25,7 @@ def test_it_compares_models_predicts_and_draws(small, tmp_path, capsys):
     assert "Tree-LSTM " in printed
     assert "bag of words " in printed
     assert "some test sentences (predicted, gold):" in printed
-    assert printed.endswith("tree.svg (a picture)\n")
+    assert "tree.svg (a picture)\n" in printed
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")
 
 
@@ -45,5 +45,33 @@ def test_without_matplotlib_or_its_fonts_it_goes_without_a_picture(
     monkeypatch.setattr("graphsent.graphs.draw_tree", fail)
     assert main(["demo", f"--out={tmp_path}"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.endswith("(the model)\n")
+    assert "(the model)\n" in captured.out
+    assert "(a picture)" not in captured.out
     assert f"there is no picture: {error}" in captured.err
+
+
+def test_it_ends_with_sentences_that_are_typed(capsys, monkeypatch):
+    typed = iter(["A wonderful film.", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    demo._ask()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split(maxsplit=1)[0] in {"very", "positive"}
+    assert lines[2].endswith("A film of great charm.")
+    assert len(lines) == 2 + len(demo._EXAMPLES) + 5
+    assert lines[5].split()[-2] == "positive"
+
+
+def test_without_a_terminal_nothing_is_asked(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    monkeypatch.setattr("builtins.input", lambda prompt: pytest.fail("asked"))
+    demo._ask()
+    assert len(capsys.readouterr().out.splitlines()) == 2 + len(demo._EXAMPLES)
+
+
+def test_the_end_of_what_is_typed_ends_it(monkeypatch):
+    def end(_prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", end)
+    assert demo._typed() == ""

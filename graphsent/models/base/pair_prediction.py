@@ -56,6 +56,12 @@ class PairPrediction(Jsonable):
         """The name of the most probable class."""
         return self.label_names[self.label]
 
+    @property
+    def ranked(self) -> list[tuple[str, float]]:
+        """The names of all classes with their probabilities, best first."""
+        row = self.probabilities.tolist()
+        return sorted(zip(self.label_names, row, strict=True), key=lambda each: -each[1])
+
     def to_dict(self) -> dict[str, Any]:
         """``first`` and ``second`` as text, ``label``, ``name`` and ``probabilities``, for JSON."""
         return {

@@ -94,6 +94,12 @@ class Prediction(Jsonable):
         return float(self.probabilities[self.root, self.root_label])
 
     @property
+    def ranked(self) -> list[tuple[str, float]]:
+        """The names of all classes with their probabilities for the sentence, best first."""
+        row = self.probabilities[self.root].tolist()
+        return sorted(zip(self.label_names, row, strict=True), key=lambda each: -each[1])
+
+    @property
     def nodes(self) -> list[NodePrediction]:
         """What is said about each node, in the order of the tree's nodes."""
         tree = self.tree
@@ -220,10 +226,9 @@ class Prediction(Jsonable):
         return buffer.getvalue()
 
     def _repr_html_(self) -> str:
-        row = self.nodes[self.root].probabilities
         cells = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{probability:.3f}</td></tr>"
-            for name, probability in sorted(row.items(), key=lambda each: -each[1])
+            for name, probability in self.ranked
         )
         svg = self._repr_svg_() or html.escape(" ".join(self.tree.words))
         return f"<table>{cells}</table>{svg[max(0, svg.find('<svg')) :]}"
