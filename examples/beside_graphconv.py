@@ -1,6 +1,6 @@
 """A cell beside GraphConv layers in a DGL model: which module does a Python function come from?
 
-    python examples/beside_graphconv.py [--epochs 6] [--functions 150]
+    python examples/beside_graphconv.py [--epochs 6] [--functions 80]
 
 The functions are those of a few modules of the standard library, each as the syntax tree that
 Python's own ``ast`` gives. Of each node only its type is known (``If``, ``Call``, ...), not the
@@ -24,6 +24,7 @@ from graphsent import dgl
 from graphsent.cells import ChildSumTreeLSTM
 
 MODULES = ("_pydecimal", "argparse", "mailbox", "pickle", "tarfile", "turtle", "typing")
+MOST_NODES = 300  # of a function
 TYPES = sorted(
     name
     for name, value in vars(ast).items()
@@ -59,7 +60,9 @@ def functions(module: str) -> Iterator[dgl.DGLGraph]:
     for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
         if isinstance(node, ast.FunctionDef):
             node.decorator_list.clear()  # they tell too easily
-            yield syntax_graph(node)
+            graph = syntax_graph(node)
+            if graph.num_nodes() <= MOST_NODES:
+                yield graph
 
 
 class Model(nn.Module):
@@ -113,7 +116,7 @@ def main() -> None:
     """Trains and compares both models."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--functions", type=int, default=150, help="of each module, at most")
+    parser.add_argument("--functions", type=int, default=80, help="of each module, at most")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     examples = [

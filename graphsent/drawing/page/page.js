@@ -167,7 +167,8 @@ function tip(item, n, node) {
   const note = gold < 0 ? "no gold label" : gold === item.labels[n] ? "as gold" : "gold: " + data.names[gold];
   box.replaceChildren(element("b", {}, item.words.slice(begin, end).join(" ")), element("table", {}, ...rows), note);
   const place = node.getBoundingClientRect();
-  const left = Math.min(place.right + 8, innerWidth - box.offsetWidth - 8);
+  const beyond = place.right + 8 + box.offsetWidth > innerWidth;
+  const left = beyond ? place.left - box.offsetWidth - 8 : place.right + 8;
   box.style.left = `${Math.max(8, left)}px`;
   box.style.top = `${Math.max(8, Math.min(place.top, innerHeight - box.offsetHeight - 8))}px`;
 }
