@@ -1,6 +1,6 @@
 """A cell beside GraphConv layers in a DGL model: which module does a Python function come from?
 
-    python examples/beside_graphconv.py [--epochs 6] [--functions 80]
+    python examples/beside_graphconv.py [--epochs 6] [--functions 50]
 
 The functions are those of a few modules of the standard library, each as the syntax tree that
 Python's own ``ast`` gives. Of each node only its type is known (``If``, ``Call``, ...), not the
@@ -116,7 +116,7 @@ def main() -> None:
     """Trains and compares both models."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--functions", type=int, default=80, help="of each module, at most")
+    parser.add_argument("--functions", type=int, default=50, help="of each module, at most")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     examples = [

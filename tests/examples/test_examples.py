@@ -1,4 +1,4 @@
-"""The examples run as their first lines say, in small."""
+"""The examples run as their first lines say, in small; so do those of docs/reuse.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+REPOSITORY = Path(__file__).parents[2]
+EXAMPLES = REPOSITORY / "examples"
 
 
 def run(name: str, *arguments: str) -> str:
@@ -35,3 +36,13 @@ def test_edge_lists():
 
 def test_one_edge_type():
     assert "(4, 16)" in run("one_edge_type")
+
+
+def test_the_code_of_the_page_runs():
+    text = (REPOSITORY / "docs" / "reuse.md").read_text(encoding="utf-8")
+    names: dict = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        exec(compile(block, "docs/reuse.md", "exec"), names)
+        assert names["states"].shape == (names["states"].shape[0], 32)
+    for name in re.findall(r"python (examples|benchmarks)/(\w+\.py)", text):
+        assert REPOSITORY.joinpath(*name).is_file()
