@@ -64,7 +64,7 @@ def model_card(model: Model, results: Mapping[str, Any]) -> str:
     reads = "words" if model.tree_kind == "words" and model.examples == "trees" else model.examples
     parts = [
         f"---\n{yaml.safe_dump(metadata, sort_keys=False)}---\n",
-        f"# {model.name}: {results['corpus']['title']}\n",
+        f"# {model.name}: {_title(results)}\n",
         f"{about} A model of graphsent {graphsent.__version__}.\n",
         f"## Figures\n\n{_table(results)}",
         f"## Use\n\n{_USE.format(example=_EXAMPLES[reads])}",
@@ -84,13 +84,19 @@ def _table(results: Mapping[str, Any]) -> str:
     return "\n".join(rows) + f"\n\nThe model is that of {epochs}.\n"
 
 
+def _title(results: Mapping[str, Any]) -> str:
+    """The name of the corpus; files of a user's own have none."""
+    return results["corpus"].get("title", "data of one's own")
+
+
 def _sources(results: Mapping[str, Any]) -> str:
     """What was read, by name."""
     corpus = results["corpus"]
-    lines = [f"* {corpus['title']}, read as {corpus['tree_kind']}:"]
+    lines = [f"* {_title(results)}, read as {corpus['tree_kind']}:"]
     for name, split in corpus["splits"].items():
-        file = f"`{Path(split['path']).name}`, SHA-256 `{split['sha256']}`" if split["path"] else ""
-        lines.append(f"  * {name}: {split['examples']:,} examples {file}".rstrip())
+        files = split.get("files") or split.get("parts") or [split]
+        said = (f"`{Path(each['path']).name}`, SHA-256 `{each['sha256']}`" for each in files)
+        lines.append(f"  * {name}: {split['examples']:,} examples {', '.join(said)}")
     for each in results.get("word_vectors", {}).get("files", ()):
         lines.append(f"* word vectors `{Path(each['name']).name}`, {each['dimension']} dimensions")
     lines.append(f"* {results['vocabulary']:,} words have vectors of their own")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from graphsent._files import sha256
 from graphsent.training import RunConfig, TrainingOptions, load_model, train
 from graphsent.training.figures import figure
 
@@ -29,3 +32,29 @@ def test_it_says_what_the_run_says_and_names_no_directory(toy_data, tmp_path, mo
     assert settings["model"] == model
     assert str(tmp_path) not in card
     assert str(toy_data) not in card
+
+
+def trained_on(task: str, tmp_path: Path, **where: Any) -> str:
+    """The card of a model, trained on one of two tiny corpora in two files."""
+    config = RunConfig(task, "nbow", training=TrainingOptions(epochs=1), **where)
+    train(config, tmp_path / "run", echo=lambda line: None)
+    return load_model(tmp_path / "run").card
+
+
+def test_data_of_ones_own_have_no_title(tmp_path):
+    file = tmp_path / "my.tsv"
+    file.write_text("".join(f"{label}\ta {label} {n}\n" for n in range(10) for label in "ab"))
+    card = trained_on("own", tmp_path, task_options={"train": str(file)})
+    assert "# nbow: data of one's own\n" in card
+    assert f"train: 16 examples `my.tsv`, SHA-256 `{sha256(file)}`\n" in card
+
+
+def test_all_parts_of_a_corpus_are_named(tmp_path):
+    (tmp_path / "cr").mkdir()
+    for name in ("neg", "pos"):
+        text = "".join(f"a {name} film {number}\n" for number in range(20))
+        (tmp_path / "cr" / f"custrev.{name}").write_text(text)
+    card = trained_on("cr", tmp_path, data_dir=str(tmp_path))
+    for name in ("neg", "pos"):
+        digest = sha256(tmp_path / "cr" / f"custrev.{name}")
+        assert f"`custrev.{name}`, SHA-256 `{digest}`" in card
