@@ -15,7 +15,14 @@ extensions = [
     "sphinx.ext.napoleon",
 ]
 root_doc = "docs/index"
-include_patterns = ["*.md", "data/README.md", "docs/*.md", "docs/api/*.md", "notebooks/*.ipynb"]
+include_patterns = [
+    "*.md",
+    "data/README.md",
+    "docs/*.md",
+    "docs/api/*.md",
+    "docs/guide/*.md",
+    "notebooks/*.ipynb",
+]
 exclude_patterns = ["docs/_build"]
 
 html_theme = "furo"
