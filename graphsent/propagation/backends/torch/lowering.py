@@ -50,7 +50,8 @@ class Lowered:
         self.kept = list(self.arrays)
         self.before = self._steps(early)
         ends = [ref for part in found.results for ref in part]
-        self.nodes = self._steps([v for v in late if v.domain != Domain.SOURCE], ends, self._store)
+        inner = [v for v in late if v.domain != Domain.SOURCE]
+        self.nodes = self._steps(inner, ends, self._store, in_place=True)
         self.sources = self._steps([v for v in late if v.domain == Domain.SOURCE])
         if keep:
             self._backward(behind)
@@ -112,9 +113,14 @@ class Lowered:
         values: Iterable[Value],
         ends: Sequence[Ref] = (),
         finish: Callable[[Steps], None] | None = None,
+        in_place: bool = False,
     ) -> Linked:
         steps = Steps(self.homes)
+        values = list(values)
+        uses = [*(ref for value in values for ref in value.args), *ends]
         for value in values:
+            if in_place:
+                steps.reuse(value, _read_first(value), uses)
             self._emit(steps, value)
         if finish is not None:
             finish(steps)
@@ -270,3 +276,13 @@ class Lowered:
             width = summands[0].rows.width
             place = "rows", ("dstate", part), first, width
             self._combination(steps, summands, place, begun=True)
+
+
+def _read_first(value: Value) -> Sequence[Ref]:
+    """The arguments that the first operation of a pointwise value reads."""
+    if value.op != "combination":
+        return value.args if value.op in POINTWISE else ()
+    first, *others = value.data
+    if others and first.sign > 0 and first.coefficient is None:
+        return first.rows, others[0].rows
+    return (first.rows,)

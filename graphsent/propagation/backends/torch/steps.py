@@ -31,6 +31,7 @@ class Steps:
         self.homes = homes
         self.steps: list[tuple[Callable[..., Tensor], Key, tuple[Key, ...]]] = []
         self.made: set[Key] = set()
+        self.instead: dict[Value, Key] = {}  # what holds a value in place of something else
 
     # Writing
 
@@ -45,13 +46,30 @@ class Steps:
             array, first = self.homes[value]
             kind = "all" if value.domain == Domain.CONSTANT else "rows"
             return kind, array, first + ref.first, width
-        whole: Key = ("made", value)
+        whole = self.instead.get(value, ("made", value))
         if width == value.width:
             return whole
         part = *whole, ref.first, width
         if part not in self.made:
             self.add(_columns, part, whole, ("fixed", ref.first), ("fixed", width))
         return part
+
+    def reuse(self, value: Value, args: Iterable[Ref], uses: Sequence[Ref]) -> None:
+        """Makes a value in the place of an argument that was made and that nothing else reads.
+
+        Without this a pass forward takes 1.08 times as long.
+
+        Args:
+            value: what is made.
+            args: what its first operation reads.
+            uses: all that is read, here or by others.
+        """
+        for ref in () if value in self.homes else args:
+            fits = (ref.width, ref.value.domain) == (value.width, value.domain) and not ref.spread
+            made = self.instead.get(ref.value, ("made", ref.value)) in self.made
+            if fits and made and sum(map(ref.overlaps, uses)) == 1:
+                self.instead[value] = self.read(ref)
+                return
 
     def add(self, function: Callable[..., Tensor], to: Key, *args: Key) -> None:
         """Calls a function with operands, ``out`` being another one if it is there already."""
