@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from itertools import count, islice
 from queue import SimpleQueue
 from threading import Thread
@@ -146,11 +147,12 @@ class Trainee(Contender):
 
     def _run(self, setting: Setting, training: TrainingOptions) -> None:
         torch.set_num_threads(training.num_threads)
-        quiet = {"progress": False, "echo": lambda *_: None, "on_epoch": lambda *_: None}
+        config = replace(setting.config, training=training)
+        setting = replace(setting, config=config, model=self.model)
         run = RunDirectory(self.directory.name)
         try:
             with flushed_subnormals():  # as train() has it
-                fit.fit(self.model, setting.task, setting.data, training, run, **quiet)
+                fit.fit(setting, run, resumed=False)
         except Stopped:
             self.finished.put(None)
         except BaseException as error:
