@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WRONG = "≠"
-
 
 def draw_tree(
     tree: Any,
@@ -181,26 +179,24 @@ def _set_gold(digraph: networkx.DiGraph, gold: Sequence[Any]) -> None:
     for node, label in enumerate(map(_name, _checked(digraph, gold, "gold"))):
         data = digraph.nodes[node]
         if label and data["label"] and label != data["label"]:
-            data.update(wrong=True, note=f"{_WRONG} {label}")
+            data["gold"] = label
 
 
 def _set_probabilities(digraph: networkx.DiGraph, probabilities: Sequence[float]) -> None:
     for node, share in enumerate(_checked(digraph, probabilities, "probabilities")):
         if share is None:
             continue
-        data = digraph.nodes[node]
-        data["probability"] = float(share)
-        data["note"] = " ".join(filter(None, (data.get("note"), f"{share:.2f}")))
+        digraph.nodes[node]["probability"] = float(share)
 
 
 def _notes(digraph: networkx.DiGraph, weight_name: str) -> list[str]:
     """What numbers and lines stand for."""
     notes = []
     nodes = [data for _, data in digraph.nodes(data=True)]
-    wrong = next((data for data in nodes if data.get("wrong")), None)
+    wrong = next((data for data in nodes if "gold" in data), None)
     if wrong is not None:
-        predicted, gold = wrong["label"], wrong["note"].split()[1]
-        notes.append(f"{predicted} {_WRONG} {gold}: predicted {predicted}, gold {gold}")
+        predicted, gold = wrong["label"], wrong["gold"]
+        notes.append(f"{predicted} ≠ {gold}: predicted {predicted}, gold {gold}")
     shares = [data["probability"] for data in nodes if "probability" in data]
     if shares:
         notes.append(f"{shares[0]:.2f}: probability of the label")

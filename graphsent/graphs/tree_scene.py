@@ -54,8 +54,8 @@ def build_scene(
 ) -> Scene:
     """The picture of a tree given as by ``to_networkx``.
 
-    Edges may have an attribute ``weight``; nodes a ``note``, which is written after the label, and
-    ``wrong``, which frames them. ``notes`` are lines below the legend.
+    Edges may have an attribute ``weight``; nodes ``probability``, and ``gold`` where that is not
+    their label. ``notes`` are lines below the legend.
     """
     keys, names, legend_width = [], [], 0.0
     if legend and colors:
@@ -150,7 +150,12 @@ def _or_minus_one(values: list[int | None]) -> np.ndarray:
 
 def _node_box(data: Mapping[str, Any], colors: Sequence[ClassColor], text_width: TextWidth) -> Box:
     label = data["label"]
-    text = " ".join(filter(None, (data.get("relation"), label, data.get("note"))))
+    parts = [data.get("relation"), label]
+    if "gold" in data:
+        parts.append(f"≠ {data['gold']}")
+    if "probability" in data:
+        parts.append(f"{data['probability']:.2f}")
+    text = " ".join(filter(None, parts))
     if not text:
         return Box(0, 0, _DOT, _DOT, "", PLAIN_EDGE, INK, PLAIN_EDGE)
     width = max(BOX_HEIGHT, text_width(text, LABEL_SIZE) + BOX_PADDING)
@@ -160,7 +165,7 @@ def _node_box(data: Mapping[str, Any], colors: Sequence[ClassColor], text_width:
     if colors and label:
         fill, ink, outline = colors[int(label)].fill, colors[int(label)].text, GREY
     box = Box(0, 0, width, BOX_HEIGHT, text, fill, ink, outline)
-    return box._replace(outline=INK, frame=_WRONG_FRAME) if data.get("wrong") else box
+    return box._replace(outline=INK, frame=_WRONG_FRAME) if "gold" in data else box
 
 
 def _token_box(word: str, text_width: TextWidth) -> Box:

@@ -189,6 +189,7 @@ def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
     capsys.readouterr()
     flags = ["--errors=2", f"--errors-file={tmp_path}/errors.csv"]
     flags += [f"--confusion={tmp_path}/confusion.png", f"--json={tmp_path}/figures.json"]
+    flags.append(f"--page={tmp_path}/page.html")
     assert main(["evaluate", f"{tmp_path}/run", "--split=train", *flags]) == 0
     printed = capsys.readouterr().out
     content = json.loads((tmp_path / "figures.json").read_text())
@@ -205,12 +206,16 @@ def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
     assert errors[0].split(",")[0] in printed
     assert f"{len(errors)} errors, the most confident first" in printed
     assert (tmp_path / "confusion.png").read_bytes().startswith(b"\x89PNG")
+    assert "page.html: 48 sentences" in printed
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count('"gold":[0]') == page.count('"gold":[1]') == 24
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--errors=0"], "--errors: expected at least 1, got 0"),
+        (["--page=a.svg"], "--page a.svg: expected a file .html"),
         (["--confusion=a.pdf"], "--confusion a.pdf: expected a file .svg or .png"),
     ],
 )
