@@ -13,7 +13,7 @@ from graphsent import (
     training,
     trees,
 )
-from graphsent._dgl import dgl
+from graphsent._imported_dgl import dgl
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import GraphsentError, GraphsentWarning
 from graphsent.graphs import constituency_batch, constituency_graph, dependency_graph

@@ -1,14 +1,15 @@
-"""The one place that imports DGL: ``from graphsent._dgl import dgl``.
+"""The one place that imports DGL: ``from graphsent._dgl import dgl``, when it is needed first.
 
 The last wheels of DGL (2.1.0 on Linux) carry native GraphBolt libraries for
 torch 2.0.0 to 2.2.1 only, and GraphBolt, DGL's data loader for very large graphs, wants the
 ``torchdata.datapipes`` that torchdata has dropped since. ``import dgl`` therefore fails beside a
 current torch, although nothing that graphsent needs depends on GraphBolt.
 
-While DGL is imported here, ``dgl.graphbolt`` is first tried as it is; only if that fails is it
-replaced by an empty module whose attributes say why they are missing. A DGL that imports by
-itself is left alone, and nothing else in ``sys.modules`` is touched. After this module has been
-imported, a plain ``import dgl`` gives the same module.
+Once this module has been imported, ``dgl.graphbolt`` is first tried as it is wherever DGL is
+imported; only if that fails is it replaced by an empty module whose attributes say why they are
+missing. A DGL that imports by itself is left alone, and nothing else in ``sys.modules`` is touched.
+Importing DGL takes over a second, so it waits until something of it is asked for. A plain ``import
+dgl`` gives the same module, ``graphsent.dgl`` the module itself.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +27,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["dgl"]
+__all__ = ["dgl", "import_dgl"]
 
 _GRAPHBOLT = "dgl.graphbolt"
 _REQUIREMENTS = "graphsent needs DGL 2.1 or 2.2 with torch 2.1 or newer"
@@ -105,28 +107,45 @@ def _known_warnings_ignored() -> Iterator[None]:
         yield
 
 
-def _import_dgl() -> ModuleType:
-    if "dgl" in sys.modules:
-        return sys.modules["dgl"]
-    if importlib.util.find_spec("dgl") is None:
-        raise ImportError("DGL is not installed: run graphsent install-dgl", name="dgl")
+def import_dgl() -> ModuleType:
+    """DGL itself, imported if need be.
+
+    Raises:
+        ImportError: It is not installed, or cannot be imported; the message says why.
+    """
+    with _lock:
+        if "dgl" not in sys.modules and importlib.util.find_spec("dgl") is None:
+            raise ImportError("DGL is not installed: run graphsent install-dgl", name="dgl")
+        try:
+            with _known_warnings_ignored():
+                module = importlib.import_module("dgl")
+            if _finder in sys.meta_path:
+                sys.meta_path.remove(_finder)
+                _bind_submodules("dgl")
+            return module
+        except Exception as error:
+            raise ImportError(
+                f"DGL is installed but fails to import: {type(error).__name__}: {error}. "
+                f"{_REQUIREMENTS}.",
+                name="dgl",
+            ) from error
+
+
+class _LazyDGL:
+    """DGL, imported when something of it is asked for: models of words ask for nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_dgl(), name)
+        if isinstance(value, type):  # found at once from now on
+            setattr(self, name, value)
+        return value
+
+
+_lock = threading.RLock()
+_finder = _OptionalGraphBolt()
+if "dgl" not in sys.modules:
     # Without a choice DGL prints a notice and writes a configuration file to the home directory.
     os.environ.setdefault("DGLBACKEND", "pytorch")
-    finder = _OptionalGraphBolt()
-    sys.meta_path.insert(0, finder)
-    try:
-        with _known_warnings_ignored():
-            module = importlib.import_module("dgl")
-        _bind_submodules("dgl")
-        return module
-    except Exception as error:
-        raise ImportError(
-            f"DGL is installed but fails to import: {type(error).__name__}: {error}. "
-            f"{_REQUIREMENTS}.",
-            name="dgl",
-        ) from error
-    finally:
-        sys.meta_path.remove(finder)
+    sys.meta_path.insert(0, _finder)
 
-
-dgl: Any = _import_dgl()
+dgl: Any = _LazyDGL()

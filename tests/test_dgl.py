@@ -55,7 +55,8 @@ def test_dgl_imports_traverses_and_is_the_plain_dgl(tmp_path):
 
         from graphsent._dgl import dgl as inside
         import dgl as plain
-        assert dgl is inside is plain is graphsent.dgl is sys.modules["dgl"]
+        assert dgl is plain is graphsent.dgl is sys.modules["dgl"]
+        assert inside.DGLGraph is dgl.DGLGraph and inside.graph is dgl.graph
         assert not [name for name in sys.modules if name.startswith("setuptools")]
         assert not [finder for finder in sys.meta_path if "graphsent" in type(finder).__module__]
         """,
@@ -63,6 +64,34 @@ def test_dgl_imports_traverses_and_is_the_plain_dgl(tmp_path):
     )
     assert printed == "[6.0, 2.0, 3.0]\n"
     assert list(tmp_path.iterdir()) == []  # no configuration file in the home directory
+
+
+def test_dgl_is_imported_when_it_is_needed_and_a_plain_import_works_before():
+    run(
+        """
+        import sys
+        import graphsent.cells, graphsent.models
+        assert "dgl" not in sys.modules
+        import dgl
+        graph = dgl.graph(([1, 2], [0, 0]))
+        assert graphsent.graphs.root_nodes
+        assert dgl is graphsent.dgl
+        assert not [finder for finder in sys.meta_path if "graphsent" in type(finder).__module__]
+        """
+    )
+
+
+def test_threads_that_need_dgl_first_all_get_it():
+    run(
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        from graphsent.graphs import constituency_graph
+        trees = ["(S (A a) (B b))"] * 8
+        with ThreadPoolExecutor(8) as pool:
+            graphs = list(pool.map(constituency_graph, trees))
+        assert {graph.num_nodes() for graph in graphs} == {3}
+        """
+    )
 
 
 def test_importing_changes_no_warning_filter():
@@ -139,10 +168,12 @@ def test_a_dgl_imported_before_is_used_as_it_is(tmp_path):
     packages = fake_dgl(tmp_path, "token = object()")
     run(
         """
-        import os, dgl
+        import os, sys, dgl
         token = dgl.token
         from graphsent._dgl import dgl
         assert dgl.token is token
+        import graphsent
+        assert graphsent.dgl is sys.modules["dgl"]
         assert "DGLBACKEND" not in os.environ
         """,
         packages=packages,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from torch import Tensor
 
@@ -37,7 +38,7 @@ class TurnedGraph:
         return target, source
 
 
-Graph = dgl.DGLGraph | TurnedGraph
+Graph: TypeAlias = "dgl.DGLGraph | TurnedGraph"
 
 
 def schedule_of_graph(graph: Graph) -> Schedule:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import configparser
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,16 @@ def test_predict_takes_it_where_there_is_no_run(arguments, capsys, monkeypatch):
     assert float(probability) > 0.4
     assert sentence == "A film of great charm"
     assert "this is the model that comes with graphsent" in captured.err
+
+
+def test_it_answers_without_importing_what_models_of_words_do_not_need():
+    script = """
+import sys
+from graphsent.cli import main
+assert main(["predict", "A film of great charm"]) == 0
+heavy = {"dgl", "nltk", "pandas", "networkx", "scipy", "pytorch_lightning", "matplotlib"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    command = [sys.executable, "-c", script]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-1] == "[]"

@@ -13,7 +13,6 @@ from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.errors import PropagationError, described
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.topological.builtin_functions import check_fields, is_builtin
-from graphsent.propagation.topological.traversal import Traversal
 from graphsent.propagation.untraced import untraced
 
 Function = Callable[..., Any]
@@ -74,6 +73,9 @@ def prop_nodes_topo(
     _check_rows("edge", edge_data, graph.num_edges())
     given = [data for data in (ndata, edata) if data is not None]
     schedule = schedule_of(graph, reverse=reverse).to(_device(graph, given))
+    # Its classes are DGL's, which is imported when it is needed.
+    from graphsent.propagation.topological.traversal import Traversal
+
     after = Traversal(graph, schedule, before, edge_data).run(
         message_func, reduce_func, apply_node_func
     )
