@@ -123,6 +123,7 @@ dist: venv  ## build wheel and sdist in dist/, install the wheel in .venv-dist a
 		&& $(CURDIR)/$(DIST)/graphsent demo --out demo \
 		&& echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' \
 			| $(CURDIR)/$(DIST)/graphsent predict demo/treelstm \
+		&& $(CURDIR)/$(DIST)/graphsent predict "A film of great charm" \
 		&& rm -r "$$directory"
 
 lint: venv  ## check style and formatting

@@ -113,15 +113,17 @@ def import_dgl() -> ModuleType:
     Raises:
         ImportError: It is not installed, or cannot be imported; the message says why.
     """
+    if "dgl" in sys.modules and _finder not in sys.meta_path:  # it is complete
+        return sys.modules["dgl"]
     with _lock:
         if "dgl" not in sys.modules and importlib.util.find_spec("dgl") is None:
             raise ImportError("DGL is not installed: run graphsent install-dgl", name="dgl")
         try:
             with _known_warnings_ignored():
                 module = importlib.import_module("dgl")
-            if _finder in sys.meta_path:
+            _bind_submodules("dgl")
+            if _finder in sys.meta_path:  # another thread may have been faster
                 sys.meta_path.remove(_finder)
-                _bind_submodules("dgl")
             return module
         except Exception as error:
             raise ImportError(

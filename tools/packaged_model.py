@@ -23,6 +23,7 @@ from graphsent.training.inputs import InputOptions
 
 TARGET = Path(__file__).resolve().parent.parent / "graphsent" / "pretrained" / "sentiment"
 DIMENSION = 200
+EPOCHS = 8
 ABOUT = """\
 ## Terms and limits
 
@@ -61,7 +62,7 @@ def main() -> None:
         data_dir=arguments.data_dir,
         vectors=(str(vectors),),
         inputs=InputOptions(lower=True),
-        training=TrainingOptions(epochs=8, num_threads=1),
+        training=TrainingOptions(epochs=EPOCHS, num_threads=1),
     )
     run = RunDirectory(arguments.out)
     train(config, run.path, overwrite=True, test=False)
