@@ -77,7 +77,7 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     if not several:
         _show(report, arguments, data)
         if arguments.page:
-            title = f"{path.name}: {arguments.split} of {data.source.corpus.title}"
+            title = f"{model.name} on {config.task}, {arguments.split}: {path.name}"
             predictions = model.predict(data.splits[arguments.split])
             number = write_page(predictions, arguments.page, title=title)
             print(f"wrote {arguments.page}: {number:,} sentences")
