@@ -77,8 +77,11 @@ def search(
     record = {"configuration": configuration.name, "shipped": configuration.config}
     record |= {"choices": choices, "trials": []}
     if path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if any(before[name] != record[name] for name in ("shipped", "choices")):
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DataError(f"{path}: damaged: {error}") from None
+        if any(before.get(name) != record[name] for name in ("shipped", "choices")):
             raise DataError(f"{path}: a search with other settings: expected a new file")
         record = before
     space = {
@@ -143,8 +146,10 @@ def _shipped(configuration: Configuration, name: str) -> Any:
     return value
 
 
-def _changed(config: Mapping[str, Any], names: list[str], value: Any) -> dict[str, Any]:
+def _changed(config: Any, names: list[str], value: Any) -> dict[str, Any]:
     first, *rest = names
+    if not isinstance(config, Mapping):
+        raise DataError(f"--choose: {first!r} is a part of a setting that has none")
     return {**config, first: _changed(config.get(first, {}), rest, value) if rest else value}
 
 
@@ -152,6 +157,9 @@ def main(given: Sequence[str] | None = None) -> int:
     """Searches, and prints the best trial; returns the exit status."""
     options = arguments(given)
     choices = {name: [yaml.safe_load(v) for v in values] for name, *values in options.choose}
+    if options.trials < 1 or not all(choices.values()):
+        print("error: expected at least one trial, and a value after each setting", file=sys.stderr)
+        return 2
     places = Places(options.data_dir, options.parses_dir, options.vectors_dir, options.encoder)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:

@@ -73,10 +73,10 @@ def markdown(
         DataError: Two configurations that are compared were not judged on the same examples.
     """
     parts = [_HEAD.format(hours=_hours(catalogue, finished))]
-    if not fast:
-        parts.append(f"## In short\n\n{summary(catalogue, found)}\n")
     if fast:
         parts.append(_FAST.format(corpora=", ".join(_corpora(catalogue, finished)) or "none"))
+    else:
+        parts.append(f"## In short\n\n{summary(catalogue, found)}\n")
     by_table = groupby(found, key=lambda entry: entry["table"])
     for name, rows in by_table:
         parts.append(_table(catalogue.tables[name], list(rows)))
