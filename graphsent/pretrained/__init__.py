@@ -32,6 +32,6 @@ def load(
     Example:
         >>> import graphsent
         >>> graphsent.load().predict(["A film of great charm."])[0].root_name
-        'positive'
+        'very positive'
     """
     return load_model(PACKAGED if path is None else path, encoder)
