@@ -192,8 +192,9 @@ class _Levels(Function):
         problem = ctx.problem
         lowered = _lowered(problem.recurrence, keep=True)
         num_parts, num_kept = problem.recurrence.num_parts, len(lowered.kept)
-        tensors = ctx.saved_tensors[: len(ctx.saved_tensors) - num_parts - num_kept]
-        others = ctx.saved_tensors[len(tensors) :]
+        saved = ctx.saved_tensors  # once: with checkpoints, asking recomputes them
+        tensors = saved[: len(saved) - num_parts - num_kept]
+        others = saved[len(tensors) :]
         results, kept = others[:num_parts], others[num_parts:]
         inputs, start, constants = problem.divided(tensors)
         memory, num_sources = _memory_of(problem, inputs, constants, start[0]), len(start[0])
