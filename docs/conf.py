@@ -21,6 +21,7 @@ include_patterns = [
     "docs/*.md",
     "docs/api/*.md",
     "docs/guide/*.md",
+    "graphsent/pretrained/*/README.md",
     "notebooks/*.ipynb",
 ]
 exclude_patterns = ["docs/_build"]

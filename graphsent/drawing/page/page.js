@@ -91,7 +91,8 @@ function choose(item) {
   tip(null);
   mark();
   byId("text").textContent = item ? item.words.join(" ") : "No sentence matches.";
-  byId("picture").replaceChildren(...(item ? [picture(item)] : []));
+  // Without a tree there is one node, and its probabilities say all.
+  byId("picture").replaceChildren(...(item ? [item.parents.length > 1 ? picture(item) : shares(item, item.root)] : []));
   if (item) history.replaceState(null, "", `#${item.number}`);
 }
 
@@ -154,18 +155,21 @@ function picture(item) {
   return svg;
 }
 
+function shares(item, n) {
+  return element("table", { class: "shares" }, ...item.probabilities[n].map((share, label) => {
+    const meter = element("meter", { min: 0, max: 1, value: share });
+    return element("tr", {}, element("td", {}, badge(label)), element("td", {}, meter), element("td", {}, percent(share)));
+  }));
+}
+
 function tip(item, n, node) {
   const box = byId("tip");
   box.hidden = !item;
   if (!item) return;
   const [begin, end] = item.spans[n];
-  const rows = item.probabilities[n].map((share, label) => {
-    const meter = element("meter", { min: 0, max: 1, value: share });
-    return element("tr", {}, element("td", {}, badge(label)), element("td", {}, meter), element("td", {}, percent(share)));
-  });
   const gold = item.gold[n];
   const note = gold < 0 ? "no gold label" : gold === item.labels[n] ? "as gold" : "gold: " + data.names[gold];
-  box.replaceChildren(element("b", {}, item.words.slice(begin, end).join(" ")), element("table", {}, ...rows), note);
+  box.replaceChildren(element("b", {}, item.words.slice(begin, end).join(" ")), shares(item, n), note);
   const place = node.getBoundingClientRect();
   const beyond = place.right + 8 + box.offsetWidth > innerWidth;
   const left = beyond ? place.left - box.offsetWidth - 8 : place.right + 8;
@@ -220,6 +224,7 @@ function start() {
   byId("matrix").hidden = !hasGold;
   if (hasGold) matrix();
   byId("legend").append(...data.names.map((_, label) => element("span", {}, `${label} `, badge(label))));
+  byId("legend").hidden = data.items.every((item) => item.parents.length === 1);
   if (hasGold) byId("legend").append("3 ≠ 1: predicted 3, gold 1; hover over a node for its probabilities");
   else byId("legend").append("hover over a node for its probabilities");
   for (const id of ["search", "which", "predicted", "gold", "order"]) byId(id).addEventListener("input", update);
