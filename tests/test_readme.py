@@ -56,8 +56,10 @@ def test_installation_names_targets_and_extras_that_there_are():
     config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     make, pip, *_ = blocks(REPOSITORY / "README.md", "")
-    for _, target in commands(make):
+    *targets, activation = commands(make)
+    for _, target in targets:
         assert f"\n{target}:" in makefile
+    assert activation == [".", ".venv/bin/activate"]
     torch, package, dgl = commands(pip)
     assert torch == ["pip", "install", "torch"]
     assert package == ["pip", "install", ".[all]"]

@@ -50,6 +50,10 @@ def test_the_config_has_the_sum_of_every_other_file(saved):
     assert {*SUMMED, "config.json"} == {path.name for path in saved.iterdir()}
 
 
+def test_all_files_may_be_read_by_the_same_people(saved):
+    assert len({path.stat().st_mode for path in saved.iterdir()}) == 1
+
+
 @pytest.mark.parametrize("name", SUMMED)
 def test_every_flipped_bit_is_noticed(saved, name):
     path = saved / name

@@ -85,6 +85,8 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
         # Copies: tied parameters share memory, which the format does not allow.
         tensors = {name: value.detach().cpu().clone() for name, value in model.tensors.items()}
         _save_tensors(tensors, temporary / TENSORS_FILE)
+        # safetensors has files that nobody else can read, whatever the umask.
+        shutil.copymode(temporary / VOCABULARY_FILE, temporary / TENSORS_FILE)
         config[_SUMS] = {name: sha256(temporary / name) for name in _SUMMED}
         if model.encoder is not None:
             model.encoder.save(temporary / ENCODER_DIRECTORY)
