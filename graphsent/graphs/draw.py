@@ -146,10 +146,12 @@ def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:
 
 def _in_direction(tree: Any, direction: str) -> networkx.DiGraph:
     """The graph of a tree, whose nodes come first there and keep their labels and relations."""
-    if not isinstance(tree, DependencyTree):
+    if isinstance(tree, DependencyTree):
+        graph = dependency_graph(tree, direction)
+    else:
         tree = as_tree(tree)
-    make = dependency_graph if isinstance(tree, DependencyTree) else constituency_graph
-    digraph = to_networkx(make(tree, direction), words=tree.words)
+        graph = constituency_graph(tree, direction)
+    digraph = to_networkx(graph, words=tree.words)
     for node, data in to_networkx(tree).nodes(data=True):
         digraph.nodes[node].update({k: data[k] for k in ("label", "relation") if k in data})
     digraph.graph["num_tree_nodes"] = tree.num_nodes
