@@ -18,7 +18,7 @@ CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 pyt
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-sanitized lint bench exercises docs dist clean FORCE
+.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-sanitized lint types bench exercises docs dist clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -129,6 +129,10 @@ dist: venv  ## build wheel and sdist in dist/, install the wheel in .venv-dist a
 lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+types: venv  ## check with mypy and pyright what a user's script sees of the package
+	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[types]'
+	$(VENV)/bin/python -m pytest -m slow tests/test_types.py
 
 # What cannot be installed is reported by the benchmark, which measures the rest.
 bench: venv  ## measure training, sequences and cells, write the tables of docs and README

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 __all__ = ["dgl", "import_dgl"]
 
@@ -150,4 +150,15 @@ if "dgl" not in sys.modules:
     os.environ.setdefault("DGLBACKEND", "pytorch")
     sys.meta_path.insert(0, _finder)
 
-dgl: Any = _LazyDGL()
+if TYPE_CHECKING:
+
+    class _Untyped(type):
+        def __getattr__(cls, name: str) -> Any: ...
+
+    class dgl(metaclass=_Untyped):
+        """DGL has no types, and those that checkers infer are wrong: of a graph's data, say."""
+
+        DGLGraph: TypeAlias = Any
+
+else:
+    dgl = _LazyDGL()
