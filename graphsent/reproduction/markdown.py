@@ -182,7 +182,8 @@ def _comparisons(catalogue: Catalogue, table: Table, finished: FinishedRuns, *, 
             continue
         first, second = (list(side.values()) for side in sides)
         metric = _METRICS[tuple(first[0]["examples"]["columns"])]
-        lines.append(f"* {_pair(each)}: {_verdict(metric, compare(first, second, folds=folds))}")
+        difference = compare(first, second, folds=folds)
+        lines.append(f"* {_pair(each)}: {_verdict(metric, difference, folds=folds)}")
     return "\n".join([*lines, ""]) if lines else ""
 
 
@@ -198,8 +199,10 @@ def _pair(comparison: Comparison) -> str:
     return f"{comparison.claim} (`{comparison.first}` against `{comparison.second}`)"
 
 
-def _verdict(metric: str, difference: Difference) -> str:
-    if difference.p >= _SIGNIFICANT:
+def _verdict(metric: str, difference: Difference, *, folds: bool) -> str:
+    if not folds and 1 in difference.num_runs:
+        verdict = "one seed cannot say"  # p is then of test examples alone
+    elif difference.p >= _SIGNIFICANT:
         verdict = "undecided"
     else:
         verdict = "found" if difference.mean > 0 else "the reverse was found"
