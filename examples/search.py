@@ -5,9 +5,9 @@
         --choose training.lr 0.02 0.05 0.1 --choose model_options.embedding_dropout 0.3 0.5
 
 Optuna proposes each trial, the settings that are shipped being the first. A trial is a run of
-`graphsent train` with seed 0, or on fold 0, and its value is what dev says after the best epoch.
-All trials are kept in docs/results/search/CONFIGURATION.json; the same command with more --trials
-goes on with them.
+`graphsent train` with seed 0, or on fold 0, and its value is what dev says after the best epoch;
+with --seeds it is a run with each of so many seeds, and their mean. All trials are kept in
+docs/results/search/CONFIGURATION.json; the same command with more --trials goes on with them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
         help="a setting, such as training.lr, and the values to choose from",
     )
     parser.add_argument("--trials", type=int, default=8, help="in all (default: 8)")
+    parser.add_argument("--seeds", type=int, default=1, help="of each trial (default: 1)")
     parser.add_argument("--out", type=Path, default=Path("docs/results/search"))
     for name in ("--data-dir", "--parses-dir", "--vectors-dir", "--encoder"):
         parser.add_argument(name)
@@ -58,6 +59,7 @@ def search(
     num_trials: int,
     places: Places,
     path: Path,
+    num_seeds: int = 1,
 ) -> list[dict[str, Any]]:
     """Runs trials until there are as many as asked for, or none is left to be tried.
 
@@ -67,21 +69,23 @@ def search(
         num_trials: With those that are in the file.
         places: Where data are.
         path: The file of the trials, which is written after each.
+        num_seeds: How many runs a trial is, with the seeds from 0, or on the folds from 0.
 
     Returns:
-        All trials: their settings, the figures on dev, the best epoch, and minutes on the CPU.
+        All trials: their settings, the mean figures on dev, the best epoch of each run, and minutes
+        on the CPU.
 
     Raises:
         GraphsentError: A setting is not valid, or the file is of another search.
     """
     record = {"configuration": configuration.name, "shipped": configuration.config}
-    record |= {"choices": choices, "trials": []}
+    record |= {"choices": choices, "seeds": num_seeds, "trials": []}
     if path.exists():
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise DataError(f"{path}: damaged: {error}") from None
-        if any(before.get(name) != record[name] for name in ("shipped", "choices")):
+        if any(before.get(name) != record[name] for name in ("shipped", "choices", "seeds")):
             raise DataError(f"{path}: a search with other settings: expected a new file")
         record = before
     space = {
@@ -104,7 +108,7 @@ def search(
         trial = study.ask(space)
         same = [done for done in record["trials"] if done["settings"] == trial.params]
         if not same:
-            same = [_trial(configuration, trial.params, places)]
+            same = [_trial(configuration, trial.params, places, num_seeds)]
             record["trials"] += same
             with atomic_path(path) as temporary:
                 text = json.dumps(record, indent=1, ensure_ascii=False)
@@ -115,22 +119,29 @@ def search(
 
 
 def _trial(
-    configuration: Configuration, settings: Mapping[str, Any], places: Places
+    configuration: Configuration, settings: Mapping[str, Any], places: Places, num_seeds: int
 ) -> dict[str, Any]:
     config = dict(configuration.config)
     for name, value in settings.items():
         config = _changed(config, name.split("."), value)
-    (run,) = Run.of(replace(configuration, config=config), [0])[:1]
+    runs = Run.of(replace(configuration, config=config), range(num_seeds))[:num_seeds]
     begin = time.process_time()
-    with tempfile.TemporaryDirectory() as directory:
-        located = places.locate(run.run_config())
-        results = train(located, Path(directory) / "run", test=False, echo=lambda line: None)
+    results = [_trained(run, places) for run in runs]
     return {
         "settings": dict(settings),
-        "dev": results["dev"],
-        "best_epoch": results["best_epoch"],
+        "dev": {
+            name: round(sum(each["dev"][name] for each in results) / len(results), 6)
+            for name in results[0]["dev"]
+        },
+        "best_epochs": [each["best_epoch"] for each in results],
         "minutes": round((time.process_time() - begin) / 60, 2),
     }
+
+
+def _trained(run: Run, places: Places) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        located = places.locate(run.run_config())
+        return train(located, Path(directory) / "run", test=False, echo=lambda line: None)
 
 
 def _value(trial: Mapping[str, Any]) -> float:
@@ -157,15 +168,16 @@ def main(given: Sequence[str] | None = None) -> int:
     """Searches, and prints the best trial; returns the exit status."""
     options = arguments(given)
     choices = {name: [yaml.safe_load(v) for v in values] for name, *values in options.choose}
-    if options.trials < 1 or not all(choices.values()):
-        print("error: expected at least one trial, and a value after each setting", file=sys.stderr)
+    if min(options.trials, options.seeds) < 1 or not all(choices.values()):
+        expected = "at least one trial and seed, and a value after each setting"
+        print(f"error: expected {expected}", file=sys.stderr)
         return 2
     places = Places(options.data_dir, options.parses_dir, options.vectors_dir, options.encoder)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         configuration = Catalogue().configuration(options.configuration)
         path = options.out / f"{configuration.name}.json"
-        trials = search(configuration, choices, options.trials, places, path)
+        trials = search(configuration, choices, options.trials, places, path, options.seeds)
     except GraphsentError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

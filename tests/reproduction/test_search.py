@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
+
+from graphsent.reproduction import Catalogue, Run
+from graphsent.training import train
 
 pytest.importorskip("optuna", reason="pip install 'graphsent[search]'")
 
@@ -36,6 +40,24 @@ def test_trials_begin_with_what_is_shipped_and_go_on(main, tmp_path, capsys):
     assert len({tuple(each["settings"].items()) for each in trials}) == len(trials) == 4
     best = max(each["dev"]["root_accuracy"] for each in trials)
     assert f"root_accuracy: {best}" in capsys.readouterr().out.rpartition("best of 4 trials")[2]
+
+
+def test_a_trial_of_two_seeds_is_their_mean(main, tmp_path):
+    one = ("--choose", "training.lr", "0.05")
+    assert search(main, "--trials=1", "--seeds=2", *one) == 0
+    record = json.loads((tmp_path / "search" / "toy-tree.json").read_text())
+    places = sys.modules["search"].Places("data")
+    (run,) = Run.of(Catalogue().configuration("toy-tree"), [1])
+    config = places.locate(run.run_config())
+    config = replace(config, training=replace(config.training, lr=0.05))
+    second = train(config, tmp_path / "second", test=False, echo=lambda line: None)
+    assert search(main, "--trials=1", "--out=first", *one) == 0
+    first = json.loads((tmp_path / "first" / "toy-tree.json").read_text())["trials"][0]
+    (both,) = record["trials"]
+    for name, figure in both["dev"].items():
+        assert figure == pytest.approx((first["dev"][name] + second["dev"][name]) / 2, abs=1e-6)
+    assert both["best_epochs"] == [*first["best_epochs"], second["best_epoch"]]
+    assert search(main, "--trials=2", *one) == 2  # of one seed
 
 
 def test_mistakes_in_a_line(main, capsys):
