@@ -59,7 +59,7 @@ print(time.perf_counter() - start)
     assert min(float(run(script)) for _ in range(3)) < 0.3
 
 
-LAZY = ("graphsent", "graphsent.training")
+LAZY = ("graphsent", "graphsent.reproduction", "graphsent.training")
 
 
 @pytest.mark.parametrize("package", LAZY)

@@ -9,7 +9,7 @@ import torch
 from graphsent.cells.recursion import Recursion
 from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import first_parameter
-from graphsent.propagation.run import find_recurrence
+from graphsent.propagation.found import find_recurrence
 
 
 class Explanation(NamedTuple):

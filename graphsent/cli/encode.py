@@ -26,7 +26,7 @@ from graphsent.cli.streams import (
 )
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import name_of
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError, check_target, counted
 from graphsent.models import Model, ParseReranker
 
 __all__ = ["run", "write"]
@@ -103,7 +103,7 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
         finally:
             if array != temporary:
                 array.unlink(missing_ok=True)
-    print(f"wrote {path}: {len(lines):,} vectors of length {width}")
+    print(f"wrote {path}: {counted(len(lines), 'vector')} of length {width}")
 
 
 def _write_header(stream: BinaryIO, shape: tuple[int, int]) -> None:

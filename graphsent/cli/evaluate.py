@@ -11,7 +11,7 @@ from graphsent._files import atomic_path
 from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.drawing import draw_confusion, write_page
 from graphsent.tasks import Task, TaskData
 from graphsent.tasks.class_report import ClassReport
@@ -80,7 +80,7 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
             title = f"{model.name} on {config.task}, {arguments.split}: {path.name}"
             predictions = model.predict(data.splits[arguments.split])
             number = write_page(predictions, arguments.page, title=title)
-            print(f"wrote {arguments.page}: {number:,} sentences")
+            print(f"wrote {arguments.page}: {counted(number, 'sentence')}")
     return {**content, **class_results.describe(report)}
 
 

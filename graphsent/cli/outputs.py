@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from graphsent._files import atomic_path
 from graphsent.cli.streams import Answered
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, counted
 from graphsent.drawing import write_page
 from graphsent.models import PairPrediction, Prediction, RankedParses
 from graphsent.trees import DependencyTree, Tree, escape, relabel, to_conllu
@@ -176,7 +176,7 @@ class _Page(Output):
         """Writes the page."""
         if self._predictions:
             count = write_page(self._predictions, self._path)
-            print(f"wrote {self._path}: {count:,} sentences")
+            print(f"wrote {self._path}: {counted(count, 'sentence')}")
 
 
 _FORMS = {

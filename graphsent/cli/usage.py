@@ -16,7 +16,15 @@ from jsonargparse import ArgumentParser
 from graphsent._names import nearest
 from graphsent.cli.statuses import USAGE
 
-__all__ = ["CommandParser", "UsageError", "add_encoder", "check_target", "descriptions", "flag"]
+__all__ = [
+    "CommandParser",
+    "UsageError",
+    "add_encoder",
+    "check_target",
+    "counted",
+    "descriptions",
+    "flag",
+]
 
 
 _HELP_ALL = "--help-all"
@@ -197,3 +205,8 @@ def _plain(text: str) -> str:
     text = re.sub(r":math:`\\?(.*?)`", r"\1", text)
     text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"\1", text)
     return text.replace("``", "").replace("%", "%%")
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: ``1 sentence``, ``1,200 sentences``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -4,244 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from graphsent.kernels.library import kernels_for, needs_gradients
-from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_lengths
-from graphsent.layers.steps import Batch, fits, packed_batch
-from graphsent.propagation.backends.c.library import generated_library
-from graphsent.propagation.chains import Chains, Step, chain_recurrence, chain_states, make_chains
-from graphsent.propagation.recurrence.recurrence import Recurrence
-from graphsent.propagation.untraced import untraced
-
-ENGINES = ("auto", "levels", "torch")
+from graphsent.layers.chained import Fewest, Recurrent
 
 
-class _Fewest(NamedTuple):
-    """How many steps the longest sequence has at least where the engine is faster than torch.
-
-    Measured on one core at 300 / 168 in float32, as ``benchmarks/sequences.py`` does: whatever the
-    batch, the engine takes about a millisecond, and torch has a faster LSTM for inference without
-    padding, and for one sequence.
-
-    Attributes:
-        full: forward alone, of sequences of one length that did not come packed.
-        mixed: forward alone, of others.
-        gradients: with gradients, of several sequences.
-        alone: with gradients, of one sequence.
-    """
-
-    full: float
-    mixed: float
-    gradients: float
-    alone: float
-
-
-class _Recurrent(nn.RNNBase):
-    """What :class:`LSTM` and :class:`GRU` share: all but the states along chains."""
-
-    engine = "auto"
-    _fewest: _Fewest
-    _num_parts: int
-    _step: Step
-
-    def __init__(self, *args: Any, engine: str = "auto", **options: Any) -> None:
-        super().__init__(*args, **options)
-        if engine not in ENGINES:
-            raise LayerError(f"unknown engine {engine!r}: expected one of {', '.join(ENGINES)}")
-        self.engine = engine
-
-    @untraced
-    def forward(
-        self, input: Tensor | PackedSequence, hx: Any = None, lengths: Tensor | None = None
-    ) -> tuple[Any, Any]:
-        """Runs over a batch of sequences; see the class."""
-        if lengths is not None:
-            lengths = self._padded_lengths(input, lengths)
-        if not self._runs(input, hx, lengths):
-            return self._by_torch(input, hx, lengths)
-        if isinstance(input, PackedSequence):
-            data, batch_sizes, *orders = input
-            batch = Batch(data, batch_sizes.numpy(), *orders)
-        else:
-            batch = packed_batch(input, lengths, self.batch_first, *self._size_and_time(input))
-        return self._run(input, hx, batch)
-
-    @untraced
-    def chain_states(
-        self,
-        chains: Chains,
-        feat: Tensor,
-        rows: Tensor | None = None,
-        start: Sequence[Tensor] | None = None,
-        layer: int = 0,
-        reverse: bool = False,
-    ) -> tuple[Tensor, ...]:
-        """The states of one layer and direction along chains, see :mod:`.propagation.chains`.
-
-        Args:
-            chains: the sequences as this direction reads them.
-            feat: inputs, (num_steps, ...), or with ``rows`` any rows.
-            rows: (num_steps,) int64, the row of each step.
-            start: parts of the states before each chain; zeros by default.
-            layer: from 0.
-            reverse: whether it is the direction from the last step to the first.
-        """
-        weights = self._weights_of(layer, reverse)
-        bias, step_weights = self._divided(weights)
-        inputs = functional.linear(feat, weights[0], bias)
-        return chain_states(
-            self._recurrence(step_weights), chains, inputs, step_weights, rows, start
-        )
-
-    def _weights_of(self, layer: int = 0, reverse: bool = False) -> Sequence[Tensor]:
-        count = len(self._all_weights[0])
-        first = (layer * (1 + self.bidirectional) + reverse) * count
-        return self._flat_weights[first : first + count]
-
-    def _recurrence(self, step_weights: Sequence[Tensor]) -> Recurrence:
-        shapes = [tuple(weight.shape) for weight in step_weights]
-        return chain_recurrence(self._step, self._num_parts, *shapes)
-
-    def runs_over(self, *tensors: Tensor) -> bool:
-        """Whether the engine does what the layer does, for inputs and states like these."""
-        if hasattr(self, "_update_flat_weights"):  # of new versions of torch
-            self._update_flat_weights()
-        if self.engine == "torch" or self.proj_size or torch.jit.is_tracing():
-            return False
-        if _autocast_on_cpu() or torch.compiler.is_compiling():
-            return False
-        if not kernels_for(*tensors, *self._flat_weights):
-            return False
-        recurrence = self._recurrence(self._divided(self._weights_of())[1])
-        return not isinstance(generated_library(recurrence, tensors[0].dtype), str)
-
-    def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
-        """The bias of the inputs of all steps, and the weights of :meth:`_step`.
-
-        Args:
-            weights: of a layer and direction, in the order of torch: of inputs and states, and
-                their biases, if there are any.
-        """
-        raise NotImplementedError
-
-    def _runs(self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None) -> bool:
-        """Whether the engine runs; not over what is none of a layer's inputs, for torch says so."""
-        packed = isinstance(input, PackedSequence)
-        data = input.data if packed else input
-        if data.dim() not in (2, 3) or not data.numel() or (packed and not fits(input)):
-            return False
-        given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
-        if self.engine != "levels":  # first of all: what follows takes its time, too
-            if packed:
-                size, longest = int(input.batch_sizes[0]), len(input.batch_sizes)
-            else:
-                size, longest = self._size_and_time(input)
-            if needs_gradients(data, *given, *self._flat_weights):
-                fewest = self._fewest.alone if size == 1 else self._fewest.gradients
-            else:
-                fewest = self._fewest.mixed if packed or lengths is not None else self._fewest.full
-            if longest < fewest:
-                return False
-        return self.runs_over(data, *given)
-
-    def _size_and_time(self, input: Tensor) -> tuple[int, int]:
-        """Sequences of a padded batch, and its steps."""
-        if input.dim() == 2:
-            return 1, len(input)
-        return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
-
-    def _by_torch(
-        self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None
-    ) -> tuple[Any, Any]:
-        if lengths is None:
-            return super().forward(input, hx)
-        packed = pack_padded_sequence(
-            input, lengths, batch_first=self.batch_first, enforce_sorted=False
-        )
-        output, state = super().forward(packed, hx)
-        _, longest = self._size_and_time(input)
-        output, _ = pad_packed_sequence(output, batch_first=self.batch_first, total_length=longest)
-        return output, state
-
-    def _padded_lengths(self, input: Tensor | PackedSequence, lengths: Tensor) -> Tensor | None:
-        """The lengths on the CPU; None where there is no padding."""
-        if isinstance(input, PackedSequence) or input.dim() != 3:
-            raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
-        lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
-        check_lengths("lengths", lengths, size, longest, shortest=1)
-        shortest = int(lengths.min()) if size else longest
-        return None if shortest == longest else lengths
-
-    def _run(
-        self, input: Tensor | PackedSequence, hx: Any, batch: Batch
-    ) -> tuple[Tensor | PackedSequence, Any]:
-        """What torch's own ``forward`` gives."""
-        alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
-        before = self._before(hx, batch, alone)
-        output, states = self._layers(batch, before)
-        if batch.inverse is not None:
-            states = [part.index_select(1, batch.inverse) for part in states]
-        if alone:
-            states = [part.squeeze(1) for part in states]
-        state = states[0] if len(states) == 1 else tuple(states)
-        if batch.shape is None:
-            return input._replace(data=output), state
-        if batch.places is not None:
-            filled = output.new_zeros(batch.shape[0] * batch.shape[1], output.shape[1])
-            output = filled.index_copy(0, batch.places, output)
-        if alone:
-            return output, state
-        output = output.unflatten(0, batch.shape)
-        if self.batch_first and batch.places is None:
-            output = output.transpose(0, 1)
-        return output, state
-
-    def _before(self, hx: Any, batch: Batch, alone: bool) -> list[Tensor] | None:
-        """Parts of the states before all layers and directions, in the order of the chains."""
-        batch_sizes = torch.from_numpy(batch.sizes)
-        parts = [] if hx is None else [hx] if isinstance(hx, Tensor) else list(hx)
-        if alone:
-            parts = [part.unsqueeze(1) for part in parts]
-        if hx is not None:
-            given = parts[0] if isinstance(hx, Tensor) else tuple(parts)
-            self.check_forward_args(batch.data, given, batch_sizes)
-        else:
-            self.check_input(batch.data, batch_sizes)
-            return None
-        if batch.order is None:
-            return parts
-        return [part.index_select(1, batch.order) for part in parts]
-
-    def _layers(self, batch: Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
-        """The outputs of the last layer, and the last states of all layers and directions."""
-        chains = make_chains(batch.sizes)
-        first, data = chains.num_chains, batch.data
-        last = torch.from_numpy(chains.last() + first)
-        turned = torch.from_numpy(chains.turned()) if self.bidirectional else None
-        states = []
-        for layer in range(self.num_layers):
-            outputs = []
-            for reverse in range(1 + self.bidirectional):
-                start = None if before is None else [part[len(states)] for part in before]
-                rows = turned if reverse else None
-                parts = self.chain_states(chains, data, rows, start, layer, bool(reverse))
-                states.append([part.index_select(0, last) for part in parts])
-                steps = parts[0][first:]
-                outputs.append(steps if rows is None else parts[0].index_select(0, rows + first))
-            data = torch.cat(outputs, 1) if self.bidirectional else outputs[0]
-            if layer < self.num_layers - 1:
-                data = functional.dropout(data, self.dropout, self.training)
-        return data, [torch.stack(parts) for parts in zip(*states, strict=True)]
-
-
-class LSTM(_Recurrent, nn.LSTM):
+class LSTM(Recurrent, nn.LSTM):
     r"""``torch.nn.LSTM``, its arguments, weights and results, by generated walks over chains.
 
     .. math::
@@ -253,8 +24,8 @@ class LSTM(_Recurrent, nn.LSTM):
 
     What the engine does not do runs in torch, with the same results: projections (``proj_size``),
     devices and types of numbers without compiled kernels, autocast, tracing and compiling. So
-    does, with ``engine="auto"``, what is faster there: passes over one sequence, and passes without
-    gradients over batches without padding, or of less than 16 steps.
+    does, with ``engine="auto"``, what is faster there: passes with gradients over one sequence, and
+    passes without gradients over batches without padding, or of less than 16 steps.
 
     Args:
         *args: those of ``torch.nn.LSTM``, as are other options.
@@ -280,7 +51,7 @@ class LSTM(_Recurrent, nn.LSTM):
         (torch.Size([2, 5, 6]), torch.Size([2, 2, 3]), False)
     """
 
-    _fewest = _Fewest(full=inf, mixed=16, gradients=1, alone=inf)
+    _fewest = Fewest(full=inf, mixed=16, gradients=1, alone=inf)
 
     _num_parts = 2
 
@@ -295,7 +66,7 @@ class LSTM(_Recurrent, nn.LSTM):
         return (weights[2] + weights[3] if self.bias else None), weights[1:2]
 
 
-class GRU(_Recurrent, nn.GRU):
+class GRU(Recurrent, nn.GRU):
     r"""``torch.nn.GRU``, its arguments, weights and results, by generated walks over chains.
 
     .. math::
@@ -320,7 +91,7 @@ class GRU(_Recurrent, nn.GRU):
         (torch.Size([5, 2, 3]), torch.Size([1, 2, 3]))
     """
 
-    _fewest = _Fewest(full=32, mixed=16, gradients=4, alone=4)
+    _fewest = Fewest(full=32, mixed=16, gradients=4, alone=4)
 
     _num_parts = 1
 
@@ -336,10 +107,3 @@ class GRU(_Recurrent, nn.GRU):
 
     def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
         return (weights[2] if self.bias else None), weights[1:4:2]
-
-
-def _autocast_on_cpu() -> bool:
-    try:
-        return torch.is_autocast_enabled("cpu")
-    except TypeError:  # torch before 2.4 takes no argument
-        return torch.is_autocast_cpu_enabled()

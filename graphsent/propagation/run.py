@@ -7,18 +7,15 @@ what was traced, or by its ``combine``, once a level.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.backends.c.run import Inputs, Start, run_recurrence
 from graphsent.propagation.backends.levels import run_levels
 from graphsent.propagation.backends.torch.run import run_traced
@@ -30,68 +27,14 @@ from graphsent.propagation.feats import (
     to_device,
     with_zeros,
 )
+from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.recurrence.evaluation import placed_columns
-from graphsent.propagation.recurrence.modules import parameters_of, recurrence_of
-from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
 Feat = Tensor | IndexedFeat
 State = tuple[Tensor, ...]
-
-
-class Found(NamedTuple):
-    """A recurrence, its compiled code, or why there is none, and what has parameters by name."""
-
-    recurrence: Recurrence
-    library: ctypes.CDLL | str
-    parameters: dict[str, Tensor]
-
-    def linear(self) -> tuple[Tensor, Tensor] | None:
-        """Weight and bias of the projection, if it is a linear map; without one, zeros."""
-        if self.recurrence.projection is None:
-            return None
-        weight, bias = self.recurrence.projection
-        zeros = self.parameters[weight].new_zeros(self.recurrence.input_widths[0])
-        return self.parameters[weight], zeros if bias is None else self.parameters[bias]
-
-
-def find_recurrence(
-    cell: nn.Module, like: Tensor, extra: Mapping[str, Tensor], num_slots: int | None
-) -> Found | str:
-    """The recurrence that a cell runs for some inputs, or why it cannot be traced.
-
-    Args:
-        cell: the cell.
-        like: of the type of the inputs and where they are.
-        extra: inputs after x, (num_nodes, width) each.
-        num_slots: of predecessors that are told apart; None if they are not.
-    """
-    extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
-    if 0 in extra_widths:
-        return "an input is not a row of numbers for each node"
-    if any(values.dtype != like.dtype for values in extra.values()):
-        return "inputs are of different types"
-    parameters = parameters_of(cell)
-    kinds = {(part.dtype, part.device) for part in parameters.values()}
-    if len(kinds) > 1:
-        return "parameters are of different types or on different devices"
-    dtype = next(iter(kinds))[0] if kinds else like.dtype
-    recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
-    if isinstance(recurrence, str):
-        return recurrence
-    return Found(recurrence, _library(recurrence, like, dtype), parameters)
-
-
-def _library(recurrence: Recurrence, like: Tensor, dtype: torch.dtype) -> ctypes.CDLL | str:
-    if not like.is_cpu:
-        return f"there is no compiled code for {like.device}"
-    if autocast_enabled("cpu"):
-        return "autocast is on"
-    if like.dtype != dtype:
-        return "parameters and inputs are of different types"
-    return generated_library(recurrence, like.dtype)
 
 
 class FirstOutputs(NamedTuple):

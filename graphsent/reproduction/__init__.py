@@ -8,33 +8,6 @@ these files alone.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from graphsent._lazy import attach
 
-_NAMES = {
-    "Catalogue": "catalogue",
-    "Configuration": "configurations",
-    "Execution": "execution",
-    "FinishedRuns": "finished",
-    "Places": "places",
-    "Run": "runs",
-    "Table": "tables",
-    "compare": "comparison",
-    "entries": "report",
-    "markdown": "markdown",
-    "repeat": "repetition",
-    "run_all": "scheduling",
-    "write_report": "report",
-}
-
-__all__ = sorted(_NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = attach(__name__)

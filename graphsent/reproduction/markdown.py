@@ -15,7 +15,7 @@ from graphsent.reproduction.runs import NUM_SEEDS, Run
 from graphsent.reproduction.tables import Comparison, Table
 from graphsent.training.figures import is_share, metric_title
 
-__all__ = ["markdown", "summary"]
+__all__ = ["as_markdown", "summary"]
 
 _HEAD = """\
 # Results
@@ -54,7 +54,7 @@ _COLUMNS = (
 _SIGNIFICANT = 0.05
 
 
-def markdown(
+def as_markdown(
     catalogue: Catalogue,
     finished: FinishedRuns,
     found: Sequence[Mapping[str, Any]],

@@ -111,7 +111,7 @@ def _first(places: Sequence[Path], otherwise: str) -> Path:
     for place in places:
         if place.is_dir():
             return place.resolve()
-    raise DataError(f"{otherwise}: {' and '.join(map(str, places))} is no directory")
+    raise DataError(f"{otherwise}: expected one at {' or '.join(map(str, places))}")
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from graphsent.models import model_class
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.finished import FinishedRuns
-from graphsent.reproduction.markdown import markdown, summary
+from graphsent.reproduction.markdown import as_markdown, summary
 from graphsent.tasks import get_task
 from graphsent.tasks.corpus import WORDS
 from graphsent.training.figures import is_share
@@ -107,7 +107,7 @@ def write_report(
     found = entries(catalogue, finished, fast=fast)
     for_people, for_programs = report_files(finished.path)
     texts = {
-        for_people: markdown(catalogue, finished, found, fast=fast),
+        for_people: as_markdown(catalogue, finished, found, fast=fast),
         for_programs: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
     }
     if document:

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from graphsent.kernels.library import SWITCH, kernels_in_use
-from graphsent.layers import GRU, LSTM, LayerError, recurrent
+from graphsent.layers import GRU, LSTM, LayerError, chained
 
 KINDS = {LSTM: nn.LSTM, GRU: nn.GRU}
 IN_FEATS, HIDDEN_FEATS, BATCH, TIME = 4, 5, 4, 6
@@ -28,8 +28,8 @@ with_kernels = pytest.mark.skipif(
 def runs(monkeypatch):
     """Counts how often the engine runs over a direction of a layer."""
     count = []
-    function = recurrent.chain_states
-    monkeypatch.setattr(recurrent, "chain_states", lambda *a: count.append(1) or function(*a))
+    function = chained.chain_states
+    monkeypatch.setattr(chained, "chain_states", lambda *a: count.append(1) or function(*a))
     return count
 
 

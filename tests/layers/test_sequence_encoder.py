@@ -8,7 +8,7 @@ from torch import nn
 
 from graphsent.errors import ModelError
 from graphsent.kernels.library import kernels_in_use
-from graphsent.layers import LayerError, SequenceEncoder, recurrent
+from graphsent.layers import LayerError, SequenceEncoder, chained
 
 KINDS = [("lstm", False), ("lstm", True), ("gru", False), ("gru", True)]
 with_kernels = pytest.mark.skipif(
@@ -85,13 +85,13 @@ def test_an_unknown_cell_is_refused():
 def test_equal_beginnings_and_ends_are_computed_once(cell, bidirectional, monkeypatch):
     """The number of steps that are run: those of the longest range of each first or last row."""
     steps = []
-    function = recurrent.chain_states
+    function = chained.chain_states
 
     def run(recurrence, chains, *rest):
         steps.append(int(chains.ends[-1]))
         return function(recurrence, chains, *rest)
 
-    monkeypatch.setattr(recurrent, "chain_states", run)
+    monkeypatch.setattr(chained, "chain_states", run)
     ranges = torch.tensor([[0, 6], [0, 4], [0, 4], [1, 2], [1, 6], [3, 4], [2, 6]])
     encoder = SequenceEncoder(3, 4, cell=cell, bidirectional=bidirectional)
     encoder(torch.randn(6, 3), ranges)
