@@ -88,7 +88,11 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
         shown["gold"] = [label if label in numbers.values() else "" for label in gold]
     if arguments.probabilities:
         shown["probabilities"] = prediction.probabilities.max(axis=1)
-    return prediction.to_tree(), {**shown, "classes": prediction.label_names}
+    return prediction.to_tree(), {
+        **shown,
+        "classes": prediction.label_names,
+        "ordered_classes": prediction.ordered_classes,
+    }
 
 
 def _chosen_tree(arguments: Any) -> Tree | DependencyTree:

@@ -34,6 +34,7 @@ class ClassPrediction(Protocol):
         tree: A constituency or dependency tree, or a sentence.
         probabilities: (num_nodes, num_classes).
         label_names: Names of the classes by index.
+        ordered_classes: Whether these go from low to high.
     """
 
     @property
@@ -42,6 +43,8 @@ class ClassPrediction(Protocol):
     def probabilities(self) -> np.ndarray: ...  # noqa: D102
     @property
     def label_names(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def ordered_classes(self) -> bool: ...  # noqa: D102
 
 
 def write_page(
@@ -71,11 +74,11 @@ def write_page(
     Raises:
         DataError: There are none, they are not of classes, or of different classes.
     """
-    items, names = [], None
+    items, names, ordered = [], None, True
     for prediction in predictions:
         if not hasattr(prediction, "label_names") or not hasattr(prediction, "tree"):
             raise DataError(f"a page shows classes of sentences, got {prediction!r:.80}")
-        names = names or tuple(prediction.label_names)
+        names, ordered = names or tuple(prediction.label_names), prediction.ordered_classes
         if tuple(prediction.label_names) != names:
             raise DataError("a page shows the predictions of one model, got different classes")
         items.append(_item(prediction))
@@ -83,7 +86,7 @@ def write_page(
         raise DataError("there are no predictions to show")
     data = {
         "names": names,
-        "colors": [_color(each) for each in class_colors(names, [])],
+        "colors": [_color(each) for each in class_colors(names, [], ordered_classes=ordered)],
         "shades": [_color(shade(step / (_SHADES - 1))) for step in range(_SHADES)],
         "items": items,
     }

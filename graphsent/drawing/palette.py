@@ -1,7 +1,8 @@
-"""Colours of ordered classes: orange-red for the negative end, blue for the positive one.
+"""Colours of classes, which people with any common colour blindness can tell apart.
 
-The five anchors are a diverging scale that people with any common colour blindness can read
-(ColorBrewer "RdBu"). Colour never stands alone: nodes show their class as text, too.
+Ordered classes are on a diverging scale, orange-red for the lowest, blue for the highest
+(ColorBrewer "RdBu"); classes without an order have colours without one (Paul Tol's "light" scheme).
+Colour never stands alone: nodes show their class as text, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,17 @@ from typing import NamedTuple
 from graphsent.errors import DataError
 
 _ANCHORS = ("#ca0020", "#f4a582", "#f7f7f7", "#92c5de", "#0571b0")
+_UNORDERED = (
+    "#ee8866",
+    "#77aadd",
+    "#eedd88",
+    "#44bb99",
+    "#ffaabb",
+    "#aaaa00",
+    "#99ddff",
+    "#bbcc33",
+    "#dddddd",
+)
 _NAMES = {
     2: ("negative", "positive"),
     3: ("negative", "neutral", "positive"),
@@ -31,7 +43,7 @@ class ClassColor(NamedTuple):
 
 
 def class_colors(
-    classes: int | Sequence[str] | None, labels: Sequence[str]
+    classes: int | Sequence[str] | None, labels: Sequence[str], *, ordered_classes: bool = True
 ) -> tuple[ClassColor, ...]:
     """The classes' colours, lowest first; none if the labels are not classes.
 
@@ -39,6 +51,8 @@ def class_colors(
         classes: Names of the classes in order, or how many there are. None means five classes of
             sentiment if every label is one of ``"0"`` to ``"4"``, and no classes otherwise.
         labels: Labels of all nodes; "" where there is none.
+        ordered_classes: Whether the classes go from low to high. Otherwise, of more than nine some
+            share a colour.
 
     Raises:
         DataError: Fewer than two classes, or a label that is not one of them.
@@ -55,7 +69,10 @@ def class_colors(
         if label not in _digits(count):
             raise DataError(f"label {label!r} is not a class: expected 0 to {count - 1}")
     names = _NAMES.get(count, ("",) * count) if isinstance(classes, int) else tuple(classes)
-    fills = [_interpolate(index / (count - 1)) for index in range(count)]
+    if ordered_classes:
+        fills = [_interpolate(index / (count - 1)) for index in range(count)]
+    else:
+        fills = [_UNORDERED[index % len(_UNORDERED)] for index in range(count)]
     return tuple(
         ClassColor(name, fill, _text_on(fill)) for name, fill in zip(names, fills, strict=True)
     )

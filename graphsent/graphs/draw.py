@@ -30,6 +30,7 @@ def draw_tree(
     *,
     labels: Sequence[Any] | torch.Tensor | np.ndarray | None = None,
     classes: int | Sequence[str] | None = None,
+    ordered_classes: bool = True,
     edge_weights: Sequence[float] | torch.Tensor | np.ndarray | None = None,
     show_weights: bool = False,
     weight_name: str = "weight",
@@ -47,8 +48,8 @@ def draw_tree(
 ) -> Figure:
     """Draws a tree: root on top, the sentence in a line at the bottom.
 
-    Every node shows its label (in a dependency tree its relation, too). Labels that are classes of
-    sentiment are coloured as well, from red (negative) to blue (positive). A graph is drawn over
+    Every node shows its label (in a dependency tree its relation, too). Labels that are classes are
+    coloured as well: ordered ones from red (negative) to blue (positive). A graph is drawn over
     the same tree with arrows in the direction of its edges; in sibling graphs the dashed ones
     connect siblings. The picture grows with the sentence, so that nothing overlaps.
 
@@ -60,9 +61,9 @@ def draw_tree(
             :mod:`graphsent.graphs`.
         labels: Labels to show instead of the tree's own, for example predicted classes: one per
             node of the tree, or of the whole graph. ``""``, None and numbers below 0 show nothing.
-        classes: How many ordered classes the labels number, or their names, lowest first. By
-            default five classes of sentiment if all labels are numbers from 0 to 4, and no classes
-            otherwise.
+        classes: How many classes the labels number, or their names, in order. By default five
+            classes of sentiment if all labels are numbers from 0 to 4, and no classes otherwise.
+        ordered_classes: Whether the classes go from low to high, and their colours with them.
         edge_weights: A number per edge, shown by the width of its line (dashed where negative): in
             the order of the graph's edges; for a tree in that of its bottom-up graph, that is one
             per node with a parent, in node order.
@@ -115,9 +116,10 @@ def draw_tree(
         _set_probabilities(digraph, own(probabilities, "nodes"))
     if edge_weights is not None:
         _set_weights(digraph, own(edge_weights, "edges"))
+    shown = [label for _, label in digraph.nodes(data="label")]
     scene = build_scene(
         digraph,
-        class_colors(classes, [label for _, label in digraph.nodes(data="label")]),
+        class_colors(classes, shown, ordered_classes=ordered_classes),
         canvas.text_width,
         arrows=is_graph or direction is not None,
         show_weights=show_weights,

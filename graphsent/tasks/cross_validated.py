@@ -67,6 +67,7 @@ class CrossValidatedTask(SentenceTask):
             raise DataError(f"fold: expected 0 to {self.num_folds - 1}, got {fold!r}")
         self.name = name
         self.label_names = label_names
+        self.ordered_classes = label_names == _SENTIMENT
         self.options: Mapping[str, Any] = {"fold": fold}
         places = [name]
         if nltk_name:

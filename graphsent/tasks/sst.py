@@ -42,6 +42,7 @@ class SentimentTask(Task):
     """
 
     selection_metric = "root_accuracy"
+    ordered_classes = True
 
     def __init__(
         self,

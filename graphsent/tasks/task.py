@@ -87,6 +87,8 @@ class Task(ABC):
             :class:`~graphsent.models.Model`.
         label_names: Names of the classes by index. For regression none; or, for a model that
             predicts a distribution over the scores 1 to K, those of the scores.
+        ordered_classes: Whether the classes go from low to high, as those of sentiment do: pictures
+            of predictions have colours to match.
         finds_labels: Whether the classes are those of the training data: then ``label_names`` is
             left out, :meth:`load` fills it in with :meth:`find_labels`, and for a trained model it
             is set to those of the model.
@@ -112,6 +114,7 @@ class Task(ABC):
     name: str
     goal: str = "classification"
     label_names: tuple[str, ...] = ()
+    ordered_classes: bool = False
     finds_labels: bool = False
     options: Mapping[str, Any] = MappingProxyType({})
     corpora: tuple[Corpus, ...]

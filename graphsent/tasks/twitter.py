@@ -44,6 +44,7 @@ class TweetTask(SentenceTask):
     name = "twitter"
     tokenizer = "tweet"
     label_names = ("negative", "positive")
+    ordered_classes = True
 
     def __init__(self, split_seed: int) -> None:
         self.split_seed = split_seed

@@ -30,7 +30,14 @@ __all__ = [
 ]
 
 # Arguments of a model that follow from the data or the optimizer.
-NOT_CHOSEN = ("vocab", "num_classes", "label_names", "goal", "sparse_embedding")
+NOT_CHOSEN = (
+    "vocab",
+    "num_classes",
+    "label_names",
+    "ordered_classes",
+    "goal",
+    "sparse_embedding",
+)
 
 
 def build_model(
@@ -82,6 +89,7 @@ def build_model(
         "vocab": vocab,
         "num_classes": len(names),
         "label_names": names,
+        "ordered_classes": task.ordered_classes,
         "goal": task.goal,
         "sparse_embedding": takes_rows(config.training),
     }

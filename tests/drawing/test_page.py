@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from graphsent.drawing import write_page
+from graphsent.drawing.palette import class_colors
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
@@ -29,6 +30,7 @@ class Prediction(NamedTuple):
     tree: object
     probabilities: np.ndarray
     label_names: tuple[str, ...] = NAMES
+    ordered_classes: bool = True
 
 
 def prediction(tree, labels=None) -> Prediction:
@@ -96,6 +98,15 @@ def test_what_the_page_holds(tmp_path):
     assert (second["root"], second["positions"]) == (1, [0, 1])
     assert (third["parents"], third["gold"]) == ([-1], [-1])
     assert "<title>A &amp; B</title>" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_page_has_the_colours_of_the_classes(ordered, tmp_path):
+    path = tmp_path / "page.html"
+    write_page([prediction(tree())._replace(ordered_classes=ordered)], path)
+    _, data = read(path)
+    expected = class_colors(NAMES, [], ordered_classes=ordered)
+    assert data["colors"] == [{"fill": each.fill, "text": each.text} for each in expected]
 
 
 def test_nothing_in_the_data_becomes_markup(tmp_path):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 
 from graphsent.drawing.palette import class_colors
@@ -39,9 +42,42 @@ def test_named_and_numbered_classes():
 def test_colors_differ_and_text_is_readable(count):
     colors = class_colors(count, [])
     assert len({color.fill for color in colors}) == count
-    for color in colors:
+    for color in (*colors, *class_colors(count, [], ordered_classes=False)):
         lighter, darker = sorted((luminance(color.fill), luminance(color.text)), reverse=True)
         assert (lighter + 0.05) / (darker + 0.05) > 4.5  # the contrast WCAG asks for
+
+
+# Machado, Oliveira and Fernandes 2009, of linear RGB, at severity 1.
+VISION = {
+    "common": np.eye(3),
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(color: str, vision) -> np.ndarray:
+    """The place of a colour in CIELAB, as it is seen."""
+    linear = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]) ** 2.2
+    seen = TO_XYZ @ np.clip(np.array(vision) @ linear, 0, 1) / TO_XYZ.sum(axis=1)
+    x, y, z = np.where(seen > 0.008856, np.cbrt(seen), 7.787 * seen + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize(("count", "least"), [(6, 10), (9, 5)])
+def test_classes_without_an_order_can_be_told_apart(count, least, vision):
+    fills = [each.fill for each in class_colors(count, [], ordered_classes=False)]
+    assert len(set(fills)) == count
+    places = [lab(fill, VISION[vision]) for fill in fills]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(places, 2)) > least
+
+
+def test_many_classes_without_an_order_share_colours():
+    colors = class_colors([f"class {index}" for index in range(50)], [], ordered_classes=False)
+    assert len({each.fill for each in colors}) == 9
+    assert colors[0].fill == colors[9].fill != colors[1].fill
 
 
 def test_labels_outside_the_classes_are_refused():

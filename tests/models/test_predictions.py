@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 import torch
 
+from graphsent.drawing.palette import class_colors
 from graphsent.errors import DataError, ModelError
-from graphsent.models import NBoW, Prediction, SequenceRelatedness, TreeLSTMClassifier
+from graphsent.models import (
+    NBoW,
+    Prediction,
+    SequenceRelatedness,
+    TreeLSTMClassifier,
+    load_pretrained,
+)
 from graphsent.trees import Tree, parse_conllu
 from graphsent.vocabulary import Vocabulary
 
@@ -44,6 +51,18 @@ def test_nodes_have_words_names_and_probabilities(phrases):
         assert node.name == NAMES[node.label] == max(NAMES, key=node.probabilities.get)
     root = phrases.nodes[phrases.root]
     assert root.probabilities[phrases.root_name] == phrases.root_probability
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_pictures_of_a_saved_model_have_the_colours_of_its_classes(ordered, tmp_path):
+    given = {"label_names": ("a", "b", "c"), "ordered_classes": ordered}
+    TreeLSTMClassifier(VOCAB, 3, 3, 4, **given).save_pretrained(tmp_path / "model")
+    prediction = load_pretrained(tmp_path / "model").predict([TREE])[0]
+    assert prediction.ordered_classes is ordered
+    prediction.draw(tmp_path / "tree.svg")
+    text = (tmp_path / "tree.svg").read_text(encoding="utf-8")
+    for each in class_colors(given["label_names"], [], ordered_classes=ordered):
+        assert each.fill in text  # of the legend
 
 
 def test_json_is_that_of_the_dictionary(phrases):

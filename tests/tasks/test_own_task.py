@@ -41,6 +41,12 @@ def test_labels_that_are_numbers_are_in_their_order(tmp_path):
     )
 
 
+def test_numbers_go_from_low_to_high_and_other_labels_do_not(tsv, tmp_path):
+    rows = [(label, f"text {label}") for label in ("10", "9")] * 5
+    assert get_task("own", train=str(write_tsv(tmp_path / "a", rows))).ordered_classes
+    assert not get_task("own", train=str(tsv)).ordered_classes
+
+
 def test_dev_and_test_are_held_out(tsv):
     data = get_task("own", train=str(tsv)).load(tree_kind="words")
     splits = [words_of(data, split) for split in ("train", "dev", "test")]

@@ -78,6 +78,7 @@ def test_questions_in_an_archive(questions):
         Sentence(text.split(), label) for text, label in expected.items()
     ]
     assert task.label_names == ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+    assert not task.ordered_classes
     summary = data.source.summary()
     assert "dev 3, held out of train" in summary
     assert "qc.zip" in summary

@@ -58,6 +58,7 @@ def test_the_first_of_the_best_epochs_is_saved(configure, quietly_trained, tmp_p
     accuracies = [entry["dev_root_accuracy"] for entry in results["history"]]
     assert results["best_epoch"] == accuracies.index(max(accuracies)) + 1
     model = load_pretrained(tmp_path / "run" / "model")
+    assert model.ordered_classes
     data = get_task("sst5").load(configure().data_dir)
     values = evaluate(model, get_task("sst5"), data.splits["dev"], batch_size=7)
     assert values == pytest.approx(results["dev"], abs=1e-6)

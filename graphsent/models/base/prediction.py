@@ -57,11 +57,13 @@ class Prediction(Jsonable):
         tree: The tree as it was given; or the sentence, as if it were a tree of one node.
         probabilities: (num_nodes, num_classes) float32, rows in the order of the tree's nodes.
         label_names: Names of the classes by index.
+        ordered_classes: Whether these go from low to high.
     """
 
     tree: Tree | DependencyTree | Sentence
     probabilities: np.ndarray
     label_names: tuple[str, ...]
+    ordered_classes: bool = True
 
     @property
     def labels(self) -> np.ndarray:
@@ -202,6 +204,7 @@ class Prediction(Jsonable):
             most = self.probabilities.max(axis=1).tolist()
             options["probabilities"] = most + [None] * (tree.num_nodes - len(most))
         options.setdefault("classes", self.label_names)
+        options.setdefault("ordered_classes", self.ordered_classes)
         return draw_tree(tree, title=title, path=path, **options)
 
     def _drawable(self) -> Tree | DependencyTree:

@@ -51,6 +51,7 @@ class Classifier(Model):
         num_features: Length of a unit's vector.
         dropout: Probability with which an element of a unit's vector is dropped before the output.
         label_names: Names of the classes; by default their numbers.
+        ordered_classes: Whether the classes go from low to high, for the colours of pictures.
         **options: ``embedding_dropout``, the probability with which an element of a word vector is
             dropped, and ``sparse_embedding``, whether the gradient of the word table holds only the
             rows in use.
@@ -62,6 +63,7 @@ class Classifier(Model):
 
     goals = ("classification", "regression")
     label_names: tuple[str, ...]
+    ordered_classes: bool
 
     def __init__(
         self,
@@ -72,10 +74,12 @@ class Classifier(Model):
         num_features: int,
         dropout: float = 0.0,
         label_names: Sequence[str] | None = None,
+        ordered_classes: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(vocab, embedding_dim, num_features, **options)
         self.label_names = class_names(num_classes, label_names)
+        self.ordered_classes = ordered_classes
         check_rates(dropout=dropout)
         self.dropout = Dropout(dropout)
         self.output = output_layer(num_features, num_classes)
@@ -146,7 +150,7 @@ class Classifier(Model):
                 return np.array(scores, np.float32)
             rows = map_batches(trees, sizes, batch_size, model._probabilities)
         return [
-            Prediction(tree, probabilities, self.label_names)
+            Prediction(tree, probabilities, self.label_names, self.ordered_classes)
             for tree, probabilities in zip(trees, rows, strict=True)
         ]
 

@@ -64,6 +64,11 @@ class OwnTask(Task):
             self._find_labels(self.good_rows("train"))
         return tuple(self._own.labels or ())
 
+    @property
+    def ordered_classes(self) -> bool:  # type: ignore[override]
+        """Whether all labels are numbers; what the order of other labels is, is not known."""
+        return all(score_of(label) is not None for label in self.label_names)
+
     @functools.cached_property
     def examples(self) -> str:  # type: ignore[override]
         """``"pairs"`` if there are two columns of text, ``"trees"`` otherwise."""
