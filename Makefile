@@ -18,7 +18,7 @@ CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 pyt
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-sanitized lint types bench exercises docs dist clean FORCE
+.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-browser test-sanitized lint types bench exercises docs dist clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -88,6 +88,10 @@ test-parsers:  ## install the parsers (2 GB, in .venv-parsers) and test them on 
 		-c constraints.txt torch
 	$(PARSERS)/bin/python -m pip install -q -c constraints.txt -e '.[parsers,test]' $(PIPELINE)
 	$(PARSERS)/bin/python -m pytest tests/parsing
+
+test-browser: venv  ## test the page of predictions in chromium or google-chrome, one of which must be installed
+	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[browser]'
+	$(VENV)/bin/python -m pytest tests/drawing/test_page.py tests/drawing/test_page_clicks.py
 
 # GCC's sanitizers; reports of the address sanitizer are lost in what pytest captures, hence -s.
 GCC_LIBRARIES := libasan.so libubsan.so libstdc++.so

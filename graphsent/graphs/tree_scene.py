@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SIBLING_INK = "#6a3d9a"
 _DOT = 6.0
+_MOST_NAMED = 9  # classes of a legend, whether they are in the picture or not
 _WRONG_FRAME = 2.0
 _THIN, _THICK = 0.6, 4.5  # lines of the least and the greatest weight
 _WEIGHT_PLACE = 0.3  # of the way from child to parent
@@ -59,7 +60,7 @@ def build_scene(
     """
     keys, names, legend_width = [], [], 0.0
     if legend and colors:
-        keys, names, legend_width = _legend(colors, text_width)
+        keys, names, legend_width = _legend(_explained(digraph, colors), colors, text_width)
     boxes, layout = _place(digraph, colors, text_width, legend_width)
     words = _words(digraph)
     is_token = _on_word_line(digraph)
@@ -234,12 +235,21 @@ def _number(line: Line, starts_at_child: bool, weight: float) -> Caption:
     return Caption(x, y, f"{weight:.2f}", WEIGHT_SIZE, INK, opaque=True)
 
 
+def _explained(digraph: networkx.DiGraph, colors: Sequence[ClassColor]) -> list[int]:
+    """The classes that the legend names: all, or of many those in the picture."""
+    if len(colors) <= _MOST_NAMED:
+        return list(range(len(colors)))
+    shown = (data.get(name) for _, data in digraph.nodes(data=True) for name in ("label", "gold"))
+    return sorted({int(label) for label in shown if label})
+
+
 def _legend(
-    colors: Sequence[ClassColor], text_width: TextWidth
+    classes: Sequence[int], colors: Sequence[ClassColor], text_width: TextWidth
 ) -> tuple[list[Box], list[Caption], float]:
     """A row of boxes with the names of the classes, from x = 0; and its width."""
     boxes, captions, x = [], [], 0.0
-    for index, color in enumerate(colors):
+    for index in classes:
+        color = colors[index]
         box = _node_box({"label": str(index)}, colors, text_width)
         boxes.append(box._replace(x=x + box.width / 2))
         x += box.width + 4

@@ -132,6 +132,17 @@ def test_what_is_written():
         ["Title", "a", "lovely", "film", *"32334", *legend, *"01234"]
     )
     assert "neutral" not in texts(draw_tree(tree(), legend=False))
+
+
+def test_of_many_classes_the_legend_names_those_in_the_picture():
+    names = [f"class-{number}" for number in range(50)]
+    options = {"classes": names, "ordered_classes": False}
+    figure = draw_tree(tree(), labels=[49, 7, 7, 7, 12], gold=[3, 7, 7, 7, 12], **options)
+    legend = [text for text in texts(figure) if text.startswith("class-")]
+    assert legend == ["class-3", "class-7", "class-12", "class-49"]
+    assert figure.get_size_inches()[0] < 6
+    few = draw_tree(tree(), labels=[0] * 5, **{**options, "classes": names[:9]})
+    assert [text for text in texts(few) if text.startswith("class-")] == names[:9]
     assert "neutral" not in texts(draw_tree("(NP (DT a) (NN film))"))
     assert "bad" in texts(draw_tree("(1 (0 no) (1 yes))", classes=["bad", "good"]))
 

@@ -1,0 +1,163 @@
+"""What the page of predictions does when it is used, in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from graphsent.drawing import write_page
+from graphsent.trees import Tree
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+NAMES = ("bad", "so so", "good")
+REST = 210  # sentences that are all the same, more than are listed at once
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs chromium or google-chrome")
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: make test-browser")
+
+
+class Prediction(NamedTuple):
+    tree: Tree
+    probabilities: np.ndarray
+    label_names: tuple[str, ...] = NAMES
+    ordered_classes: bool = True
+
+
+def prediction(bracketed: str, labels: list[int], share: float = 0.8) -> Prediction:
+    """Predicts ``labels`` with probability ``share``; the tree has the gold ones."""
+    rest = (1 - share) / 2
+    rows = rest + (share - rest) * np.eye(3, dtype=np.float32)[labels]
+    return Prediction(Tree.from_string(bracketed), rows)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, tmp_path: Path) -> Iterator[Any]:
+    """The page, open; nothing may fail in it, nor be refused by its own policy."""
+    path = tmp_path / "page.html"
+    given = [
+        prediction("(2 (1 a) (2 (2 lovely) (1 film)))", [2, 1, 2, 2, 1]),
+        prediction("(0 (1 not) (2 lovely))", [2, 1, 2], share=0.6),
+        prediction("(0 (1 a) (0 (0 dull) (1 play)))", [0, 1, 0, 1, 1], share=0.9),
+        *[prediction("(1 (1 a) (1 book))", [1, 1, 1], share=0.7)] * REST,
+    ]
+    write_page(given, path)
+    page, problems = browser.new_page(), []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text))
+    page.goto(path.as_uri())
+    yield page
+    page.close()
+    assert problems == []
+
+
+def found(page) -> str:
+    return page.inner_text("#found").partition(" of ")[0]
+
+
+def text(page) -> str:
+    """The chosen sentence."""
+    return page.inner_text("#text")
+
+
+def test_sentences_are_searched_by_their_words(page):
+    assert (found(page), text(page)) == (f"{REST + 3}", "a lovely film")
+    page.fill("#search", "LOVELY")
+    assert found(page) == "2"
+    page.fill("#search", "lovely not")
+    assert (found(page), text(page)) == ("1", "not lovely")
+    page.fill("#search", "lovelier")
+    assert (found(page), text(page)) == ("0", "No sentence matches.")
+    page.click("text=Reset")
+    assert found(page) == f"{REST + 3}"
+
+
+@pytest.mark.parametrize(
+    ("filters", "sentences"),
+    [
+        ({"which": "wrong"}, ["not lovely"]),
+        ({"which": "phrases"}, ["not lovely", "a dull play"]),
+        ({"which": "right", "predicted": "2"}, ["a lovely film"]),
+        ({"predicted": "2"}, ["a lovely film", "not lovely"]),
+        ({"gold": "0"}, ["not lovely", "a dull play"]),
+        ({"gold": "0", "predicted": "1"}, []),
+        ({"gold": "0", "order": "surest"}, ["a dull play", "not lovely"]),
+        ({"predicted": "2", "order": "unsure"}, ["not lovely", "a lovely film"]),
+        ({"gold": "0", "order": "longest"}, ["a dull play", "not lovely"]),
+    ],
+)
+def test_sentences_are_filtered_and_ordered(page, filters, sentences):
+    for name, value in filters.items():
+        page.select_option(f"#{name}", value)
+    listed = [item.inner_text().split("\n")[-1].strip() for item in page.query_selector_all("li")]
+    assert listed == sentences
+
+
+def test_a_number_of_the_confusion_matrix_lists_its_sentences(page):
+    rows = page.query_selector_all("#matrix tr")[1:]
+    counts = [[int(each.inner_text()) for each in row.query_selector_all("button")] for row in rows]
+    assert counts == [[1, 0, 1], [0, REST, 0], [0, 0, 1]]
+    rows[0].query_selector_all("button")[2].click()
+    assert (found(page), text(page)) == ("1", "not lovely")
+    assert (page.input_value("#gold"), page.input_value("#predicted")) == ("0", "2")
+
+
+def test_a_click_chooses_a_sentence_and_a_link_leads_to_it(page):
+    page.click("li:nth-child(3) button")
+    assert text(page) == "a dull play"
+    assert page.url.endswith("#3")
+    assert page.get_attribute("li:nth-child(3) button", "aria-current") == "true"
+    page.reload()
+    assert text(page) == "a dull play"
+
+
+def test_arrow_keys_step_through_the_list(page):
+    page.keyboard.press("ArrowDown")
+    assert text(page) == "not lovely"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")  # there is none above the first
+    assert text(page) == "a lovely film"
+    page.focus("#search")  # here they move the cursor
+    page.keyboard.press("ArrowDown")
+    assert text(page) == "a lovely film"
+
+
+def test_a_node_shows_its_probabilities(page):
+    page.click("li:nth-child(3) button")
+    assert page.is_hidden("#tip")
+    page.hover("[data-node='3']")
+    rows = [" ".join(row.inner_text().split()) for row in page.query_selector_all("#tip tr")]
+    assert rows == ["bad 5.0 %", "so so 90.0 %", "good 5.0 %"]
+    assert "dull" in page.inner_text("#tip")
+    assert "gold: bad" in page.inner_text("#tip")
+    page.hover("#text")
+    assert page.is_hidden("#tip")
+    page.focus("[data-node='0']")  # as by the tabulator key
+    assert "a dull play" in page.inner_text("#tip")
+
+
+def test_mistakes_are_framed_and_numbers_have_a_legend(page):
+    page.click("li:nth-child(3) button")
+    framed = page.query_selector_all(".node.off")
+    assert [node.get_attribute("data-node") for node in framed] == ["3"]
+    legend = page.inner_text("#legend")
+    assert all(f"{label} {name}" in legend for label, name in enumerate(NAMES))
+
+
+def test_a_long_list_goes_on(page):
+    assert len(page.query_selector_all("li")) == 200
+    page.click("#more")
+    assert len(page.query_selector_all("li")) == REST + 3
+    assert page.is_hidden("#more")
