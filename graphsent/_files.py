@@ -29,6 +29,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Missing parent directories are created. If the block raises, ``path`` stays as it was and what
     was written is removed. The temporary name ends as ``path`` does, so that ``.gz`` is still seen.
+    Of a link the file is replaced that it leads to. What is no file, a pipe or ``/dev/null``, is
+    written to itself: it must never be replaced by a file.
 
     Args:
         path: The file to create or replace.
@@ -37,6 +39,11 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         OSError: It cannot be written; ``filename`` is ``path``.
     """
     path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        with named(path, path):
+            yield path
+        return
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     with named(path, temporary):
         path.parent.mkdir(parents=True, exist_ok=True)

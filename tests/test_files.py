@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from graphsent._files import atomic_path
@@ -29,3 +32,28 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "there" / "file")
+    for text in ("first", "second"):
+        with atomic_path(link) as temporary:
+            temporary.write_text(text)
+        assert link.is_symlink()
+        assert (tmp_path / "there" / "file").read_text() == text
+    assert len([*tmp_path.rglob("*")]) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_and_devices_are_written_to_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(path.read_text)
+        with atomic_path(path) as target:
+            target.write_text("text")
+        assert path.is_fifo()
+        assert read.result(10) == "text"
+    assert [*tmp_path.iterdir()] == [path]
