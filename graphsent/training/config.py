@@ -180,6 +180,9 @@ class RunConfig:
             TrainingError: A training option is out of range.
         """
         values = dict(values)
+        for part, options in {"training": TrainingOptions, "inputs": InputOptions}.items():
+            for name in values.keys() & {item.name for item in fields(options)}:
+                raise DataError(f"{name!r} is an option of {part!r}: expected it below that")
         _check_names(values, cls, "option")
         for name in ("task", "model"):
             if not isinstance(values.get(name), str):

@@ -39,6 +39,8 @@ def test_what_is_left_out_has_its_default(tmp_path):
         ("- sst5\n", "expected a configuration, got list"),
         ("model: nbow\n", "task: expected a name, got None"),
         ("task: a\nmodel: b\nmodle: c\n", "unknown option 'modle': expected one of task"),
+        ("task: a\nmodel: b\nepochs: 3\n", "'epochs' is an option of 'training': .* below that"),
+        ("task: a\nmodel: b\nencoder: c\n", "'encoder' is an option of 'inputs': .* below that"),
         ("task: a\nmodel: b\ntraining: {epoch: 1}\n", "unknown training option 'epoch'"),
         ("task: a\nmodel: b\ntraining: {epochs: 0}\n", "epochs: expected at least 1"),
         ("task: a\nmodel: b\ntraining: 3\n", "training: expected names with values, got 3"),
