@@ -178,3 +178,52 @@ def test_a_prediction_of_a_dependency_tree():
     content = prediction.to_dict()
     assert content["probabilities"] == [0.4, 0.6]
     assert [node["parent"] for node in content["nodes"]] == [2, 2, -1]
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 1.5, "3", None])
+def test_batch_sizes_are_checked(batch_size):
+    model = NBoW(VOCAB, 2, 3)
+    for use in (model.predict, model.encode):
+        with pytest.raises(ModelError, match="batch_size: expected "):
+            use(["good film"], batch_size)
+
+
+@pytest.mark.parametrize("inputs", [None, 3])
+def test_what_is_no_list_is_named(inputs):
+    for model in (NBoW(VOCAB, 2, 3), RecNN(VOCAB, 2, 3)):
+        for use in (model.predict, model.encode):
+            with pytest.raises(ModelError, match=rf"expected a list of .*{type(inputs).__name__}"):
+                use(inputs)
+
+
+def test_models_of_words_ask_for_sentences():
+    with pytest.raises(ModelError, match=r"^input 2: expected a sentence.* got int$"):
+        NBoW(VOCAB, 2, 3).predict(["good film", 3])
+
+
+def test_numbers_that_are_not_finite_are_no_results():
+    model = NBoW(VOCAB, 2, 3)
+    with torch.no_grad():
+        model.embedding.weight[VOCAB["good"]] = float("nan")
+    assert len(model.predict(["film"])) == 1
+    with pytest.raises(ModelError, match="the model gives NaN or infinity"):
+        model.predict(["film", "good"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        (np.ones((2, 3)), np.ones((2, 4)), "of one length, got 3 and 4"),
+        (np.ones((2, 3, 2)), np.ones((2, 2)), "two dimensions, got 3"),
+        ("a film", "a film", "expected vectors"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(one, other, reason):
+    with pytest.raises(ModelError, match=reason):
+        NBoW.similarity(one, other)
+
+
+def test_lists_of_vectors_are_compared_as_arrays():
+    vectors = NBoW(VOCAB, 2, 3).encode(["good film", "bad film"])
+    expected = NBoW.similarity(vectors, vectors)
+    assert torch.equal(NBoW.similarity(list(vectors), vectors.tolist()), expected)

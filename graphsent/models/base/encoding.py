@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from graphsent.errors import ModelError
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.base.raw_text import RawText
 
@@ -87,11 +88,30 @@ class Encodes(RawText, nn.Module):
 
         Returns:
             (n, m) float32.
+
+        Raises:
+            ModelError: They are no vectors, or of different lengths.
         """
-        one, other = (torch.atleast_2d(torch.as_tensor(x)) for x in (embeddings1, embeddings2))
-        return nn.functional.normalize(one.float()) @ nn.functional.normalize(other.float()).T
+        one, other = map(_unit_rows, (embeddings1, embeddings2))
+        if one.shape[1] != other.shape[1]:
+            raise ModelError(
+                f"expected vectors of one length, got {one.shape[1]} and {other.shape[1]}"
+            )
+        return one @ other.T
 
     def _vectors(self, trees: list[Any]) -> np.ndarray:
         """The vectors of some sentences, (num_trees, num_features)."""
         batch = self._batch(self._shaped(trees)).sentences().to(self._device)
         return self.node_states(batch)[batch.roots].float().cpu().numpy()
+
+
+def _unit_rows(vectors: Any) -> torch.Tensor:
+    """Rows of length 1, or of zeros, in float32."""
+    try:
+        rows = vectors if isinstance(vectors, torch.Tensor) else np.array(vectors, np.float32)
+    except (TypeError, ValueError):
+        raise ModelError(f"expected vectors, got {vectors!r:.80}") from None
+    rows = torch.atleast_2d(torch.as_tensor(rows).float())
+    if rows.dim() > 2:
+        raise ModelError(f"expected vectors in at most two dimensions, got {rows.dim()}")
+    return nn.functional.normalize(rows)

@@ -13,6 +13,7 @@ from torch import nn
 from tqdm import tqdm
 
 from graphsent.errors import ModelError
+from graphsent.models.arguments import check_sizes
 
 __all__ = ["evaluating", "map_batches"]
 
@@ -68,10 +69,9 @@ def map_batches(
             there are several batches.
 
     Raises:
-        ModelError: The batch size is not positive.
+        ModelError: The batch size is no positive integer, or a result is not finite.
     """
-    if batch_size < 1:
-        raise ModelError(f"batch_size: expected at least 1, got {batch_size}")
+    check_sizes(batch_size=batch_size)
     order = np.argsort(-np.asarray(sizes, np.int64), kind="stable")
     results: dict[int, Result] = {}
     if show_progress_bar is None:
@@ -80,6 +80,8 @@ def map_batches(
         for begin in range(0, len(order), batch_size):
             chosen = order[begin : begin + batch_size].tolist()
             computed = compute([items[index] for index in chosen])
+            if not all(np.isfinite(each).all() for each in computed):
+                raise ModelError("the model gives NaN or infinity")
             results.update(zip(chosen, computed, strict=True))
             bar.update(len(chosen))
     return [results[index] for index in range(len(items))]

@@ -33,7 +33,7 @@ def as_trees(
         ModelError: One of them is something else or malformed, or cannot be parsed; or the two
             kinds are mixed. The number of the input, from 1, is named.
     """
-    if isinstance(inputs, str | Tree | DependencyTree):
+    if isinstance(inputs, str | Tree | DependencyTree) or not isinstance(inputs, Iterable):
         raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
     trees = list(inputs)
     types = set(map(type, trees))
@@ -66,7 +66,8 @@ def as_sentences(
     Raises:
         ModelError: One of them is something else or malformed. Its number, from 1, is named.
     """
-    if isinstance(inputs, str | Sentence | Tree | DependencyTree):
+    is_one = isinstance(inputs, str | Sentence | Tree | DependencyTree)
+    if is_one or not isinstance(inputs, Iterable):
         kind = type(inputs).__name__
         raise ModelError(f"expected a list of sentences, got one {kind}: put it in []")
     sentences = []
@@ -109,6 +110,9 @@ def _sentence(each: Any, tokenize: Tokenize) -> Sentence | Tree | DependencyTree
         return _one_tree(each) or Sentence(tokenize(each))
     if type(each) in (list, tuple):  # an nltk.Tree is a list
         return Sentence(each)
+    if not isinstance(each, Tree | list):
+        kind = type(each).__name__
+        raise ModelError(f"expected a sentence, a list of words or a tree, got {kind}")
     return _constituency_tree(each)
 
 

@@ -61,7 +61,7 @@ def as_pairs(
         ModelError: One of them is something else, or the kinds of trees are mixed. The number of
             the input, from 1, is named.
     """
-    if isinstance(inputs, str | TreePair):
+    if isinstance(inputs, str | TreePair) or not isinstance(inputs, Iterable):
         raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
     items = list(inputs)
     for number, item in enumerate(items, start=1):
