@@ -13,6 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import graphsent
 from graphsent._names import nearest
@@ -61,6 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     command = ""
     debug = False
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # the shell has closed it (`<&-`)
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
     try:
         arguments = list(sys.argv[1:] if argv is None else argv)
         debug = _DEBUG in arguments

@@ -20,13 +20,14 @@ from graphsent.cli.streams import (
     Asked,
     answered,
     asked_for,
+    check_out,
     load_asked,
     reader_of_texts,
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import name_of
-from graphsent.cli.usage import UsageError, check_target, counted
+from graphsent.cli.usage import UsageError, counted
 from graphsent.models import Model, ParseReranker
 
 __all__ = ["run", "write"]
@@ -47,7 +48,7 @@ def run(arguments: Any) -> None:
         return
     if arguments.out and Path(arguments.out).suffix not in _SUFFIXES:
         raise UsageError(f"--out {arguments.out}: expected a name in {', '.join(_SUFFIXES)}")
-    check_target(arguments.out, "--out", asked.files)
+    check_out(asked, arguments)
     tally = write(load_asked(asked, arguments, _COMMAND), asked, arguments)
     if not tally.inputs:
         say(_COMMAND, f"{name_of(asked.files[0])} is empty: there is nothing to encode")

@@ -17,6 +17,7 @@ from graphsent.cli.streams import (
     Input,
     answered,
     asked_for,
+    check_out,
     load_asked,
     pairs_in,
     reader_of_texts,
@@ -24,7 +25,7 @@ from graphsent.cli.streams import (
 )
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import name_of
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError
 from graphsent.models import Model, ParseReranker, RelatednessModel, Sentence
 from graphsent.trees import iter_nbest, parse_nbest
 
@@ -44,7 +45,7 @@ def run(arguments: Any) -> None:
     if arguments.ray:
         run_on_ray(_COMMAND, arguments.format or "text", asked, arguments)
         return
-    check_target(arguments.out, "--out", asked.files)
+    check_out(asked, arguments)
     model = load_asked(asked, arguments, _COMMAND)
     if isinstance(model, ParseReranker):
         _rerank(model, asked, _format(arguments), arguments)

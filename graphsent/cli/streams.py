@@ -6,15 +6,16 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import Given, ReadTexts, Source, given_in, name_of
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import GraphsentError, GraphsentWarning
 from graphsent.models import Model, Sentence
-from graphsent.pretrained import load
+from graphsent.pretrained import PACKAGED, load
 from graphsent.trees import TreeError
 from graphsent.trees.errors import TextOutsideTree
 
@@ -24,6 +25,7 @@ __all__ = [
     "Input",
     "answered",
     "asked_for",
+    "check_out",
     "load_asked",
     "pairs_in",
     "reader_of_texts",
@@ -93,13 +95,14 @@ class Answered(NamedTuple):
 def asked_for(arguments: Any) -> Asked:
     """The run, and the files or sentences, among the arguments of a command.
 
-    An argument with a blank in it that names no file is a sentence.
+    An argument with a blank in it that names no file is a sentence. A model is a directory, so that
+    a file in its place is one to read.
 
     Raises:
         UsageError: There are files and sentences.
     """
     given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
-    run = given.pop(0) if given and not _is_sentence(given[0]) else None
+    run = given.pop(0) if given and not _is_input(given[0]) else None
     of_kind: dict[bool, list[str]] = {True: [], False: []}
     for each in given:
         of_kind[_is_sentence(each)].append(each)
@@ -113,8 +116,23 @@ def asked_for(arguments: Any) -> Asked:
     return Asked(run, tuple(files), tuple(of_kind[True]))
 
 
+def _is_input(argument: str) -> bool:
+    return argument == "-" or os.path.isfile(argument) or _is_sentence(argument)
+
+
 def _is_sentence(argument: str) -> bool:
     return len(argument.split()) != 1 and not os.path.exists(argument)
+
+
+def check_out(asked: Asked, arguments: Any) -> None:
+    """Checks that ``--out`` can be written, and replaces nothing that is read.
+
+    Raises:
+        UsageError: It would replace an input or a file of the model, or is a directory.
+    """
+    run = Path(asked.run or PACKAGED)
+    model = run.rglob("*") if os.path.isdir(run) else ()
+    check_target(arguments.out, "--out", (*asked.files, *model))
 
 
 def load_asked(asked: Asked, arguments: Any, command: str) -> Model:

@@ -249,8 +249,8 @@ def opened(path: Source) -> Iterator[Readable]:
         yield sys.stdin.buffer
         return
     if not isinstance(path, str):
-        lines = (" ".join(text.split()) for text in path)
-        yield io.BytesIO("\n".join(lines).encode("utf-8", "surrogateescape"))
+        lines = (" ".join(text.split()) + "\n" for text in path)
+        yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
     open_file = gzip.open if path.endswith(".gz") else open
     try:

@@ -52,6 +52,15 @@ def test_every_command_has_help_with_examples(capsys, command):
     assert f"  graphsent {command} " in out.partition("Examples:")[2] or "Example:" in out
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_streams_are_as_empty_ones(closed):
+    command = f"{sys.executable} -m graphsent predict {'a b' if closed != '<&-' else ''!r} {closed}"
+    command = command.replace("''", "")
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.returncode == 0
+    assert "Traceback" not in result.stderr
+
+
 def shown_options(help_text: str) -> set[str]:
     return set(re.findall(r"^  (--[a-z-]+)", help_text, re.MULTILINE))
 

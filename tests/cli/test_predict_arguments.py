@@ -75,6 +75,42 @@ def test_a_bad_argument_is_named(capsys):
     assert "graphsent predict: argument:1: an empty line: expected a sentence\n" in err
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_blank_arguments_are_inputs_too(blank, capsys):
+    code, out, err = predict(capsys, "words", blank)
+    assert (code, out) == (1, "\n")
+    assert err.endswith("1 of 1 inputs are bad and have no result\n")
+    code, out, err = predict(capsys, "words", "good film", blank, "--format=jsonl")
+    assert code == 1
+    assert ["error" in json.loads(line) for line in out.splitlines()] == [False, True]
+
+
+def test_a_file_without_a_run_is_for_the_model_of_the_package(capsys, monkeypatch):
+    Path("text.txt").write_text("A film of great charm\n")
+    code, out, err = predict(capsys, "text.txt")
+    assert code == 0
+    assert out.endswith("\tA film of great charm\n")
+    assert err.startswith("graphsent predict: no RUN: this is the model that comes with graphsent")
+    with Path("text.txt").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert predict(capsys, "-") == (code, out, err)
+
+
+def test_a_model_without_finite_results_is_named_by_input(capsys):
+    model = NBoW(VOCABULARY, 3, 4, label_names=NAMES)
+    with torch.no_grad():
+        model.output.weight.fill_(3e38)
+        model.embedding.weight[VOCABULARY["good"]] = 3e38
+    model.save_pretrained("large")
+    code, out, err = predict(capsys, "large", "the film", "good film", "--format=jsonl")
+    assert code == 1
+    first, second = map(json.loads, out.splitlines())
+    assert "probabilities" in first
+    assert "argument:2: " in second["error"]
+    assert "NaN" in second["error"]
+    assert "1 of 2 inputs are bad" in err
+
+
 def test_two_sentences_are_a_pair(capsys):
     code, out, err = predict(capsys, "pairs", "the film", "good film")
     assert (code, err) == (0, "")
@@ -138,6 +174,7 @@ def test_pictures_and_pages(capsys):
         (["words", "good film", "--format=brackets"], "--format brackets is for trees"),
         (["pairs", "a b", "c d", "--out=x.svg"], "--format svg is for classes of nodes"),
         (["trees", "trees.txt", "--out=trees.txt"], "would replace what is read"),
+        (["trees", "trees.txt", "--out=trees/config.json"], "would replace what is read"),
         (["trees", "good film"], "reads parse trees, no raw text without --parser"),
         (["words", "good film", "--fromat=json"], "did you mean '--format'?"),
     ],

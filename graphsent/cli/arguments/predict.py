@@ -6,8 +6,9 @@ lines. Raw text, one sentence per line, is accepted, too: models of words divide
 tokenizer chosen in training; models of trees parse it with the parser that they were trained with,
 or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
 brackets do not match, and raw text otherwise; --input overrides this. Arguments with a blank in
-them are sentences or trees themselves. Without a RUN, the model that comes with graphsent predicts
-the sentiment of sentences in English. One result per tree or sentence:
+them are sentences or trees themselves. Without a RUN, that is if the first argument is a sentence
+or a file, the model that comes with graphsent predicts the sentiment of sentences in English. One
+result per tree or sentence:
   text      class, its probability and the sentence; of sentences that are arguments also the
             probabilities of all classes, and the words that the model does not know
   json      an array of objects, with the probabilities of all nodes; jsonl: an object a line
