@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -86,7 +87,9 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
     lines: list[int] = []
 
     with atomic_path(path) as temporary:
-        array = temporary if suffix == ".npy" else temporary.with_suffix(".rows")
+        # Both names are known to what cleans up after a killed process.
+        rows_beside = temporary.with_name(f".{Path(path).name}.{os.getpid()}.new")
+        array = temporary if suffix == ".npy" else rows_beside
         try:
             with array.open("wb") as stream:
                 _write_header(stream, (0, width))

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from graphsent._files import leftovers
 from graphsent.cli import main
+from graphsent.cli.encode import _output
 from graphsent.models import BiTreeLSTMClassifier, NBoW, load_pretrained
 from graphsent.vocabulary import Vocabulary
 
@@ -109,3 +111,12 @@ def test_mistakes(arguments, message, capsys):
     code, out, err = encode(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.jsonl"])
+def test_all_that_a_killed_process_leaves_is_found_by_the_next(name, tmp_path):
+    directory = tmp_path / "new"
+    with _output(str(directory / name), 3):
+        there = set(directory.iterdir())
+        assert there == {path for path, _ in leftovers(directory, name)} != set()
+    assert [*directory.iterdir()] == [directory / name]
