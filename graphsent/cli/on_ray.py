@@ -2,7 +2,7 @@
 
 A worker loads the model once. It writes the results of a file whole or not at all, so that the same
 command goes on after an interruption; what is wrong with bad inputs stands in a file beside those
-results.
+results, which is there before they are.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from graphsent._files import atomic_path, sha256
 from graphsent.cli.streams import Asked, load_asked
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
+from graphsent.models.base.hub import local_directory
 from graphsent.training import RunDirectory
 
 __all__ = ["run_on_ray"]
@@ -50,6 +51,8 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
 
     shards = _shards(asked, arguments)
     out = Path(arguments.out).resolve()
+    if out == Path(asked.files[0]).resolve():
+        raise UsageError("--out: expected another directory than that of the files to read")
     about = {"command": command, "format": form, "model": _digest(asked.run)}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
     targets = {str(shard.resolve()): str(out / f"{shard.name}.{form}") for shard in shards}
@@ -66,7 +69,8 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
         finally:
             if is_own:
                 ray.shutdown()
-    bad = [row["target"] + _ERRORS for row in rows if Path(row["target"] + _ERRORS).exists()]
+    errors = [Path(row["target"] + _ERRORS) for row in rows]
+    bad = [path for path in errors if path.exists() and path.stat().st_size]
     if bad:
         raise FailedError(f"{len(bad)} of {len(rows)} files have bad inputs: see {bad[0]}")
 
@@ -92,14 +96,19 @@ class Worker:
         asked = self._asked._replace(files=(row["shard"],))
         arguments = argparse.Namespace(**{**self._arguments, "out": row["target"]})
         found = {"shard": row["shard"], "inputs": 0, "bad": 0, "error": "", "misused": False}
-        said = io.StringIO()
+        errors = Path(f"{target}{_ERRORS}")
         try:
-            with redirect_stderr(said), redirect_stdout(io.StringIO()):
+            # They are there before the results are, which say that the file is done.
+            with (
+                errors.open("w", encoding="utf-8") as said,
+                redirect_stderr(said),
+                redirect_stdout(io.StringIO()),
+            ):
                 tally = self._write(self._model, asked, arguments)
-            if tally.bad:
-                with atomic_path(f"{target}{_ERRORS}") as temporary:
-                    temporary.write_text(said.getvalue(), encoding="utf-8")
+            if not tally.bad:
+                errors.unlink(missing_ok=True)
         except (GraphsentError, OSError, UsageError) as error:
+            errors.unlink(missing_ok=True)
             return {**found, "error": str(error), "misused": isinstance(error, UsageError)}
         return {**found, "inputs": tally.inputs, "bad": tally.bad}
 
@@ -175,10 +184,8 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
         raise DataError(f"{out} holds results of another model, or with other options")
 
 
-def _digest(run: str | None) -> str | None:
+def _digest(run: str) -> str | None:
     """The SHA-256 of a model's configuration, which holds those of its other files."""
-    if run is None:
-        return None
-    directory = RunDirectory(run)
+    directory = RunDirectory(local_directory(run))
     config = (directory.model if directory.model.is_dir() else directory.path) / "config.json"
     return sha256(config) if config.is_file() else None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from graphsent.cli import main, on_ray
+from graphsent.cli.predict import write
 from graphsent.cli.streams import Asked
 
 TREE = "(4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))\n"
@@ -78,6 +79,55 @@ def test_a_file_that_cannot_be_read_has_no_results(trained, shards, tmp_path, un
     assert not (out / "d.txt.gz.text").exists()
 
 
+def test_errors_are_those_of_the_last_results(trained, shards, tmp_path, unmapped):
+    out = tmp_path / "out"
+    arguments = ["predict", str(trained), str(shards), "--ray", f"--out={out}"]
+    assert main(arguments) == 1
+    assert (out / "b.txt.text.errors").is_file()
+    (shards / "b.txt").write_text(TREE)
+    (out / "b.txt.text").unlink()
+    assert main(arguments) == 0
+    assert not (out / "b.txt.text.errors").exists()
+
+
+def test_errors_are_known_where_a_worker_was_killed_after_its_results(
+    trained, shards, tmp_path, capsys, monkeypatch, unmapped
+):
+    out = tmp_path / "out"
+    arguments = ["predict", str(trained), str(shards), "--ray", f"--out={out}"]
+
+    def killed(*arguments):
+        found = write(*arguments)
+        asked = arguments[1]
+        if asked.files[0].endswith("b.txt"):
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr("graphsent.cli.predict.write", killed)
+        assert main(arguments) == 130
+    assert {path.name for path in out.iterdir()} >= {"a.txt.text", "b.txt.text"}
+    assert not (out / "c.txt.text").exists()
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert "2 of 3 files have results already" in captured.out
+    assert "1 of 3 files have bad inputs" in captured.err
+
+
+def test_models_on_the_hub_are_told_apart(trained, shards, tmp_path, capsys, monkeypatch, unmapped):
+    (shards / "b.txt").unlink()
+    other = shutil.copytree(trained / "model", tmp_path / "other")
+    with (other / "config.json").open("a") as file:
+        file.write("\n")
+    arguments = ["predict", "hf://some/model", str(shards), "--ray", f"--out={tmp_path / 'out'}"]
+    for directory, code in ((trained / "model", 0), (trained / "model", 0), (other, 2)):
+        for module in ("cli.on_ray", "models.registry"):
+            name = f"graphsent.{module}.local_directory"
+            monkeypatch.setattr(name, lambda name, it=directory: it)
+        assert main(arguments) == code
+    assert "holds results of another model" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -90,6 +140,13 @@ def test_arguments_that_do_not_go_with_it(trained, shards, capsys, arguments, me
     with pytest.raises(SystemExit):
         main(["predict", str(trained), str(shards), *arguments])
     assert message in capsys.readouterr().err
+
+
+def test_results_go_to_a_directory_of_their_own(trained, shards, capsys, unmapped):
+    with pytest.raises(SystemExit):
+        main(["predict", str(trained), str(shards), "--ray", f"--out={shards}/."])
+    assert "expected another directory than that of the files to read" in capsys.readouterr().err
+    assert len([*shards.iterdir()]) == 3
 
 
 def test_a_model_that_reads_no_such_files_is_misused(trained, tmp_path):
