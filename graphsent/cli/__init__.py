@@ -26,11 +26,11 @@ COMMANDS = {
     "train": "train a model on a task, or continue a run",
     "evaluate": "evaluate a trained model on a split of its task",
     "parse": "parse sentences to a file of trees",
-    "predict": "classify every phrase of parse trees",
+    "predict": "classify sentences, and with a model of trees all of their phrases",
     "encode": "write the vectors that a model has for sentences or trees",
     "draw": "draw parse trees, with what a model says about them",
     "debug-data": "look at data, of your own or of a task, before a model is trained on them",
-    "inspect": "look inside convolutional models: filters, feature graphs, attention",
+    "inspect": "learning curves; filters, feature graphs and attention of convolutional models",
     "config": "list, show, copy and check configurations of runs",
     "reproduce": "run the tables of the papers anew, and report what came out",
     "demo": "train, evaluate, predict and draw on the embedded data",
@@ -41,6 +41,7 @@ COMMANDS = {
 _DEBUG = "--debug"
 _EXAMPLES = """\
 Examples:
+  graphsent predict "A film of great charm"
   graphsent train --task sst5 --model treelstm --out runs/a
   graphsent evaluate runs/a --split test
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ good))))' | graphsent predict runs/a
