@@ -30,7 +30,15 @@ def check_size(name: str, size: int) -> None:
 
 
 def check_graph(graph: Any) -> None:
-    """Raises a CellError unless it is a graph with one type of nodes and one of edges."""
+    """Raises a CellError unless it is a graph with one type of nodes and one of edges.
+
+    Also in transforms of ``torch.func``, where not even a graph can be read.
+    """
+    if torch._C._are_functorch_transforms_active():  # whose tensors have no memory to read
+        raise CellError(
+            "cells do not run in transforms of torch.func (grad, vmap, jvp, ...): use "
+            "torch.autograd, whose gradients have gradients, too"
+        )
     problem = graph_problem(graph)
     if problem:
         raise CellError(problem)

@@ -47,6 +47,29 @@ def test_features_of_another_shape_or_type(row):
 
 
 @each_cell
+def test_transforms_of_torch_func(row):
+    structure, cell = row.small_structure(), row.cell()
+    graph, arguments = structure.graph(), row.arguments(structure)
+    feat = torch.randn(structure.num_nodes, 3).double()
+
+    def total(feat):
+        found = cell(graph, feat, **arguments)
+        return (found if torch.is_tensor(found) else found[0]).sum()
+
+    weights = {name: value.detach() for name, value in cell.named_parameters()}
+    uses = {
+        "features": lambda: torch.func.grad(total)(feat),
+        "rows": lambda: torch.func.vmap(total)(torch.stack([feat, feat])),
+        "weights": lambda: torch.func.grad(
+            lambda w: torch.func.functional_call(cell, w, (graph, feat), arguments)[0].sum()
+        )(weights),
+    }
+    for use in uses.values():
+        with pytest.raises(CellError, match=r"do not run in transforms of torch\.func"):
+            use()
+
+
+@each_cell
 def test_unknown_engines(row):
     structure = row.small_structure()
     feat = torch.randn(structure.num_nodes, 3).double()
