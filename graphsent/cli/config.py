@@ -64,17 +64,27 @@ def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
     places = Places(
         arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
     )
-    located = places.locate(configuration.run_config())
-    values = _values(configuration, brief=arguments.brief)
-    values["data_dir"] = located.data_dir
-    if located.vectors:
-        values["vectors"] = list(located.vectors)
-    if located.parses_dir:
-        values["parses_dir"] = located.parses_dir
-    if located.inputs.encoder:
-        values["inputs"] = {**values["inputs"], "encoder": located.inputs.encoder}
+    values, lacking = _values(configuration, brief=arguments.brief), None
+    try:
+        located = places.locate(configuration.run_config())
+    except DataError as error:
+        if arguments.vectors_dir or arguments.encoder:
+            raise
+        lacking = str(error)
+    else:
+        values["data_dir"] = located.data_dir
+        if located.vectors:
+            values["vectors"] = list(located.vectors)
+        if located.parses_dir:
+            values["parses_dir"] = located.parses_dir
+        if located.inputs.encoder:
+            values["inputs"] = {**values["inputs"], "encoder": located.inputs.encoder}
     with atomic_path(target) as temporary:
         temporary.write_text(_text(configuration, values), encoding="utf-8")
+    if lacking:
+        print(f"wrote {target}, which names files that are not here: {lacking}")
+        print(f"put their places into it, or leave them out: graphsent config check {target}")
+        return
     print(f"wrote {target}: graphsent train --config {target} --out RUN")
 
 

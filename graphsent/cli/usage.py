@@ -172,9 +172,10 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
 
 
 def _unrecognized(match: re.Match[str], flags: Mapping[str, Any]) -> str:
-    name = match[1].partition("=")[0]
+    given = [each.partition("=")[0] for each in match[1].split()]
+    name = next((each for each in given if each.startswith("-")), "")
     known = [each.removeprefix("--") for each in flags if each.startswith("--")]
-    hint = nearest(name.strip("-"), known) if name.startswith("-") else ""
+    hint = nearest(name.strip("-"), known) if name else ""
     hint = hint.replace("'", "'--", 1)
     return f"unrecognized arguments: {match[1]}{hint}"
 

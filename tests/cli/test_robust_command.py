@@ -73,6 +73,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         (["predct"], "did you mean 'predict'?"),
         (["train", "--task=sst5", "--out=a", "--epoch=1"], "did you mean '--epochs'?"),
         (["train", "--task=sst5", "--out=a", "--hiden", "3"], "did you mean '--hidden'?"),
+        (["draw", "a.txt", "--directoin", "sibling"], "did you mean '--direction'?"),
         (["train", "--task=sst6", "--out=a"], "did you mean 'sst5'?"),
         (["train", "--task=sst5", "--model=treelsm", "--out=a"], "did you mean 'treelstm'?"),
         (["train", "--task=sst5", "--out=a", "--batching=shufled"], "did you mean 'shuffled'?"),

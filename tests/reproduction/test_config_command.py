@@ -61,6 +61,23 @@ def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
     assert "test:" not in capsys.readouterr().out
 
 
+def test_what_is_not_here_is_copied_by_name(here, capsys, monkeypatch):
+    monkeypatch.delenv("GRAPHSENT_VECTORS", raising=False)
+    (here / "vectors").rename(here / "elsewhere")
+    code, out, err = outcome(capsys, "copy", "toy-tree", "my.yaml", "--data-dir=data")
+    assert (code, err) == (0, "")
+    assert "not here: no directory of word vectors" in out
+    assert "graphsent config check my.yaml" in out
+    assert yaml.safe_load(Path("my.yaml").read_text())["vectors"] == ["tiny.txt"]
+    code, _, err = outcome(capsys, "check", "my.yaml")
+    assert (code, "vectors: there is no file tiny.txt" in err) == (2, True)
+    given = ("--data-dir=data", "--vectors-dir=none")
+    code, _, err = outcome(capsys, "copy", "toy-tree", "other.yaml", *given)
+    assert code == 2
+    assert "no directory of word vectors" in err
+    assert not Path("other.yaml").exists()
+
+
 def test_what_is_shown_has_all_defaults_and_trains_the_same(here, execution, capsys):
     _, shown, _ = outcome(capsys, "show", "toy-tree")
     values = yaml.safe_load(shown)

@@ -2,7 +2,8 @@
 
   list [WORD ...]  names of configurations, all or those with these words in them
   show NAME        a configuration as train --config takes it
-  copy NAME FILE   the same in a file, to be changed, with the files it reads where they are here
+  copy NAME FILE   the same in a file, to be changed, with the files it reads where they are here,
+                   or by their names if they are not
   check FILE ...   everything that is wrong with files for train --config, with lines
 
 What is shown or copied is complete: every setting of the run, its defaults written out; --brief
