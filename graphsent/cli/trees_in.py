@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from graphsent._unpacking import open_gzip
 from graphsent.errors import DataError, GraphsentError
 from graphsent.sentences import Sentence
 from graphsent.trees import (
@@ -243,7 +244,8 @@ def opened(path: Source) -> Iterator[Readable]:
     """The bytes of a file, unzipped if named ``*.gz``, of standard input for ``-``, or of texts.
 
     Raises:
-        DataError: The file cannot be opened.
+        DataError: The file cannot be opened; or while it is read, if it unpacks past the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
     """
     if path == "-":
         yield sys.stdin.buffer
@@ -252,9 +254,8 @@ def opened(path: Source) -> Iterator[Readable]:
         lines = (" ".join(text.split()) + "\n" for text in path)
         yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
-    open_file = gzip.open if path.endswith(".gz") else open
     try:
-        stream = open_file(path, "rb")
+        stream = open_gzip(Path(path)) if path.endswith(".gz") else Path(path).open("rb")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     with stream:

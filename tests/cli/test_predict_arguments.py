@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -94,6 +95,33 @@ def test_a_file_without_a_run_is_for_the_model_of_the_package(capsys, monkeypatc
     with Path("text.txt").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         assert predict(capsys, "-") == (code, out, err)
+
+
+def test_zipped_files_unpack_up_to_the_limit(capsys, monkeypatch):
+    Path("text.txt.gz").write_bytes(gzip.compress(b"the film\n" * 300))
+    monkeypatch.setenv("GRAPHSENT_MAX_UNPACKED", "1K")
+    code, _, err = predict(capsys, "words", "text.txt.gz")
+    assert code == 2
+    assert "text.txt.gz unpacks to more than 1,024 bytes" in err
+    monkeypatch.setenv("GRAPHSENT_MAX_UNPACKED", "1M")
+    assert len(predict(capsys, "words", "text.txt.gz")[1].splitlines()) == 300
+
+
+@pytest.mark.parametrize(("name", "written"), [("so so", "so_so"), ("(a) b", "-LRB-a-RRB-_b")])
+def test_names_of_classes_are_labels_that_can_be_read(name, written, capsys):
+    model = TreeLSTMClassifier(VOCABULARY, 2, 3, 4, label_names=("bad", name))
+    with torch.no_grad():
+        model.output.bias.copy_(torch.tensor([0.0, 9.0]))
+    model.save_pretrained("named")
+    code, out, _ = predict(capsys, "named", TREE, "--format", "brackets")
+    assert code == 0
+    assert set(Tree.from_string(out).labels) == {written}
+
+
+def test_a_page_leaves_out_what_is_bad(capsys):
+    code, out, err = predict(capsys, "words", "good film", " ", "--out=p.html")
+    assert (code, out) == (1, "wrote p.html: 1 sentence\n")
+    assert "1 of 2 inputs are bad" in err
 
 
 def test_a_model_without_finite_results_is_named_by_input(capsys):
