@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from graphsent.propagation.backends.c.run import Inputs, Start, run_recurrence
 from graphsent.propagation.backends.levels import run_levels
-from graphsent.propagation.backends.torch.run import run_traced
+from graphsent.propagation.backends.traced import run_traced
 from graphsent.propagation.feats import (
     IndexedFeat,
     first_of_run,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.evaluation import Evaluation
+from graphsent.propagation.recurrence.expressions import reached
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Level, Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -72,10 +73,18 @@ def run_combine(
         start: see there.
         constants: those of ``combine``, by number.
     """
+    results = recurrence.combine.results
+    values = reached(ref.value for part in results for ref in part)
 
     def combine(children: Sequence[Tensor], *rows: Tensor) -> list[Tensor]:
-        evaluation = Evaluation(children, rows, constants)
-        return [evaluation.joined(refs) for refs in recurrence.combine.results]
+        num_nodes, degree, _ = children[0].shape
+        target = None
+        if slots is None:
+            target = torch.arange(num_nodes, device=children[0].device).repeat_interleave(degree)
+            children = [part.flatten(0, 1) for part in children]
+        evaluation = Evaluation(rows, constants, children, target, degree)
+        evaluation.run(values)
+        return [evaluation.joined(refs) for refs in results]
 
     num_inner = schedule.num_nodes - schedule.num_sources
     rows = [part.expand(num_inner, part.shape[-1]) for part in inputs]

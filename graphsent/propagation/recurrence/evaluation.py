@@ -2,96 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
-from graphsent.propagation.recurrence.operations import POINTWISE
 
-_POINTWISE = {**POINTWISE, "relu": torch.relu}  # others have another gradient at 0
+_POINTWISE: dict[str, Callable[..., Tensor]] = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "exp": torch.exp,
+    "relu": torch.relu,  # others have another gradient at 0
+    "maximum": lambda a, b: torch.where((a >= b) | a.isnan(), a, b),
+    "largest": lambda *parts: torch.amax(torch.stack(torch.broadcast_tensors(*parts)), 0),
+    "step": lambda a, b: (a >= b).to(a.dtype),
+    "where": lambda condition, a, b: torch.where(condition != 0, a, b),
+}
+
+SUMMED_AT_ONCE = 256
+"""Longer sums over edges are made in double precision: each addition costs a bit of its digits."""
 
 
 class Evaluation:
-    """The values of expressions at some nodes with the same number of predecessors.
+    """The values of expressions at some nodes, and at the edges to them.
+
+    A value that has a row for each source of edges has one for each edge here.
 
     Args:
-        states: parts of the predecessors' states, (nodes, predecessors, size).
-        inputs: rows of the nodes, (nodes, width).
+        inputs: rows of the nodes, (num_nodes, width).
         constants: tensors by number.
+        states: parts of the predecessors' states by edge, (num_edges, size); in slots (num_nodes,
+            num_slots, size).
+        target: (num_edges,) the node of each edge, without slots.
+        degree: of none of the nodes there are more edges.
+        known: values that are known already.
     """
 
     def __init__(
-        self, states: Sequence[Tensor], inputs: Sequence[Tensor], constants: Sequence[Tensor]
+        self,
+        inputs: Sequence[Tensor],
+        constants: Sequence[Tensor],
+        states: Sequence[Tensor] = (),
+        target: Tensor | None = None,
+        degree: int = 0,
+        known: Mapping[Value, Tensor] | None = None,
     ) -> None:
-        self.states, self.inputs, self.constants = states, inputs, constants
-        self.values: dict[int, Tensor] = {}
+        self.inputs, self.constants, self.states = inputs, constants, states
+        self.target, self.degree = target, degree
+        self.values: dict[Value, Tensor] = dict(known or {})
+        self._at_edges: dict[Ref, Tensor] = {}
 
     def run(self, values: Iterable[Value]) -> None:
-        """Computes some values, and all they are made of."""
-        for value in reached(values):
-            if id(value) not in self.values:
-                self.values[id(value)] = self._made(value)
+        """Computes values, in an order in which they can be."""
+        for value in values:
+            if value not in self.values:
+                self.values[value] = self._made(value)
 
     def joined(self, refs: Sequence[Ref]) -> Tensor:
-        """Columns side by side, (nodes, width)."""
-        self.run(ref.value for ref in refs)
-        rows = next((part for part in (*self.inputs, *self.states)), None)
-        parts = []
-        for ref in refs:
-            part = self._read(ref, Domain.NODE)
-            parts.append(part.expand(len(rows), -1) if part.dim() < 2 else part)
-        return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+        """Columns of computed values at nodes side by side, (num_nodes, width)."""
+        return _side_by_side([self.rows(ref, Domain.NODE) for ref in refs])
+
+    def rows(self, ref: Ref, domain: Domain) -> Tensor:
+        """Columns of a value, a row for each node or each edge."""
+        of_nodes = domain == Domain.NODE
+        count = max(map(len, self.inputs)) if of_nodes else len(self.target)
+        return self.read(ref, domain).expand(count, ref.width)
+
+    def read(self, ref: Ref, domain: Domain) -> Tensor:
+        """Columns of a value, at nodes or at edges; those of constants are one row, (width,)."""
+        if domain == Domain.EDGE and ref.value.domain == Domain.NODE:
+            if ref not in self._at_edges:
+                rows = self.read(ref, Domain.NODE)
+                self._at_edges[ref] = rows.index_select(0, self.target)
+            return self._at_edges[ref]
+        rows = self.values[ref.value]
+        if ref.spread:
+            return rows.narrow(-1, ref.first, 1).expand(*rows.shape[:-1], ref.width)
+        return rows if ref.width == ref.value.width else rows.narrow(-1, ref.first, ref.width)
 
     def _made(self, value: Value) -> Tensor:
-        if value.op == "input":
-            return self.inputs[value.data]
-        if value.op == "constant":
-            return self.constants[value.data].reshape(-1)
-        if value.op == "state":
-            part, slot = value.data
+        op, data = value.op, value.data
+        if op in _POINTWISE:
+            return _POINTWISE[op](*(self.read(ref, value.domain) for ref in value.args))
+        if op == "input":
+            return self.inputs[data]
+        if op == "constant":
+            return self.constants[data].reshape(-1)
+        if op == "state":
+            part, slot = data
             return self.states[part] if slot is None else self.states[part][:, slot]
-        if value.op == "number":
-            like = (*self.inputs, *self.states)[0]
-            return like.new_full((1,), value.data)
-        if value.op == "degree":
-            state = self.states[0]
-            return state.new_full((len(state), 1), state.shape[1])
-        if value.op == "product":
+        if op == "number":
+            return self.inputs[0].new_full((1,), data)
+        if op == "product":
             return self._product(value)
-        args = [self._read(ref, value.domain) for ref in value.args]
-        return self._operation(value, args)
-
-    def _operation(self, value: Value, args: list[Tensor]) -> Tensor:
-        if value.op in _POINTWISE:
-            return _POINTWISE[value.op](*args)
-        if value.op == "fixed":
+        if op == "degree":
+            return self._sum(self.inputs[0].new_ones(len(self.target), 1))
+        if op == "pack":
+            return _side_by_side([self.rows(ref, value.domain) for ref in value.args])
+        args = [self.read(ref, value.domain) for ref in value.args]
+        if op == "fixed":
             return args[0].detach()
-        if value.op == "rowsum":
+        if op == "rowsum":
             return args[0].sum(-1, keepdim=True)
-        if value.op == "pack":
-            return torch.cat(args, -1)
-        arg = self._read(value.args[0], Domain.EDGE)
-        return arg.sum(1) if value.op == "sum" else torch.softmax(arg, 1)
+        if op == "back":
+            return args[0] @ self._weight(data.weight, data.column, value.width)
+        rows = self.read(value.args[0], Domain.EDGE)
+        if op == "pull":  # of each edge from a source by itself
+            return rows
+        return self._sum(rows) if op == "sum" else self._softmax(rows)
+
+    def _weight(self, number: int, column: int, width: int) -> Tensor:
+        return self.constants[number].narrow(1, column, width)
 
     def _product(self, value: Value) -> Tensor:
-        total = None
-        for rows, number, column, first, width in value.data:
-            weight = self.constants[number][:, column : column + rows.width]
-            part = functional.linear(self.values[id(rows)], weight)
-            if width < value.width:
-                part = functional.pad(part, (first, value.width - first - width))
-            total = part if total is None else total + part
+        (rows, number, column, *_), *others = value.data  # the first fills all columns
+        total = functional.linear(self.values[rows], self._weight(number, column, rows.width))
+        for rows, number, column, first, width in others:
+            weight = self._weight(number, column, rows.width)
+            total.narrow(1, first, width).addmm_(self.values[rows], weight.t())
         return total
 
-    def _read(self, ref: Ref, domain: Domain) -> Tensor:
-        rows = self.values[id(ref.value)]
-        rows = rows[..., ref.first : ref.first + (1 if ref.spread else ref.width)]
-        if ref.spread:
-            rows = rows.expand(*rows.shape[:-1], ref.width)
-        return rows.unsqueeze(1) if domain == Domain.EDGE and rows.dim() == 2 else rows
+    def _sum(self, rows: Tensor) -> Tensor:
+        """Sums over the edges to each node."""
+        dtype = torch.float64 if self.degree > SUMMED_AT_ONCE else rows.dtype
+        sums = rows.new_zeros(len(self.inputs[0]), rows.shape[1], dtype=dtype)
+        return sums.index_add(0, self.target, rows.to(dtype)).to(rows.dtype)
+
+    def _softmax(self, scores: Tensor) -> Tensor:
+        target = self.target
+        highest = scores.new_full((len(self.inputs[0]), scores.shape[1]), -torch.inf)
+        index = target.unsqueeze(1).expand_as(scores)
+        highest.scatter_reduce_(0, index, scores.detach(), "amax")
+        weights = torch.exp(scores - highest.index_select(0, target))
+        return weights / self._sum(weights).index_select(0, target)
+
+
+def _side_by_side(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
 
 def hoisted_inputs(
@@ -111,8 +164,9 @@ def hoisted_inputs(
     flat = all(part.dim() == 1 for part in inputs)
     results: list[Tensor] = []
     for value in hoisted:
-        result = Evaluation((), [*rows, *results], constants).joined([value.ref()])
-        results.append(result)
+        evaluation = Evaluation([*rows, *results], constants)
+        evaluation.run(reached([value]))
+        results.append(evaluation.joined([value.ref()]))
     return [result.squeeze(0) if flat else result for result in results]
 
 

@@ -13,6 +13,7 @@ from torch.nn import functional
 from graphsent.propagation.backends.c.walk import Given, Plan, run_generated
 from graphsent.propagation.backends.levels import run_combine
 from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs, placed_columns
+from graphsent.propagation.recurrence.expressions import reached
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.order import in_order
 from graphsent.propagation.schedule.schedule import Schedule
@@ -128,8 +129,9 @@ def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
         made = functional.linear(x, weight[:count], bias[:count])
         states = [placed_columns(made, recurrence.columns, recurrence.input_widths[0]), *others]
     if not plan.starts_given:
-        evaluation = Evaluation((), states, of_start)
-        states = [evaluation.joined(refs) for refs in recurrence.start.results]
+        evaluation, results = Evaluation(states, of_start), recurrence.start.results
+        evaluation.run(reached(ref.value for part in results for ref in part))
+        states = [evaluation.joined(refs) for refs in results]
     if plan.leaves is not None:
         states = [part.index_select(0, plan.leaves) for part in states]
 

@@ -1,1 +1,0 @@
-"""Recurrences level by level in operations of torch."""
