@@ -149,7 +149,9 @@ def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
 def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
     """How the model reads raw text, None if it reads trees alone."""
     if model.tree_kind == "words" and not (arguments.parser or model.reads_text):
-        return lambda texts: [Sentence(model.tokenize(text)) for text in texts]
+        return _noting_tabs(
+            command, lambda texts: [Sentence(model.tokenize(text)) for text in texts]
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphsentWarning)
         if arguments.parser:
@@ -157,10 +159,26 @@ def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | Non
             model.parser = arguments.parser
     _say_warnings(command, caught)
     if model.reads_text:
-        return lambda texts: _parsed(command, model, texts)
+        return _noting_tabs(command, lambda texts: _parsed(command, model, texts))
     if arguments.input == "text":
         raise UsageError(f"--input text: the model {model.name!r} reads trees: add --parser NAME")
     return None
+
+
+def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
+    """Says once that a label, as files to train on have it before a tab, would be read as words."""
+    noted = False
+
+    def noting(texts: list[str]) -> list[Any]:
+        nonlocal noted
+        tabbed = next((text for text in texts if "\t" in text), None)
+        if tabbed is not None and not noted:
+            noted = True
+            what = "a tab counts as a blank, and a label before it as words of the sentence"
+            say(command, f"{what}: {tabbed[:60]!r}")
+        return read(texts)
+
+    return noting
 
 
 def _parsed(command: str, model: Any, texts: list[str]) -> list[Any]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 from pytorch_lightning.loggers import Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
+from graphsent.errors import FailedError
 from graphsent.training.directory import RunDirectory
 from graphsent.training.options import TrainingOptions
 
@@ -29,14 +30,23 @@ def check_logger(options: TrainingOptions) -> None:
 
 @contextmanager
 def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
-    """The loggers of a run, closed at the end, so that the next run of a process has its own."""
+    """The loggers of a run, closed at the end, so that the next run of a process has its own.
+
+    Raises:
+        FailedError: A service cannot be reached, or refuses what it is given.
+    """
     made = {"tensorboard": _tensorboard, "wandb": _wandb, "mlflow": _mlflow}
     logger = made[name](run) if name in made else None
     if logger is None:
         yield []
         return
     if name != "tensorboard":
-        logger.log_hyperparams(run.open().to_dict())
+        settings = run.open().to_dict()
+        try:
+            logger.log_hyperparams(settings)
+        except Exception as error:  # of any kind: each service has its own
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise FailedError(f"--logger {name}: {reason}") from error
     try:
         yield [logger]
     finally:

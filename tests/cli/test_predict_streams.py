@@ -99,6 +99,17 @@ def test_unknown_words_are_counted_and_listed(words, tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_label_before_a_tab_is_noticed(words, tmp_path, capsys):
+    path = tmp_path / "labelled.tsv"
+    path.write_text("good\tthe film\ngood\tthe good film\n")
+    assert main(["predict", words, str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert texts(out) == ["good the film", "good the good film"]
+    (line,) = err.splitlines()
+    assert line.startswith("graphsent predict: a tab counts as a blank, and a label before it as ")
+    assert line.endswith("'good\\tthe film'")
+
+
 def test_broken_trees_stand_alone(tmp_path, capsys):
     BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
     path = tmp_path / "trees.txt"

@@ -59,6 +59,17 @@ def quiet(_line: str) -> None:
     pass
 
 
+def test_a_service_that_refuses_is_one_line(tmp_path, monkeypatch, capsys):
+    def refuse(self, params):
+        raise RuntimeError("no such\n  server")
+
+    monkeypatch.setattr(Service, "log_hyperparams", refuse)
+    arguments = ["--task=trec", "--model=nbow", "--epochs=1", "--logger=mlflow"]
+    assert main(["train", *arguments, f"--out={tmp_path / 'run'}"]) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error == "graphsent train: --logger mlflow: no such server"
+
+
 @pytest.mark.parametrize("name", ["wandb", "mlflow"])
 def test_a_service_gets_settings_and_the_figures_of_each_epoch(services, name, tmp_path):
     train(config(name), tmp_path / "run", echo=quiet)
