@@ -7,6 +7,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -254,8 +255,9 @@ def opened(path: Source) -> Iterator[Readable]:
         lines = (" ".join(text.split()) + "\n" for text in path)
         yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
+    open_file = open_gzip if path.endswith(".gz") else partial(Path.open, mode="rb")
     try:
-        stream = open_gzip(Path(path)) if path.endswith(".gz") else Path(path).open("rb")
+        stream = open_file(Path(path))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     with stream:

@@ -68,6 +68,15 @@ def test_a_model_goes_to_the_hub_and_comes_back(hub, capsys):
     assert "\ta film\n" in capsys.readouterr().out
 
 
+def test_a_revision_is_the_one_that_is_named(hub):
+    NBoW(VOCAB, 2, 4).push_to_hub("anna/films")
+    other = hub / "models--anna--films" / "snapshots" / ("1" * 40)
+    NBoW(VOCAB, 3, 4).save_pretrained(other)
+    (other.parent.parent / "refs" / "next").write_text("1" * 40)
+    for revision, num_classes in (("main", 2), ("next", 3), ("1" * 40, 3)):
+        assert len(graphsent.load(f"hf://anna/films@{revision}").label_names) == num_classes
+
+
 def test_a_model_without_a_card_gets_a_short_one(hub):
     model = TreeLSTMClassifier(VOCAB, 2, 3, 4)
     model.push_to_hub("anna/trees")
