@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -106,3 +107,12 @@ print([len(trees) for trees in get_task("sst5").load(splits=("dev", "test")).spl
     package = wheel / "graphsent"
     printed = run(script, tmp_path, wheel).splitlines()
     assert printed == [str(package / "__init__.py"), str(package / "data"), "[500, 1000]"]
+
+
+def test_the_wheel_predicts_with_its_model(wheel, tmp_path):
+    script = """
+from graphsent.cli import main
+raise SystemExit(main(["predict", "A film of great charm", "A dull mess", "--format", "jsonl"]))
+"""
+    names = [json.loads(line)["name"] for line in run(script, tmp_path, wheel).splitlines()]
+    assert [name.split()[-1] for name in names] == ["positive", "negative"]

@@ -16,6 +16,7 @@ from graphsent.kernels.library import SWITCH
 def empty_cache(tmp_path, monkeypatch):
     """Nothing is loaded or built, but may be."""
     monkeypatch.delenv(SWITCH, raising=False)
+    monkeypatch.delenv("GRAPHSENT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     compiled._load.cache_clear()
     yield tmp_path / "cache" / "graphsent"
