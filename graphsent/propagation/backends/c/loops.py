@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
-from graphsent.propagation.recurrence.expressions import FUNCTIONS, Ref, Value
+from graphsent.propagation.recurrence.expressions import Ref, Value
 
 _CODE = {
     "add": "({} + {})",
@@ -36,34 +35,6 @@ EDGES_OF_ROW = (
 """The edges to a node."""
 
 Address = Callable[[Value], str]
-
-
-class Store(NamedTuple):
-    """Columns that are made in a loop.
-
-    Attributes:
-        value: whose columns they are.
-        first: the first one.
-        ref: what they are; None: what the operation of the value gives.
-    """
-
-    value: Value
-    first: int
-    ref: Ref | None
-
-    @property
-    def width(self) -> int:
-        """How many columns."""
-        return self.value.width if self.ref is None else self.ref.width
-
-    @property
-    def slow(self) -> bool:
-        """Whether they take a function."""
-        return self.ref is None and self.value.op in FUNCTIONS
-
-    def reads(self) -> Sequence[Ref]:
-        """What they are made of."""
-        return self.value.args if self.ref is None else (self.ref,)
 
 
 class Body:
@@ -155,57 +126,3 @@ def over_row(width: int, body: str, before: Iterable[str] = (), loop: str = "OVE
     bounds = f"{width}" if loop == "OVER_ROW" else f"0, {width}"
     lines = " ".join(before)
     return f"{{ {lines}\n#define STEP(j, n) {body}\n{loop}({bounds}, STEP)\n#undef STEP\n}}\n"
-
-
-def merged(stores: Sequence[Store], arrays: set[Value]) -> list[list[Store]]:
-    """Stores by the loops that make them: those of the same width, and one slow function each."""
-    loops: list[list[Store]] = []
-    for store in stores:
-        last = loops[-1] if loops else None
-        fits = (
-            last is not None
-            and last[0].width == store.width
-            and not (store.slow and any(part.slow for part in last))
-            and not _reads_otherwise(store, last, arrays)
-        )
-        if fits:
-            last.append(store)
-        else:
-            loops.append([store])
-    return loops
-
-
-def _reads_otherwise(store: Store, loop: Sequence[Store], arrays: set[Value]) -> bool:
-    """Whether columns are made of others than the same ones of what is stored in a loop."""
-    stored = {(part.value, part.first, False) for part in loop}
-    values = {part.value for part in loop}
-    waiting, seen = list(store.reads()), set()
-    while waiting:
-        ref = waiting.pop()
-        key = (ref.value, ref.first, ref.spread)
-        if key in seen:
-            continue
-        seen.add(key)
-        if ref.value in values:
-            if key not in stored:
-                return True
-        elif ref.value not in arrays:
-            waiting += [_columns(arg, ref) for arg in ref.value.args]
-    return False
-
-
-def store_loop(stores: Sequence[Store], body: Body, target: Address) -> str:
-    """One loop that makes columns.
-
-    Args:
-        stores: of the same width.
-        body: what is known in the loop.
-        target: where the row of a value begins, to be filled.
-    """
-    targets = []
-    for number, store in enumerate(stores):
-        name = body.made(store.value) if store.ref is None else body.code(store.ref)
-        body.vectors[store.value, store.first, False] = name
-        targets.append(f"real *to{number} = {target(store.value)} + {store.first};")
-        body.lines.append(f"store(to{number} + (j), {name}, n);")
-    return over_row(stores[0].width, " ".join(body.lines), [*body.before, *targets])

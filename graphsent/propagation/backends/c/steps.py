@@ -12,10 +12,7 @@ from graphsent.propagation.backends.c.loops import (
     EDGES_OF_ROW,
     SUMMED_AT_ONCE,
     Body,
-    Store,
-    merged,
     over_row,
-    store_loop,
 )
 from graphsent.propagation.backends.c.parts import Part
 from graphsent.propagation.recurrence.expressions import Ref, Term, Value
@@ -135,28 +132,28 @@ class Steps:
         return f"for (int64_t {row} = {first}; {row} < {last}; {row}++) {{\n{edges}{inner}}}\n"
 
     def _row_steps(self, part: Part, values: Sequence[Value]) -> str:
-        text, stores = "", []
-
-        def flush() -> str:
-            arrays = part.forward | part.backward
-            found = ""
-            for loop in merged(stores, arrays):
-                found += store_loop(loop, self.body(part), lambda v: self.address(part, v))
-            stores.clear()
-            return found
-
+        """A loop over columns for each value."""
+        text = ""
         for value in values:
             if value.op == "pack":
                 first = 0
                 for ref in value.args:
                     if part.inside.get(ref.value) != (value, first):
-                        stores.append(Store(value, first, ref))
+                        text += self.stores(part, [ref], self.address(part, value), first)
                     first += ref.width
             elif value.op in ("sum", "pull", "rowsum", "softmax"):
-                text += flush() + getattr(self, f"_{value.op}")(part, value)
+                text += getattr(self, f"_{value.op}")(part, value)
             else:
-                stores.append(Store(value, 0, None))
-        return text + flush()
+                text += self._pointwise(part, value)
+        return text
+
+    def _pointwise(self, part: Part, value: Value) -> str:
+        body = self.body(part)
+        name = body.made(value)
+        code = " ".join([*body.lines, f"store(to + (j), {name}, n);"])
+        return over_row(
+            value.width, code, [*body.before, f"real *to = {self.address(part, value)};"]
+        )
 
     def _sum(self, part: Part, value: Value) -> str:
         body = self.body(part)
