@@ -154,6 +154,7 @@ def test_mistakes_are_framed_and_numbers_have_a_legend(page):
     assert [node.get_attribute("data-node") for node in framed] == ["3"]
     legend = page.inner_text("#legend")
     assert all(f"{label} {name}" in legend for label, name in enumerate(NAMES))
+    assert "2 ≠ 1: predicted 2, gold 1;" in legend  # classes that there are
 
 
 def test_a_long_list_goes_on(page):

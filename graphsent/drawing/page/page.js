@@ -225,8 +225,9 @@ function start() {
   if (hasGold) matrix();
   byId("legend").append(...data.names.map((_, label) => element("span", {}, `${label} `, badge(label))));
   byId("legend").hidden = data.items.every((item) => item.parents.length === 1);
-  if (hasGold) byId("legend").append("3 ≠ 1: predicted 3, gold 1; hover over a node for its probabilities");
-  else byId("legend").append("hover over a node for its probabilities");
+  const one = Math.min(3, data.names.length - 1), other = Math.min(1, data.names.length - 2);
+  if (hasGold) byId("legend").append(`${one} ≠ ${other}: predicted ${one}, gold ${other}; `);
+  byId("legend").append("hover over a node for its probabilities");
   for (const id of ["search", "which", "predicted", "gold", "order"]) byId(id).addEventListener("input", update);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("controls").addEventListener("reset", () => setTimeout(update));
