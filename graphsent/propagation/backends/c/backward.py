@@ -29,7 +29,7 @@ class Backward:
         """The gradients of states, from those of their successors; of inner nodes, or of starts."""
         part = self.layout.combine
         values = [v for v in part.back_values if v in part.backward and v.domain == SOURCE]
-        text = self.steps.steps(part, values, "first", "last")
+        text = self.steps.steps(part, values)
         loops = ""
         for number in range(self.layout.recurrence.num_parts):
             loops += self._state_gradient(part, number, starts=starts)
@@ -90,9 +90,7 @@ class Backward:
         """What inner nodes pass on."""
         part = self.layout.combine
         values = [v for v in part.back_values if v in part.backward and v.domain in (NODE, EDGE)]
-        text = ("" if self.slotted else EDGE_BOUNDS) + self.steps.steps(
-            part, values, "first", "last"
-        )
+        text = ("" if self.slotted else EDGE_BOUNDS) + self.steps.steps(part, values)
         for number, shares in part.gradients.inputs.items():
             text += self._input_gradient(part, number, shares)
         return text + self._accumulate(part, (NODE, EDGE))
@@ -172,7 +170,7 @@ class Backward:
             "           (last - first) * SIZE * sizeof(real));\n  }\n  if (w->start) return;\n"
         )
         values = [v for v in part.back_values if v in part.backward]
-        text = self.steps.steps(part, values, "first", "last")
+        text = self.steps.steps(part, values)
         for number, shares in part.gradients.inputs.items():
             to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
             if not number:

@@ -27,7 +27,7 @@ class Forward:
 
     def _steps(self, part: Part, domains: Sequence[Domain]) -> str:
         values = [v for v in part.values if v in part.forward and v.domain in domains]
-        return self.steps.steps(part, values, "first", "last")
+        return self.steps.steps(part, values)
 
     def nodes(self) -> str:
         """Inner nodes."""

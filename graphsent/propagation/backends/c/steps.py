@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from graphsent.propagation.backends.c.arrays import LEAVES
@@ -52,10 +53,8 @@ class Steps:
                 return f"(w->num_projected ? s->projected + r * PROJECTED : {given})"
             return f"input_at(w, {value.data}, r)"
         if value.op == "constant":
-            number = value.data + (
-                len(self.layout.recurrence.combine.constants) if part.starts else 0
-            )
-            return f"w->constants[{number}]"
+            shift = len(self.layout.recurrence.combine.constants) if part.starts else 0
+            return f"w->constants[{value.data + shift}]"
         if value.op == "state":
             number, slot = value.data
             row = "q" if slot is None else f"s->rows[r * {self.layout.count} + {slot}]"
@@ -87,16 +86,16 @@ class Steps:
         arrays = part.forward | part.backward
         return Body(lambda v: self.address(part, v), arrays, skip)
 
-    def steps(self, part: Part, values: Sequence[Value], first: str, last: str) -> str:
-        """Makes some values for a block of rows, in order."""
+    def steps(self, part: Part, values: Sequence[Value]) -> str:
+        """Makes some values for the rows from first to last, in order."""
         text, group = "", []
         for value in values:
             if value.op in ("product", "back"):
-                text += self._group(part, group, first, last) + self._multiplied(part, value)
+                text += self._group(part, group) + self._multiplied(part, value)
                 group = []
             else:
                 group.append(value)
-        return text + self._group(part, group, first, last)
+        return text + self._group(part, group)
 
     def stores(self, part: Part, refs: Iterable[Ref], to: str, first: int = 0) -> str:
         """Stores columns side by side in a row, from a column on."""
@@ -109,29 +108,22 @@ class Steps:
             first += ref.width
         return text
 
-    def _group(self, part: Part, values: Sequence[Value], first: str, last: str) -> str:
+    def _group(self, part: Part, values: Sequence[Value]) -> str:
         """Makes values without products, for one row after the other."""
         if not values:
             return ""
         sources = values[0].domain == SOURCE
-        inner, index = "", 0
-        while index < len(values):
-            edge = values[index].domain == EDGE and values[index].op != "softmax"
-            end = index
-            while end < len(values) and edge == (
-                values[end].domain == EDGE and values[end].op != "softmax"
-            ):
-                end += 1
-            text = self._row_steps(part, values[index:end])
-            if edge:
+        inner = ""
+        for at_edges, some in groupby(values, lambda v: v.domain == EDGE and v.op != "softmax"):
+            text = self._row_steps(part, some)
+            if at_edges:
                 text = f"for (int64_t e = begin_edge; e < last_edge; e++) {{\n{AT_EDGE}{text}}}\n"
             inner += text
-            index = end
         row = "q" if sources else "r"
         edges = "" if sources or self.layout.slotted or part.starts else EDGES_OF_ROW
-        return f"for (int64_t {row} = {first}; {row} < {last}; {row}++) {{\n{edges}{inner}}}\n"
+        return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{edges}{inner}}}\n"
 
-    def _row_steps(self, part: Part, values: Sequence[Value]) -> str:
+    def _row_steps(self, part: Part, values: Iterable[Value]) -> str:
         """A loop over columns for each value."""
         text = ""
         for value in values:
