@@ -9,7 +9,7 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from graphsent.errors import DataError
 
@@ -69,7 +69,7 @@ class _Limited(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: Any, /) -> int:  # a writable buffer: in typeshed since 3.12
         count = self._stream.readinto(buffer)
         self._left -= count
         if self._left < 0:

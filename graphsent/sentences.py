@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -71,7 +71,7 @@ class Sentence:
         return np.array([[0, len(self.words)]])
 
     @property
-    def derived(self) -> dict[str, Any]:
+    def derived(self) -> dict[Hashable, Any]:
         """Always empty: unlike a tree a sentence can be changed, so that nothing is kept."""
         return {}
 

@@ -53,7 +53,7 @@ def _actions(command: str) -> Iterator[argparse.Action]:
         seen.update(action.dest for action in parser._actions)
 
 
-def _completed(action: argparse.Action) -> argparse.Action:
+def _completed(action: Any) -> Any:  # shtab reads what argparse does not have
     for flag in action.option_strings:
         action.choices = action.choices or _CHOICES.get(flag)
     if action.metavar in _FILES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphsent._files import atomic_path
@@ -64,7 +65,7 @@ def run(arguments: Any) -> None:
         raise FailedError(f"{len(problems):,} bad lines")
 
 
-def _read(given: dict[str, Any]) -> tuple[dict[str, list[Any]], tuple[str, ...], list[str]]:
+def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str, ...], list[str]]:
     """The examples of each split, the names of the labels, and the problems found."""
     own = {name: given[name] for name in task_options("own") if name in given}
     if "task" in given and given["task"] != "own":
@@ -82,7 +83,7 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, list[Any]], tuple[str, ...],
             parses_dir=given.get("parses_dir"),
         )
         print(f"data: {data.source.summary()}")
-        return dict(data.splits), _names(task), []
+        return data.splits, _names(task), []
     if "train" not in own:
         raise UsageError("--train FILE (or --class LABEL=FILE), or --task NAME, is missing")
     task = get_task("own", **own)

@@ -53,7 +53,8 @@ def keys(place: str) -> tuple[str, ...]:
     """The keys of a dictionary at the top of a module, whatever its values are."""
     module, _, name = place.partition(":")
     names = _Names(module)
-    return tuple(map(names.evaluate, names.statements[name].value.keys))
+    found: Any = names.statements[name]  # an assignment of a dictionary
+    return tuple(map(names.evaluate, found.value.keys))
 
 
 def parameters(place: str) -> dict[str, tuple[Any, Any]]:
@@ -90,7 +91,7 @@ def attribute(place: str, name: str) -> Any:
 def options(place: str) -> list[Option]:
     """The fields of a dataclass of settings, in order."""
     names, found = _found(place)
-    fields = [each for each in found.body if isinstance(each, ast.AnnAssign)]
+    fields: list[Any] = [each for each in found.body if isinstance(each, ast.AnnAssign)]
     declared = []
     for field in fields:
         default, text, *choices = map(names.evaluate, field.value.args)
@@ -175,7 +176,7 @@ def _of_constructor(classes: list[tuple[_Names, ast.ClassDef]]) -> list[_Paramet
     """The parameters of the first constructor of a class and its bases, options included."""
     for place, (names, found) in enumerate(classes):
         for statement in found.body:
-            if "__init__" in _bound(statement):
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
                 _, *own = _declared(names, statement.args)  # without self
                 if statement.args.kwarg is None:
                     return own
@@ -225,7 +226,9 @@ def _classes(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.Class
 
 def _class_of(names: _Names, name: ast.expr) -> list[tuple[_Names, ast.ClassDef]]:
     """The class of a name in a module and its bases, as :func:`_classes`; none of elsewhere."""
-    definition = names.statements.get(name.id) if isinstance(name, ast.Name) else None
+    if not isinstance(name, ast.Name):
+        return []
+    definition = names.statements.get(name.id)
     if isinstance(definition, ast.ClassDef):
         return _classes(names, definition)
     if isinstance(definition, ast.ImportFrom):

@@ -54,7 +54,7 @@ def _configs(seed: int) -> dict[str, Any]:
     from graphsent.training import RunConfig, TrainingOptions
 
     data_dir = str(embedded_data_dir())
-    shared = {
+    shared: dict[str, Any] = {
         "optimizer": "adam",
         "embedding_optimizer": "same",
         "weight_decay": 0.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphsent.cli.trees_in import trees_from
@@ -27,7 +28,8 @@ def run(arguments: Any) -> None:
     if arguments.out.lower().endswith(".html"):
         _write_page(arguments)
         return
-    tree, shown = _chosen_tree(arguments), {}
+    tree = _chosen_tree(arguments)
+    shown: dict[str, Any] = {}
     if arguments.model is not None:
         tree, shown = _judged(tree, arguments)
     draw_tree(
@@ -103,7 +105,7 @@ def _chosen_tree(arguments: Any) -> Tree | DependencyTree:
     return trees[number - 1]
 
 
-def _given_trees(arguments: Any) -> list[Tree] | list[DependencyTree]:
+def _given_trees(arguments: Any) -> Sequence[Tree | DependencyTree]:
     if arguments.tree is not None and arguments.file is not None:
         raise UsageError("expected a file or --tree, got both")
     if arguments.tree is not None:

@@ -91,17 +91,17 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
         rows_beside = temporary.with_name(f".{Path(path).name}.{os.getpid()}.new")
         array = temporary if suffix == ".npy" else rows_beside
         try:
-            with array.open("wb") as stream:
-                _write_header(stream, (0, width))
+            with array.open("wb") as file:
+                _write_header(file, (0, width))
 
                 def add(each: Answered) -> None:
                     rows[0] = np.nan if each.errors else each.answer
-                    stream.write(rows.tobytes())
+                    file.write(rows.tobytes())
                     lines.append(each.input.line)
 
                 yield add
-                stream.seek(0)
-                _write_header(stream, (len(lines), width))  # as long as the first, see NumPy
+                file.seek(0)
+                _write_header(file, (len(lines), width))  # as long as the first, see NumPy
             if suffix == ".npz":
                 _write_archive(temporary, array, lines)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,7 +144,7 @@ def _curves(arguments: Any) -> _Finding:
     return _Finding(Table(tuple(columns), rows), lambda **options: draw_curves(panels, **options))
 
 
-def _corpus(arguments: Any, model: Any) -> list[Any]:
+def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
     if arguments.file is not None:
         return sentences_from(arguments.file, _tokenize(model))
     directory = RunDirectory(arguments.run)
@@ -166,7 +166,8 @@ def _chosen_sentence(arguments: Any, model: Any) -> Any:
     if arguments.sentence is not None and arguments.file is not None:
         raise UsageError("expected a file or --sentence, got both")
     if arguments.sentence is not None:
-        sentences = parse_sentences(arguments.sentence, "--sentence", _tokenize(model))
+        text = arguments.sentence
+        sentences: Sequence[Any] = parse_sentences(text, "--sentence", _tokenize(model))
     else:
         sentences = sentences_from(arguments.file or "-", _tokenize(model))
     number = 1 if arguments.number is None else arguments.number
@@ -177,7 +178,7 @@ def _chosen_sentence(arguments: Any, model: Any) -> Any:
 
 def _numbers(text: str) -> list[int]:
     """The numbers of a list like ``1-8,20``."""
-    numbers = []
+    numbers: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
         if match is None:

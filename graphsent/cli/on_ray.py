@@ -47,7 +47,7 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
         DataError: There are no files, or the results that are there are those of something else.
         FailedError: Inputs were bad, or files could not be read.
     """
-    import ray
+    import ray  # pyright: ignore[reportMissingImports]
 
     shards = _shards(asked, arguments)
     out = Path(arguments.out).resolve()
@@ -115,7 +115,7 @@ class Worker:
 
 def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any) -> None:
     """Has workers write the results of files, and says so after each."""
-    import ray.data
+    import ray.data  # pyright: ignore[reportMissingImports]
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False

@@ -49,7 +49,7 @@ def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> I
     if form in _OF_CLASSES:
         if path is None or Path(path).suffix.lower() != f".{form}":
             raise UsageError(f"--format {form} needs --out with a name in .{form}")
-        output = _Page(path) if form == "html" else _Pictures(Path(path))
+        output: Output = _Page(path) if form == "html" else _Pictures(Path(path))
         yield output
         output.close()
         return

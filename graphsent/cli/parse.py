@@ -90,10 +90,11 @@ def _rows(arguments: Any) -> Iterator[TextLine]:
     for row in read_examples(file):
         if isinstance(row, BadLine):
             yield TextLine(row.line, "", "", DataError(row.message))
-        elif len(row.contents) > 1:
+            continue
+        text, *others = row.contents
+        if others:
             raise DataError(f"{file.path}: pairs of sentences: choose one by --text-column")
-        else:
-            yield TextLine(row.line, text_of(row.contents[0]), row.label)
+        yield TextLine(row.line, text_of(text), row.label)
 
 
 def _lines(path: str) -> Iterator[TextLine]:

@@ -115,7 +115,7 @@ def _trees_alone(pieces: Iterable[list[Input]], form: str) -> Iterator[list[Inpu
 
 def _rerank(model: ParseReranker, asked: Asked, form: str, arguments: Any) -> None:
     """Writes the chosen tree of each n-best list."""
-    if asked.texts or len(asked.files) > 1 or arguments.parser is not None:
+    if asked.texts or len(asked.files) != 1 or arguments.parser is not None:
         raise UsageError(f"the model {model.name!r} reads one file of n-best lists, and no text")
     (file,) = asked.files
     lists = parse_nbest(enumerate(sys.stdin, 1), "<stdin>") if file == "-" else iter_nbest(file)

@@ -48,9 +48,11 @@ class Asked(NamedTuple):
         Raises:
             UsageError: There are two files.
         """
-        if len(self.files) > 1:
+        if self.texts:
+            return self.texts
+        if len(self.files) != 1:
             raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
-        return self.texts or self.files[0]
+        return self.files[0]
 
     def pair(self, model: Model) -> tuple[Source, Source]:
         """Where a model of pairs has first and second sentences from.
@@ -63,7 +65,9 @@ class Asked(NamedTuple):
                 f"the model {model.name!r} scores pairs of sentences: give a file of first and one "
                 "of second sentences"
             )
-        return ((self.texts[0],), (self.texts[1],)) if self.texts else self.files[:2]
+        if self.texts:
+            return (self.texts[0],), (self.texts[1],)
+        return self.files[0], self.files[1]
 
 
 class Input(NamedTuple):
@@ -253,7 +257,7 @@ def _errors(path: Source, given: Given) -> tuple[str, ...]:
 
 
 def answered(
-    compute: Callable[[list[Any]], Sequence[Any]],
+    compute: Callable[[list[Any]], Iterable[Any]],
     pieces: Iterable[list[Input]],
     name: str,
     tally: Tally,
@@ -281,7 +285,7 @@ def answered(
                 yield Answered(each, None if errors else answer, errors)
 
 
-def _answers(predict: Callable[[list[Any]], Sequence[Any]], inputs: list[Any]) -> list[Any]:
+def _answers(predict: Callable[[list[Any]], Iterable[Any]], inputs: list[Any]) -> list[Any]:
     """A prediction for each input, or the error with which the model refuses it."""
     try:
         return list(predict(inputs))

@@ -74,8 +74,8 @@ class Tally:
             )
             for word, count in (self._listed or Counter()).most_common():
                 print(f"{count}\t{word}", file=sys.stderr)
-        count = f"{self.bad:,} of {self.inputs:,} inputs are bad and have no result"
-        problems = [count] * bool(self.bad) + [self.uneven] * bool(self.uneven)
+        bad = f"{self.bad:,} of {self.inputs:,} inputs are bad and have no result"
+        problems = [bad] * bool(self.bad) + [self.uneven] * bool(self.uneven)
         if problems:
             raise FailedError("; ".join(problems))
 

@@ -45,7 +45,7 @@ def run(arguments: Any) -> None:
         if value is not None and (value or name not in _SWITCHES)
     }
     given = with_own_data(given)
-    options = {"test": _is_judged(arguments), "progress": sys.stderr.isatty()}
+    options: dict[str, Any] = {"test": _is_judged(arguments), "progress": sys.stderr.isatty()}
     if arguments.resume:
         for name in given:
             if name not in _WITH_RESUME:

@@ -57,7 +57,7 @@ Source = str | tuple[str, ...]
 INPUTS = ("auto", "text", "trees")
 
 _STDIN = "standard input"
-_ANY_TREES = {"empty_nodes": "token", "require_labels": False}
+_ANY_TREES: dict[str, Any] = {"empty_nodes": "token", "require_labels": False}
 _CONLLU = (".conllu", ".conllu.gz")
 _AT_ONCE = 256  # records read together: parsing them takes seconds
 _MOST_COMMENTS = 1000  # lines above the first sentence of a text that may be CoNLL-U
@@ -111,7 +111,7 @@ def given_in(
                 yield _read(records, source, read_conllu_records)
             return
         if expected == "text":
-            found = ([Record(*line) for line in piece] for piece in pieces)
+            found: Iterator[list[Record]] = ([Record(*line) for line in piece] for piece in pieces)
         else:
             found = line_records(pieces, sentences=read_texts is not None)
         read = _reader_of_lines(read_texts, brackets=expected != "text")
@@ -120,7 +120,7 @@ def given_in(
                 yield _read(records[begin : begin + _AT_ONCE], source, read)
 
 
-def trees_from(path: str) -> list[Tree] | list[DependencyTree]:
+def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
     """The trees of a file, of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
@@ -138,7 +138,9 @@ def trees_from(path: str) -> list[Tree] | list[DependencyTree]:
     return parse_trees(text, _STDIN, **_ANY_TREES)
 
 
-def sentences_from(path: str, tokenize: Tokenize) -> list[Sentence] | list[Tree | DependencyTree]:
+def sentences_from(
+    path: str, tokenize: Tokenize
+) -> Sequence[Sentence] | Sequence[Tree | DependencyTree]:
     """The sentences of a file, of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
@@ -163,7 +165,9 @@ def sentences_from(path: str, tokenize: Tokenize) -> list[Sentence] | list[Tree 
     return parse_sentences(text, _STDIN, tokenize)
 
 
-def parse_sentences(text: str, source: str, tokenize: Tokenize) -> list[Sentence] | list[Tree]:
+def parse_sentences(
+    text: str, source: str, tokenize: Tokenize
+) -> Sequence[Sentence] | Sequence[Tree]:
     """The bracketed trees of a text that starts with a bracket; otherwise a sentence a line."""
     if text.lstrip().startswith("("):
         return parse_trees(text, source, **_ANY_TREES)
@@ -249,7 +253,8 @@ def opened(path: Source) -> Iterator[Readable]:
             :func:`~graphsent._unpacking.open_gzip`.
     """
     if path == "-":
-        yield sys.stdin.buffer
+        stream: Any = sys.stdin.buffer
+        yield stream
         return
     if not isinstance(path, str):
         lines = (" ".join(text.split()) + "\n" for text in path)

@@ -44,13 +44,13 @@ class Encoder:
     """
 
     def __init__(
-        self, directory: Path, digest: str, pooling: str, model: nn.Module, tokenizer: Any
+        self, directory: Path, digest: str, pooling: str, model: Any, tokenizer: Any
     ) -> None:
         self.directory = directory
         self.sha256 = digest
         self.pooling = pooling
         self.model = model
-        self.dim = int(model.config.hidden_size)
+        self.dim = int(self.model.config.hidden_size)
         self._tokenizer = tokenizer
         self._padding = tokenizer.pad_token_id or 0
         self._longest = _longest(model.config, tokenizer)
@@ -72,12 +72,12 @@ class Encoder:
             pieces: What :meth:`read` gave.
             model: The network to use, if it is not :attr:`model` itself.
         """
-        model = self.model if model is None else model
-        place = next(model.parameters()).device
+        network = self.model if model is None else model
+        place = next(network.parameters()).device
         if not len(pieces.words):
             return torch.zeros(0, self.dim, device=place)
         pieces = pieces.to(place)
-        hidden = model(input_ids=pieces.ids, attention_mask=pieces.mask).last_hidden_state
+        hidden = network(input_ids=pieces.ids, attention_mask=pieces.mask).last_hidden_state
         return pieces.pooled(hidden)
 
     def save(self, directory: Path) -> None:
@@ -178,7 +178,7 @@ def _longest(config: Any, tokenizer: Any) -> int:
 
 def _transformers() -> Any:
     try:
-        import transformers
+        import transformers  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError as error:
         if error.name != "transformers":
             raise
@@ -190,7 +190,7 @@ def _transformers() -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without the library's bars and its advice on parts of the network that are not used."""
-    from transformers.utils import logging
+    from transformers.utils import logging  # pyright: ignore[reportMissingImports]
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

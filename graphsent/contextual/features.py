@@ -33,11 +33,14 @@ class Features:
 
     def of(self, spans: Sequence[WordSpan]) -> Tensor:
         """The features of some words, (num_words, dim) float32 on the CPU."""
-        found: dict[Words, Tensor | None] = {}
-        for sentence, _, _ in spans:
-            if sentence not in found:
-                found[sentence] = None if self._store is None else self._store.get(sentence)
-        missing = [sentence for sentence, rows in found.items() if rows is None]
+        found: dict[Words, Tensor] = {}
+        missing: list[Words] = []
+        for sentence in dict.fromkeys(sentence for sentence, _, _ in spans):
+            rows = None if self._store is None else self._store.get(sentence)
+            if rows is None:
+                missing.append(sentence)
+            else:
+                found[sentence] = rows
         found.update(self._computed(missing))
         parts = [found[sentence][begin:end] for sentence, begin, end in spans]
         return torch.cat(parts) if parts else torch.zeros(0, self._encoder.dim)

@@ -68,7 +68,7 @@ def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
     _draw_boxes(ax, scene.boxes, scale)
     for caption in scene.captions:
         _draw_caption(ax, caption, scale)
-    return ax.figure
+    return ax.figure.figure  # of a subfigure that which it is in
 
 
 def save(figure: Figure, path: str | os.PathLike[str], file_format: str) -> None:
@@ -134,13 +134,14 @@ def _rounded(box: Box) -> Path:
     right, left = Path.arc(-90, 90), Path.arc(90, 270)
     vertices = np.concatenate(
         (
-            right.vertices * radius + (box.x + straight, box.y),
-            left.vertices * radius + (box.x - straight, box.y),
+            np.asarray(right.vertices) * radius + (box.x + straight, box.y),
+            np.asarray(left.vertices) * radius + (box.x - straight, box.y),
             [(box.x, box.y)],
         )
     )
-    codes = np.concatenate((right.codes, left.codes, [Path.CLOSEPOLY]))
-    codes[len(right.codes)] = Path.LINETO
+    first, second = np.array(right.codes), np.array(left.codes)
+    second[0] = Path.LINETO
+    codes = np.concatenate((first, second, np.array([Path.CLOSEPOLY])))
     return Path(vertices, codes)
 
 

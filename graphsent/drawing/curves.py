@@ -72,10 +72,10 @@ def _compose(panels: Mapping[str, Mapping[str, Sequence[float]]], text_width: Te
         values = [value for each in curves.values() for value in each]
         ticks = _ticks(min(values), max(values))
         left += max(text_width(_shown(tick, ticks), LABEL_SIZE) for tick in ticks)
-        for part, own in zip(
-            (boxes, lines, captions), _panel(name, curves, ticks, left), strict=True
-        ):
-            part += own
+        own_boxes, own_lines, own_captions = _panel(name, curves, ticks, left)
+        boxes += own_boxes
+        lines += own_lines
+        captions += own_captions
         left += _WIDTH + 12 + max(text_width(each, LABEL_SIZE) for each in curves) + _GAP
     return boxes, lines, captions
 

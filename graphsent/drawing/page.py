@@ -136,7 +136,7 @@ def _color(color: ClassColor) -> dict[str, str]:
 
 
 def _part(name: str) -> str:
-    return files("graphsent.drawing").joinpath("page", name).read_text(encoding="utf-8")
+    return (files("graphsent.drawing") / "page" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

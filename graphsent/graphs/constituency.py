@@ -76,9 +76,9 @@ def constituency_batch(
         TreeError: A tree is malformed.
     """
     fields.check_direction(direction)
-    trees = [as_tree(tree) for tree in trees]
+    read = [as_tree(tree) for tree in trees]
     make_forest = _with_tokens if direction == fields.SIBLING else _forest
-    return trees_to_graph(trees, direction, make_forest, vocab, label_index)
+    return trees_to_graph(read, direction, make_forest, vocab, label_index)
 
 
 def _with_tokens(trees: Sequence[Tree]) -> Forest:

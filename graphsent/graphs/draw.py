@@ -116,7 +116,7 @@ def draw_tree(
         _set_probabilities(digraph, own(probabilities, "nodes"))
     if edge_weights is not None:
         _set_weights(digraph, own(edge_weights, "edges"))
-    shown = [label for _, label in digraph.nodes(data="label")]
+    shown = [data["label"] for _, data in digraph.nodes(data=True)]
     scene = build_scene(
         digraph,
         class_colors(classes, shown, ordered_classes=ordered_classes),

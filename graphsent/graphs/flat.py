@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -18,7 +18,8 @@ from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
-Trees = Sequence[Tree] | Sequence[DependencyTree]
+AnyTree = TypeVar("AnyTree", bound=Tree | DependencyTree)
+Trees = Sequence[Tree | DependencyTree]
 Texts = Sequence[Tree | DependencyTree | Sentence]
 _NOTHING_KEPT = (None, None)
 
@@ -46,9 +47,9 @@ class FlatTree(NamedTuple):
 
 
 def trees_to_graph(
-    trees: Trees,
+    trees: Sequence[AnyTree],
     direction: str,
-    make_forest: Callable[[Trees], Forest],
+    make_forest: Callable[[Sequence[AnyTree]], Forest],
     vocab: SymbolIndex | None,
     label_index: SymbolIndex | None,
 ) -> dgl.DGLGraph:
@@ -96,7 +97,7 @@ def trees_to_graph(
 
 
 def _flat_trees(
-    trees: Trees, make_forest: Callable[[Trees], Forest], sibling: bool
+    trees: Sequence[AnyTree], make_forest: Callable[[Sequence[AnyTree]], Forest], sibling: bool
 ) -> list[FlatTree]:
     """The arrays of each tree; those that are missing are made at once."""
     name = "sibling_graph" if sibling else "graph"
@@ -151,11 +152,11 @@ def word_numbers(trees: Texts, vocab: SymbolIndex) -> list[np.ndarray]:
     """
     name = "words"
     is_lasting = isinstance(vocab, Vocabulary)
-    kept = [
+    kept: list[tuple[Any, Any]] = [
         tree.derived.get(name, _NOTHING_KEPT) if is_lasting else _NOTHING_KEPT for tree in trees
     ]
-    parts = [part if of is vocab else None for of, part in kept]
-    missing = [place for place, part in enumerate(parts) if part is None]
+    parts: list[np.ndarray] = [part for _, part in kept]
+    missing = [place for place, (of, _) in enumerate(kept) if of is not vocab]
     words = [trees[place].words for place in missing]
     ends = np.cumsum([len(each) for each in words], dtype=np.int64)
     if missing:

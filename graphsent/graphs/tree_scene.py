@@ -58,7 +58,9 @@ def build_scene(
     Edges may have an attribute ``weight``; nodes ``probability``, and ``gold`` where that is not
     their label. ``notes`` are lines below the legend.
     """
-    keys, names, legend_width = [], [], 0.0
+    keys: list[Box] = []
+    names: list[Caption] = []
+    legend_width = 0.0
     if legend and colors:
         keys, names, legend_width = _legend(_explained(digraph, colors), colors, text_width)
     boxes, layout = _place(digraph, colors, text_width, legend_width)

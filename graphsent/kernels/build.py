@@ -26,7 +26,10 @@ from graphsent.kernels.processes import only_builder, run
 from graphsent.kernels.structures import Convolution, Largest, Windows, layout_in_c
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+    if sys.version_info >= (3, 11):
+        from importlib.resources.abc import Traversable
+    else:
+        from importlib.abc import Traversable
 
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0

@@ -89,7 +89,9 @@ def library_for(real: str) -> ctypes.CDLL | None:
 
 def kernels_of(like: Tensor) -> ctypes.CDLL:
     """The kernels for numbers ``like`` these, which are known to be there."""
-    return _load(_TYPES[like.dtype])
+    library = _load(_TYPES[like.dtype])
+    assert library is not None
+    return library
 
 
 def needs_gradients(*tensors: Tensor | None) -> bool:

@@ -35,7 +35,7 @@ def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
     """Text in C that tells size and offsets of structures to :func:`check_layout`."""
     text = ""
     for kind in kinds:
-        offsets = "".join(f", offsetof(struct {kind.tag}, {name})" for name, _ in kind._fields_)
+        offsets = "".join(f", offsetof(struct {kind.tag}, {name})" for name, *_ in kind._fields_)
         text += f"const int64_t layout_of_{kind.tag}[] = {{sizeof(struct {kind.tag}){offsets}}};\n"
     return text
 
@@ -46,7 +46,7 @@ def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None
     An AttributeError, if the library does not tell.
     """
     for kind in kinds:
-        here = [ctypes.sizeof(kind), *(getattr(kind, name).offset for name, _ in kind._fields_)]
+        here = [ctypes.sizeof(kind), *(getattr(kind, name).offset for name, *_ in kind._fields_)]
         try:
             there = list((ctypes.c_int64 * len(here)).in_dll(library, f"layout_of_{kind.tag}"))
         except ValueError as error:

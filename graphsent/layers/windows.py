@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -63,7 +64,8 @@ def _add_windows(parts: Tensor) -> Tensor:
     """The transpose of ``_windows``: (g, q, m, n) -> (g, q, n + m - 1)."""
     groups, q, width, num_windows = parts.shape
     if torch.is_grad_enabled():  # for derivatives of second order
-        return sum(functional.pad(parts[:, :, a], (a, width - 1 - a)) for a in range(width))
+        shifted = [functional.pad(parts[:, :, a], (a, width - 1 - a)) for a in range(width)]
+        return functools.reduce(torch.add, shifted)
     total = parts.new_zeros(groups, q, num_windows + width - 1)
     for a in range(width):
         total[:, :, a : a + num_windows] += parts[:, :, a]

@@ -67,6 +67,7 @@ class APDCNN(TreeClassifier):
     """
 
     name = "apdcnn"
+    encoder: APDCNNEncoder
     encoder_class = APDCNNEncoder
     training_defaults: Mapping[str, Any] = {
         "batch_size": 50,
@@ -142,9 +143,10 @@ class APDCNN(TreeClassifier):
 
     def loss(self, outputs: Tensor, batch: GuidedBatch, nodes: str = "all") -> Tensor:
         """As in :meth:`Classifier.loss`; with late fusion the sum of two."""
-        loss = super().loss
-        parts = outputs if outputs.dim() == 3 else [outputs]
-        return sum(loss(part, batch, nodes) for part in parts)
+        if outputs.dim() == 2:
+            return super().loss(outputs, batch, nodes)
+        convolved, tree = outputs
+        return super().loss(convolved, batch, nodes) + super().loss(tree, batch, nodes)
 
     def after_step(self) -> None:
         """Bounds the norm of the output weights."""

@@ -93,6 +93,7 @@ class ARNNRelatedness(TreeRelatednessModel):
     """
 
     name = "arnn-relatedness"
+    encoder: ARNNEncoder
     encoder_class = ARNNEncoder
 
     def __init__(
@@ -143,8 +144,9 @@ class ARNNRelatedness(TreeRelatednessModel):
         """The h of each root, (2 * num_pairs, hidden): all first sentences, then all second."""
         if self.attend_by == "own":
             return super().pair_states(batch)
-        graph = batch.sentences.graph
+        sentences: Any = batch.sentences  # of trees
+        graph = sentences.graph
         words = self.embedding.of_nodes(graph)
         first, second = self.encoder.queries(graph, words).chunk(2)
         states = self.encoder(graph, words, torch.cat([second, first]), engine=self.engine)
-        return states[batch.sentences.roots]
+        return states[sentences.roots]

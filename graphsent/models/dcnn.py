@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from graphsent.models.encoders.filters import Filter, row_filters
+from graphsent.models.encoders.filters import Filter, FilterEncoder, row_filters
 from graphsent.models.encoders.phrase_convolution import stacked
 from graphsent.models.encoders.row_maps import RowMaps
 from graphsent.models.heads.classification import ConvolutionClassifier
@@ -16,7 +16,7 @@ from graphsent.vocabulary import Vocabulary
 __all__ = ["DCNN", "DCNNEncoder"]
 
 
-class DCNNEncoder(nn.Module):
+class DCNNEncoder(FilterEncoder):
     """The last layer of :class:`~graphsent.models.encoders.row_maps.RowMaps` as one vector.
 
     Args:
@@ -46,7 +46,8 @@ class DCNNEncoder(nn.Module):
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         """The vectors of sentences, (num_sentences, num_features)."""
         rows = rows if words is None else rows.index_select(0, words)
-        last = stacked(*self.layers(rows, ranges), self.layers.k_top)
+        x, steps = self.layers(rows, ranges)
+        last = stacked(x, steps, self.layers.k_top)
         return last.transpose(1, 2).flatten(1)
 
     def first_filters(self) -> list[Filter]:
@@ -76,6 +77,7 @@ class DCNN(ConvolutionClassifier):
     """
 
     name = "dcnn"
+    encoder: DCNNEncoder
     encoder_class = DCNNEncoder
     training_defaults: Mapping[str, Any] = {
         "batch_size": 50,

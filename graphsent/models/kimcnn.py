@@ -16,7 +16,7 @@ from graphsent.layers import WideConv1d
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.trees import Context
 from graphsent.models.embeddings.inputs import Inputs
-from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.encoders.phrase_convolution import (
     keep_largest,
     stacked,
@@ -66,6 +66,7 @@ class KimCNN(ConvolutionClassifier):
     """
 
     name = "kimcnn"
+    fixed_vectors: Tensor | None
     training_defaults: Mapping[str, Any] = {
         "epochs": 25,
         "batch_size": 50,
@@ -111,19 +112,21 @@ class KimCNN(ConvolutionClassifier):
         self._set_channels()
 
     def _set_channels(self) -> None:
-        table = self.embedding.weight
+        table, fixed = self.embedding.weight, None
         if table is not None:
             table.requires_grad_(self.variant != "static")
+            if self.variant == "multichannel":
+                fixed = table.detach().clone()
         elif self.variant != "nonstatic":
             raise ModelError(f"variant={self.variant!r} is about word vectors, of which are none")
-        fixed = table.detach().clone() if self.variant == "multichannel" else None
         self.register_buffer("fixed_vectors", fixed)
 
     def init_embeddings(self, matrix: Tensor | np.ndarray) -> None:
         """Starts from given word vectors, in both channels; see the base class."""
         super().init_embeddings(matrix)
-        if self.fixed_vectors is not None:
-            self.fixed_vectors.copy_(self.embedding.weight.detach())
+        table = self.embedding.weight
+        if self.fixed_vectors is not None and table is not None:
+            self.fixed_vectors.copy_(table.detach())
 
     def word_vectors(self, tokens: Tensor, context: Context | None = None) -> Tensor:
         """The word vectors, with two channels their sum."""
@@ -137,7 +140,7 @@ class KimCNN(ConvolutionClassifier):
         limit_row_norms(self.output.weight, self.max_norm)
 
 
-class KimCNNEncoder(nn.Module):
+class KimCNNEncoder(FilterEncoder):
     """The equation's c of each sentence.
 
     Args:
@@ -148,7 +151,7 @@ class KimCNNEncoder(nn.Module):
 
     def __init__(self, in_feats: int, heights: Sequence[int], maps: int) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList(WideConv1d(in_feats, maps, each) for each in heights)
+        self.convolutions: Any = nn.ModuleList(WideConv1d(in_feats, maps, each) for each in heights)
         self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
 
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphsent.layers import MaxPooling, NarrowConv1d
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.filters import Filter, row_filters
+from graphsent.models.encoders.filters import Filter, FilterEncoder, row_filters
 from graphsent.models.encoders.phrase_convolution import groups_by_length, padded
 from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary
@@ -66,7 +66,7 @@ class MaxTDNN(ConvolutionClassifier):
         self.encoder = MaxTDNNEncoder(embedding_dim, width)
 
 
-class MaxTDNNEncoder(nn.Module):
+class MaxTDNNEncoder(FilterEncoder):
     """The equation's c of each sentence.
 
     Args:

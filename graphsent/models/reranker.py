@@ -69,7 +69,6 @@ class ParseReranker(ReadsTrees):
     training_defaults: Mapping[str, Any] = {"optimizer": "adam", "lr": 0.001, "weight_decay": 1e-4}
     goal = "ranking"
     encoder_class = BiTreeLSTMEncoder
-    label_names: tuple[str, ...]
     base_weight: torch.Tensor
 
     def __init__(

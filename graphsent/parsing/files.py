@@ -88,7 +88,7 @@ def write_parses(
     batch_size: int = BATCH_SIZE,
     overwrite: bool = False,
     on_bad: Callable[[int, GraphsentError], None] = lambda number, error: None,
-    on_done: Callable[[int], None] = lambda count: None,
+    on_done: Callable[[int], object] = lambda count: None,
 ) -> Outcome:
     """Parses lines of text to a file, which appears when it is complete.
 

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import pkgutil
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ def load(name: str, kind: str | None, num_threads: int | None) -> Parser:
     return of_function(function, name, kind)
 
 
-def of_function(function: Any, name: str, kind: str | None) -> Parser:
+def of_function(
+    function: Callable[[list[str]], Sequence[Any]], name: str, kind: str | None
+) -> Parser:
     """The parser of a function.
 
     Attributes of the function are read if it has them: ``tree_kind``, the kind of its trees;

@@ -5,9 +5,15 @@ from __future__ import annotations
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
 from graphsent.parsing.text import bracket_token
-from graphsent.sentences import Sentence
 from graphsent.tokenizers import TOKENIZERS
-from graphsent.trees import SHAPES, DependencyTree, Tree, relabel, reshape
+from graphsent.trees import (
+    SHAPES,
+    DependencyTree,
+    Tree,
+    relabel,
+    shaped_dependency_tree,
+    shaped_tree,
+)
 
 __all__ = ["load"]
 
@@ -41,8 +47,8 @@ def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
         if not words:
             return None
         if kind == "dependency":
-            return reshape(Sentence(words), shape, kind)
-        tree = reshape(Sentence([bracket_token(word) for word in words]), shape)
+            return shaped_dependency_tree(words, shape)
+        tree = shaped_tree([bracket_token(word) for word in words], shape)
         return relabel(tree, lambda _: _LABEL)
 
     return Parser(TreeSource(kind, name, _VERSION), parse)

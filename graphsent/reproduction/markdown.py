@@ -102,7 +102,9 @@ def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]]) -> str:
     seen = set()
     for entry in sorted(found, key=lambda entry: entry["paper"] is None):  # of tables that share it
         metric = main.get((entry["table"], entry["row"], entry["configuration"]))
-        if not entry["n"] or entry["metric"] != metric or entry["configuration"] in seen:
+        if metric is None or not entry["n"] or entry["configuration"] in seen:
+            continue
+        if entry["metric"] != metric:
             continue
         seen.add(entry["configuration"])
         titles[entry["task"]] = f"`{entry['task']}`, {metric_title(metric)}"
@@ -130,7 +132,7 @@ def _hours(catalogue: Catalogue, finished: FinishedRuns) -> float:
 
 
 def _corpora(catalogue: Catalogue, finished: FinishedRuns) -> list[str]:
-    names = {}
+    names: dict[str, None] = {}
     for configuration in catalogue.configurations.values():
         for content in finished.of(configuration.fast()).values():
             names[content["data"]["corpus"]] = None

@@ -14,6 +14,7 @@ from graphsent.contextual import encoder_sha256
 from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.tasks import SPLITS, get_task, resolve_data_dir
+from graphsent.tasks.corpus import CorpusSource
 from graphsent.tasks.data_dir import embedded_data_dir
 from graphsent.training import RunConfig
 
@@ -127,6 +128,7 @@ def _corpus(
     if found.finds_labels and not found.label_names:
         found.label_names = ("unread",)  # of its files nothing but the sums is wanted
     source = found.stream(data_dir, tree_kind=tree_kind, parses_dir=parses_dir, trees=trees).source
+    assert isinstance(source, CorpusSource)
     sums = {split: source.digests(split) for split in SPLITS}
     return {"corpus": source.corpus.name, "files": sums}
 

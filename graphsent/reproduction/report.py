@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +169,7 @@ def _values(runs: list[dict[str, Any]], split: str, metric: str) -> list[float]:
     return [scale * run[split][metric] for run in runs if metric in run[split]]
 
 
-def _minutes(runs: list[Mapping[str, Any]]) -> float | None:
+def _minutes(runs: Sequence[Mapping[str, Any]]) -> float | None:
     return round(statistics.fmean(run["minutes"] for run in runs), 2) if runs else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -202,9 +202,9 @@ class Block:
 
     def _unit(self, row: int) -> Any:
         begin, end = self._offsets[row : row + 2].tolist()
-        derived = self._forms.copy()
+        derived: dict[Hashable, Any] = {**self._forms}
         symbols = self._symbols
-        if symbols.vocab is not None:
+        if symbols.indices is not None:
             words = self._words[begin[0] : end[0]]
             derived["words"] = (symbols.vocab, symbols.indices.take(words))
         for name, make, parts in self._kept:

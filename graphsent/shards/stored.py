@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -14,21 +15,29 @@ from graphsent.trees.structure import num_children
 
 __all__ = ["KINDS", "Columns", "stored"]
 
+# In place of what checkers take for attributes that can be set.
+_property: Any = property
+_cached_property: Any = cached_property
+
 
 class Columns(Protocol):
     """The columns of a block of examples, each read in the row of one of them."""
 
     def num_nodes_of(self, row: int) -> int:
         """The number of nodes."""
+        ...
 
     def parents_of(self, row: int) -> np.ndarray:
         """The parents or heads of the nodes, (num_nodes,) int64."""
+        ...
 
     def words_of(self, row: int) -> list[str]:
         """The words of the sentence."""
+        ...
 
     def labels_of(self, row: int) -> tuple[str, ...]:
         """The labels of the nodes, or of the sentence."""
+        ...
 
 
 class _StoredTree(Tree):
@@ -41,17 +50,17 @@ class _StoredTree(Tree):
         block, row = self._place
         return block.num_nodes_of(row)
 
-    @cached_property
+    @_cached_property
     def labels(self) -> tuple[str, ...]:
         block, row = self._place
         return block.labels_of(row)
 
-    @cached_property
+    @_cached_property
     def parents(self) -> np.ndarray:
         block, row = self._place
         return block.parents_of(row)
 
-    @cached_property
+    @_cached_property
     def tokens(self) -> tuple[str | None, ...]:
         words = iter(self.words)  # leaves, in preorder, are in the order of the sentence
         is_leaf = num_children(self.parents) == 0
@@ -73,29 +82,29 @@ class _StoredDependencyTree(DependencyTree):
         block, row = self._place
         return block.num_nodes_of(row)
 
-    @cached_property
+    @_cached_property
     def words(self) -> tuple[str, ...]:
         block, row = self._place
         return tuple(block.words_of(row))
 
-    @cached_property
+    @_cached_property
     def labels(self) -> tuple[str, ...]:
         block, row = self._place
         return block.labels_of(row)
 
-    @cached_property
+    @_cached_property
     def heads(self) -> np.ndarray:
         block, row = self._place
         return block.parents_of(row)
 
-    @cached_property
+    @_cached_property
     def metadata(self) -> dict[str, str]:
         return {}
 
     def _unknown(self) -> tuple[str, ...]:
         return ("",) * self.num_nodes
 
-    relations = upos = xpos = lemmas = property(_unknown)
+    relations = upos = xpos = lemmas = _property(_unknown)
 
 
 class _StoredSentence(Unchanging, Sentence):
@@ -103,12 +112,12 @@ class _StoredSentence(Unchanging, Sentence):
 
     _place: tuple[Columns, int]
 
-    @cached_property
+    @_cached_property
     def words(self) -> list[str]:
         block, row = self._place
         return block.words_of(row)
 
-    @cached_property
+    @_cached_property
     def label(self) -> str:
         block, row = self._place
         return block.labels_of(row)[0]
@@ -125,7 +134,7 @@ KINDS: dict[str, type] = {
 """The classes of what is stored, by name."""
 
 
-def stored(cls: type, place: tuple[Columns, int], derived: dict[str, Any]) -> Any:
+def stored(cls: type, place: tuple[Columns, int], derived: dict[Hashable, Any]) -> Any:
     """What is at a place.
 
     Args:
@@ -133,6 +142,6 @@ def stored(cls: type, place: tuple[Columns, int], derived: dict[str, Any]) -> An
         place: The columns of its block, and its row there.
         derived: What is kept with it, see :attr:`graphsent.trees.Tree.derived`.
     """
-    unit = cls.__new__(cls)
+    unit: Any = object.__new__(cls)
     unit.__dict__.update(_place=place, derived=derived)  # not setattr, which trees block
     return unit

@@ -108,11 +108,12 @@ class ShardWriter:
 
 
 def _kind_of(units: Sequence[Any]) -> str:
-    kinds = {type(unit): _KINDS.get(type(unit)) for unit in units}
-    found = " and ".join(sorted(cls.__name__ for cls in kinds))
-    if len(kinds) > 1 or None in kinds.values():
+    classes = {type(unit) for unit in units}
+    kind = _KINDS.get(type(units[0])) if len(classes) == 1 else None
+    if kind is None:
+        found = " and ".join(sorted(cls.__name__ for cls in classes))
         raise DataError(f"expected sentences, trees of one kind, or pairs of them, got {found}")
-    return kinds[type(units[0])]
+    return kind
 
 
 def _forms(unit: Any) -> dict[str, Tree | None]:

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
@@ -78,7 +78,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     """A file, perhaps inside an archive, for reading; failures are DataErrors."""
     archive = None if path.is_file() else _archive_of(path)
     try:

@@ -32,7 +32,7 @@ class ClassFigures(NamedTuple):
     precision: float
     recall: float
     f1: float
-    count: int
+    count: int  # type: ignore[assignment]  # a method of tuples
 
 
 class Mistake(NamedTuple):
@@ -45,7 +45,7 @@ class Mistake(NamedTuple):
         probability: Probability of the predicted class.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # a method of tuples
     gold: str
     predicted: str
     probability: float

@@ -164,7 +164,7 @@ class CorpusSource:
             }
             for split, count in self.counts.items()
         }
-        described = {
+        described: dict[str, Any] = {
             "name": self.corpus.name,
             "title": self.corpus.title,
             "tree_kind": self.tree_kind,

@@ -73,7 +73,7 @@ class CrossValidatedTask(SentenceTask):
         if nltk_name:
             corpora = "nltk_data/corpora"
             places = [f"{corpora}/{nltk_name}.zip/{nltk_name}", f"{corpora}/{nltk_name}", name]
-        parses = {
+        parses: dict[str, dict[str, tuple[str, ...]]] = {
             kind: dict.fromkeys(SPLITS, (f"{name}.{_SUFFIXES[kind]}",)) for kind in TREE_KINDS
         }
         self.corpora = tuple(

@@ -57,7 +57,7 @@ def download(
     directory = Path(data_dir).expanduser()
     if from_dir is not None and not Path(from_dir).expanduser().is_dir():
         raise DataError(f"the directory to copy from is not a directory: {from_dir}")
-    found = []
+    found: list[Path] = []
     for source in SOURCES[task]:
         wanted = [name for name in source.files if not _is_there(directory / name, source, name)]
         paths = {name: directory / name for name in source.files}

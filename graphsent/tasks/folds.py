@@ -65,7 +65,8 @@ def fold_split(
     """
     split = np.where(deal(texts, labels, num_folds) == fold, "test", "train")
     (rest,) = np.nonzero(split == "train")
-    dealt = deal([texts[i] for i in rest], [labels[i] for i in rest], _DEV_SHARE)
+    rows: list[int] = rest.tolist()
+    dealt = deal([texts[i] for i in rows], [labels[i] for i in rows], _DEV_SHARE)
     split[rest[dealt == 0]] = "dev"
     return split
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torchmetrics import MetricCollection
+from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
 
 __all__ = ["PhraseAccuracy", "RootAccuracy", "RootF1", "sentence_metrics", "tree_metrics"]
@@ -75,12 +75,18 @@ def _predictions(
 
 def sentence_metrics(classes: Sequence[int]) -> MetricCollection:
     """``accuracy`` and ``macro_f1`` of sentences over the given classes."""
-    metrics = {"accuracy": RootAccuracy(classes), "macro_f1": RootF1(classes)}
+    metrics: dict[str, Metric | MetricCollection] = {
+        "accuracy": RootAccuracy(classes),
+        "macro_f1": RootF1(classes),
+    }
     return MetricCollection(metrics, compute_groups=False)
 
 
 def tree_metrics(classes: Sequence[int]) -> MetricCollection:
     """``root_accuracy`` and ``phrase_accuracy`` over the given classes."""
     # Compute groups would merge the two for good if they agree on the first batch.
-    metrics = {"root_accuracy": RootAccuracy(classes), "phrase_accuracy": PhraseAccuracy(classes)}
+    metrics: dict[str, Metric | MetricCollection] = {
+        "root_accuracy": RootAccuracy(classes),
+        "phrase_accuracy": PhraseAccuracy(classes),
+    }
     return MetricCollection(metrics, compute_groups=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graphsent._unpacking import UNREADABLE
 from graphsent.errors import DataError
@@ -35,7 +36,7 @@ def nltk_lines(directory: Path, name: str) -> list[str]:
                 if in_archive
                 else FileSystemPathPointer(str(real))
             )
-            reader = CategorizedSentencesCorpusReader(root, [name], cat_map={name: [name]})
+            reader: Any = CategorizedSentencesCorpusReader(root, [name], cat_map={name: [name]})
             return [" ".join(words) for words in reader.sents()]
         except (*UNREADABLE, LookupError, UnicodeDecodeError) as error:
             reason = " ".join(str(error).split())

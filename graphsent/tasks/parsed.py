@@ -74,20 +74,21 @@ def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]
     texts = [" ".join(each.words) for example in examples for each in _sentences(example)]
     file = cached_parses(lambda: texts, parser, echo)
     trees = iter_trees(file, len(texts))
-    found = []
+    found: list[Any] = []
     for example in examples:
-        own = list(itertools.islice(trees, len(_sentences(example))))
+        own: list[Any] = list(itertools.islice(trees, len(_sentences(example))))
         if any(tree is None for tree in own):
             found.append(None)
         elif isinstance(example, TreePair):
             found.append(example._replace(first=own[0], second=own[1]))
         else:
-            found.append(with_root_label(*own, example.label))
+            found.append(with_root_label(own[0], example.label))
     return found
 
 
 def _sentences(example: Any) -> tuple[Sentence, ...]:
-    sentences = (example.first, example.second) if isinstance(example, TreePair) else (example,)
+    is_pair = isinstance(example, TreePair)
+    sentences: tuple[Any, ...] = example[:2] if is_pair else (example,)
     for each in sentences:
         if not isinstance(each, Sentence):
             raise DataError("the examples have trees of their own: leave the parser out")

@@ -57,14 +57,12 @@ def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path
     )
 
 
-def read_parses(path: Path) -> list[DependencyTree] | list[Tree]:
+def read_parses(path: Path) -> list[Tree | DependencyTree]:
     """The trees of a file of parses: see :func:`iter_parses`."""
     return list(iter_parses(path))
 
 
-def iter_parses(
-    path: Path, *, drop_empty: bool = False
-) -> Iterator[DependencyTree] | Iterator[Tree]:
+def iter_parses(path: Path, *, drop_empty: bool = False) -> Iterator[Tree | DependencyTree]:
     """The trees of a file of parses, one by one.
 
     Args:
@@ -120,7 +118,7 @@ def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tupl
 
 def parses_of_texts(
     texts: Iterable[str], path: Path, parses_path: Path, *, drop_empty: bool = False
-) -> Iterator[DependencyTree] | Iterator[Tree]:
+) -> Iterator[Tree | DependencyTree]:
     """The parses of sentences that are known as text; the parser may have tokenised otherwise.
 
     Args:

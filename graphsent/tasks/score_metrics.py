@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import torch
-from torchmetrics import MetricCollection
+from torchmetrics import Metric, MetricCollection
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
 from graphsent.models.batches.trees import is_labelled
@@ -26,7 +26,7 @@ class ScoreMetrics(MetricCollection):
         with warnings.catch_warnings():
             # That Spearman's keeps all scores, as it must.
             warnings.filterwarnings("ignore", "Metric `Spearman", UserWarning)
-            metrics = {
+            metrics: dict[str, Metric | MetricCollection] = {
                 "pearson": PearsonCorrCoef(),
                 "spearman": SpearmanCorrCoef(),
                 "mse": MeanSquaredError(),
@@ -34,7 +34,9 @@ class ScoreMetrics(MetricCollection):
         super().__init__(metrics, compute_groups=False)
         self.set_dtype(torch.float64)
 
-    def update(self, outputs: torch.Tensor, batch: Any) -> None:
+    def update(  # type: ignore[override]  # as that of any metric overrides ModuleDict's
+        self, outputs: torch.Tensor, batch: Any
+    ) -> None:
         """Adds the sentences or pairs of a batch.
 
         Args:

@@ -43,7 +43,7 @@ class SentenceTask(Task):
 
     def read(
         self, path: Path, parses: Sequence[Path] = ()
-    ) -> list[Sentence] | list[Tree] | list[DependencyTree]:
+    ) -> list[Sentence | Tree | DependencyTree]:
         """The sentences of a file, or their trees from a file of parses.
 
         Raises:
@@ -54,7 +54,7 @@ class SentenceTask(Task):
 
     def iter_examples(
         self, path: Path, parses: Sequence[Path] = ()
-    ) -> Iterator[Sentence] | Iterator[Tree] | Iterator[DependencyTree]:
+    ) -> Iterator[Sentence | Tree | DependencyTree]:
         """The examples of :meth:`read` one by one."""
         sentences: Iterable[Sentence] = self.read_sentences(path)
         if self.finds_labels:

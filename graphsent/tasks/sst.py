@@ -66,7 +66,7 @@ class SentimentTask(Task):
         self._judged = judged or tuple(range(len(label_names)))
         self._keeps_neutral_roots = keeps_neutral_roots
 
-    def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Tree] | list[DependencyTree]:
+    def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Tree | DependencyTree]:
         """The trees of a file in the treebank's bracket format, with class indices as labels.
 
         Trees with a neutral root are among them; :meth:`load` drops those.

@@ -25,7 +25,9 @@ from graphsent.tasks.spool import Spooled
 from graphsent.trees import unescape
 
 if TYPE_CHECKING:
-    from torchmetrics import MetricCollection
+    from torchmetrics import Metric, MetricCollection
+
+    from graphsent.tasks.own.source import OwnSource
 
 __all__ = ["Place", "Task", "TaskData", "TaskStream"]
 
@@ -53,8 +55,8 @@ class TaskData:
             :attr:`Task.held_out`.
     """
 
-    splits: Mapping[str, list[Any]]
-    source: CorpusSource
+    splits: Mapping[str, Sequence[Any]]
+    source: CorpusSource | OwnSource
     places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
     held_out: Mapping[str, Any] | None = None
 
@@ -69,7 +71,7 @@ class TaskStream:
     """
 
     splits: Mapping[str, Callable[[], Iterator[Any]]]
-    source: CorpusSource
+    source: CorpusSource | OwnSource
 
 
 class Task(ABC):
@@ -130,10 +132,14 @@ class Task(ABC):
         """The classes that compete in evaluation, by index; all, unless a task overrides it."""
         return tuple(range(len(self.label_names)))
 
-    @property
-    def selection_metric(self) -> str:
-        """That of the goal, unless a task has its own."""
-        return _SELECTION[self.goal]
+    if TYPE_CHECKING:
+        selection_metric: str  # which a task may set
+    else:
+
+        @property
+        def selection_metric(self) -> str:
+            """That of the goal, unless a task has its own."""
+            return _SELECTION[self.goal]
 
     @abstractmethod
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
@@ -163,7 +169,7 @@ class Task(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has finds_labels, but no find_labels")
 
-    def metrics(self) -> MetricCollection:
+    def metrics(self) -> Metric | MetricCollection:
         """New metrics, to be fed with ``update(outputs, batch)``.
 
         By default ``accuracy`` of sentences or pairs; for regression ``pearson``, ``spearman`` and

@@ -49,9 +49,8 @@ def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: boo
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache):  # waits for another process, which may be at the same file
         try:
-            found = pooch.retrieve(
-                url, sha256, name, cache, downloader=_Resuming(cache / name, progress)
-            )
+            downloader: Any = _Resuming(cache / name, progress)  # for pooch, by other names
+            found = pooch.retrieve(url, sha256, name, cache, downloader=downloader)
         except requests.RequestException as error:
             reason = " ".join(str(error).split())
             raise DownloadError(f"cannot download {url}: {reason}; try again later") from error

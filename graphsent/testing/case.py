@@ -144,7 +144,8 @@ def gradients(
 ) -> tuple[Tensor, ...]:
     """Gradients of a sum of all states with different weights; zeros where there are none."""
     weights = [torch.linspace(-1, 2, part.numel()).to(part).view_as(part) for part in parts]
-    loss = sum((weight * part).sum() for weight, part in zip(weights, parts, strict=True))
+    pairs = zip(weights, parts, strict=True)
+    loss = torch.stack([(weight * part).sum() for weight, part in pairs]).sum()
     return torch.autograd.grad(
         loss, inputs, create_graph=create_graph, allow_unused=True, materialize_grads=True
     )

@@ -22,8 +22,8 @@ def example_graphs(max_children: int | None = None) -> dict[str, dgl.DGLGraph]:
     """
     most = 5 if max_children is None else max_children
     pairs = min(most, 2)
-    diamond = [[], [], [0, 1], [1, 0], [2, 3], [4, 2]]
-    children = {
+    diamond: list[list[int]] = [[], [], [0, 1], [1, 0], [2, 3], [4, 2]]
+    children: dict[str, list[list[int]]] = {
         "one node": [[]],
         "chain": [[1], [2], [3], [4], []],
         "star": [list(range(1, most + 1)), *([] for _ in range(most))],

@@ -128,7 +128,8 @@ def checkpointing(case: Case, engine: str) -> None:
     for run in (cell, lambda *args, **kw: checkpoint(cell, *args, use_reentrant=False, **kw)):
         h = run(graph, feat, engine=engine, **arguments)
         found.append(torch.autograd.grad(h.square().sum(), [feat]))
-    case.expect_close(*found, "with and without checkpoints", ["gradient of feat"], 1e-12)
+    one, other = found
+    case.expect_close(one, other, "with and without checkpoints", ["gradient of feat"], 1e-12)
 
 
 def every_parameter_is_used(case: Case, engine: str) -> None:
@@ -142,7 +143,7 @@ def every_parameter_is_used(case: Case, engine: str) -> None:
 
 def reset_parameters(case: Case) -> None:
     """``reset_parameters`` draws every matrix anew, by the global seed."""
-    cell = case.make()
+    cell: Any = case.make()
     fresh = {name: value.clone() for name, value in cell.named_parameters()}
     for parameter in cell.parameters():
         nn.init.constant_(parameter, 7.0)
@@ -181,10 +182,11 @@ def runs_on_cuda(case: Case) -> None:
         found.append([each.cpu() for each in (h, *grads)])
     names = ["h", "gradient of feat"]
     names += [f"gradient of {name}" for name, _ in cell.named_parameters()]
-    case.expect_close(*found, "on the GPU and on the CPU", names, 1e-9)
+    one, other = found
+    case.expect_close(one, other, "on the GPU and on the CPU", names, 1e-9)
 
 
-def _inputs(case: Case) -> tuple[Any, Tensor, dict[str, Tensor]]:
+def _inputs(case: Case) -> tuple[Any, Tensor, dict[str, Any]]:
     graph = case.small
     return graph, case.feat(graph), dict(case.arguments(graph))
 

@@ -44,8 +44,9 @@ class RowAdadelta(Adadelta):
         try:
             for group in self.param_groups:
                 for parameter in group["params"]:
-                    if parameter.grad is not None and self._step(parameter, group):
-                        done.append((parameter, parameter.grad))
+                    gradient = parameter.grad
+                    if gradient is not None and self._step(parameter, gradient, group):
+                        done.append((parameter, gradient))
                         parameter.grad = None
             # Without torch's wrapper: hooks on steps have already been called for this one.
             inspect.unwrap(Adadelta.step)(self)
@@ -54,9 +55,8 @@ class RowAdadelta(Adadelta):
                 parameter.grad = gradient
         return loss
 
-    def _step(self, parameter: Tensor, group: dict[str, Any]) -> bool:
+    def _step(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> bool:
         """Takes a step of one parameter; False, without a step, if that is left to torch."""
-        gradient = parameter.grad
         unusual = group["maximize"] or group["differentiable"] or group["capturable"]
         by_rows = has_rows(gradient) and not unusual and not group["weight_decay"]
         if not by_rows and "last" in self.state[parameter]:
@@ -74,9 +74,10 @@ class RowAdadelta(Adadelta):
         parts = (gradient, state["square_avg"], state["acc_delta"], parameter)
         if not all(part.is_contiguous() for part in parts):
             return False
-        flat = [part.view(1, -1) for part in parts]
+        row, squares, moved, table = (part.view(1, -1) for part in parts)
+        rows = torch.zeros(1, dtype=torch.int64)
         state["step"] += 1
-        return _step_in_c(torch.zeros(1, dtype=torch.int64), *flat, last, state["step"], group)
+        return _step_in_c(rows, row, squares, moved, table, last, state["step"], group)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state = self.state[parameter]

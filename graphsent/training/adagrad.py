@@ -40,8 +40,8 @@ class RowAdagrad(Adagrad):
             if table.grad is not None and has_rows(table.grad)
         ]
         try:
-            for table, group, _ in tables:
-                self._step_on_rows(table, group)
+            for table, group, gradient in tables:
+                self._step_on_rows(table, gradient, group)
                 table.grad = None
             # Without torch's wrapper: hooks on steps have already been called for this one.
             inspect.unwrap(Adagrad.step)(self)
@@ -50,14 +50,14 @@ class RowAdagrad(Adagrad):
                 table.grad = gradient
         return loss
 
-    def _step_on_rows(self, table: Tensor, group: dict[str, Any]) -> None:
+    def _step_on_rows(self, table: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state, eps = self.state[table], group["eps"]
         state["step"] += 1
         rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
-        rows, gradient = distinct_rows(table.grad)
+        rows, values = distinct_rows(gradient)
         sums = state["sum"]
-        sums.index_add_(0, rows, gradient.square())
-        step = gradient / sums.index_select(0, rows).sqrt_().add_(eps)
+        sums.index_add_(0, rows, values.square())
+        step = values / sums.index_select(0, rows).sqrt_().add_(eps)
         table.index_add_(0, rows, step, alpha=-rate)
 
 

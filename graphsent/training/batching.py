@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
-from torch.utils.data import DistributedSampler
+from torch.utils.data import Dataset, DistributedSampler
 
 from graphsent.shards import BLOCK_SIZE, ShardedExamples, depth_of, size_of
 
@@ -78,7 +78,8 @@ class EpochBatches(DistributedSampler):
         num_processes: int = 1,
         rank: int = 0,
     ) -> None:
-        super().__init__(range(size), num_processes, rank, seed=seed)
+        # Of the data it asks for nothing but their number.
+        super().__init__(cast("Dataset", range(size)), num_processes, rank, seed=seed)
         self._size = size
         self._whole_batch = batch_size * num_processes
         self._keys = keys
@@ -124,7 +125,8 @@ class InOrder(DistributedSampler):
     """Every index once, in order; of several processes each has as many of them, in turn."""
 
     def __init__(self, size: int, *, num_processes: int = 1, rank: int = 0) -> None:
-        super().__init__(range(size), num_processes, rank, shuffle=False)
+        super().__init__(cast("Dataset", range(size)), num_processes, rank, shuffle=False)
+        self._size = size
 
     def __len__(self) -> int:
         return len(self._indices())
@@ -133,7 +135,7 @@ class InOrder(DistributedSampler):
         return iter(self._indices())
 
     def _indices(self) -> range:
-        return range(self.rank, len(self.dataset), self.num_replicas)
+        return range(self.rank, self._size, self.num_replicas)
 
 
 def batch_sampler(

@@ -85,7 +85,7 @@ def build_model(
         names = names or ("score",)
     elif len(names) < 2:
         raise DataError(f"the task {config.task}: expected two classes or more, got {names}")
-    given = {
+    given: dict[str, Any] = {
         "vocab": vocab,
         "num_classes": len(names),
         "label_names": names,

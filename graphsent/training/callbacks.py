@@ -99,7 +99,8 @@ class EpochKeeper(Callback):
             return
         is_best = self.best is entry
         if is_best:
-            pl_module.model.save_pretrained(self._run.model)
+            module: Any = pl_module  # a TrainingModule
+            module.model.save_pretrained(self._run.model)
         with atomic_path(self._run.checkpoint) as temporary:
             trainer.save_checkpoint(temporary)
         self._run.write_history(self.history)

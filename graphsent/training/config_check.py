@@ -81,9 +81,9 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
         yield from (((part, name or ""), message) for name, message in faults)
         if faults:
             del values[part]
-    for name, message in _blamed(lambda v: RunConfig.from_dict({**_STAND_INS, **v}), values):
-        yield (name or "",), message
-        values.pop(name or "", None)
+    for blamed, message in _blamed(lambda v: RunConfig.from_dict({**_STAND_INS, **v}), values):
+        yield (blamed or "",), message
+        values.pop(blamed or "", None)
     for name, valid in _CHOICES.items():
         if values.get(name) is not None and values[name] not in valid:
             yield (name,), unknown(name, values.pop(name), valid)
@@ -103,11 +103,15 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
         for name, message in _blamed(functools.partial(check, config), options):
             are_sound = False
             yield (part,) if name is None else (f"{part}_options", name), message
-    checks = {"model": check_goal, "tokenizer": check_tokenizer, "data_dir": resolved}
-    for name, check in checks.items() if are_sound else ():
-        message = _complaint(check, config)
-        if message is not None:
-            yield (name,), message
+    checks: dict[str, Callable[[RunConfig], Any]] = {
+        "model": check_goal,
+        "tokenizer": check_tokenizer,
+        "data_dir": resolved,
+    }
+    for setting, complains in checks.items() if are_sound else ():
+        complaint = _complaint(complains, config)
+        if complaint is not None:
+            yield (setting,), complaint
 
 
 def _check_task(config: RunConfig, options: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from pytorch_lightning import LightningDataModule
@@ -79,7 +79,7 @@ class TreeDataModule(LightningDataModule):
     def val_dataloader(self) -> DataLoader:
         """Dev examples in their order."""
         return DataLoader(
-            self.dev,
+            cast("Dataset", self.dev),
             _EVALUATION_BATCH,
             sampler=InOrder(len(self.dev), **self._processes()),
             collate_fn=self._collate,

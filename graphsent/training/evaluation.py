@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+import torch
 
 from graphsent.models import Model
 from graphsent.models.base.inference import evaluating
 from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task
 
-if TYPE_CHECKING:
-    from graphsent.tasks.class_report import ClassReport
-
 __all__ = ["evaluate"]
+
+
+class Report(Protocol):
+    """What looks at the outputs of a model, such as :class:`~graphsent.tasks.ClassReport`."""
+
+    def update(self, outputs: torch.Tensor, batch: Any, /) -> None:
+        """Adds a batch: what the model gave, and what its ``collate`` gave."""
+        ...
 
 
 def evaluate(
@@ -22,7 +29,7 @@ def evaluate(
     examples: Sequence[Any],
     batch_size: int = 256,
     *,
-    report: ClassReport | None = None,
+    report: Report | None = None,
 ) -> dict[str, float]:
     """The task's metrics of a model, by name, as fractions of one where they are accuracies.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from pytorch_lightning.loggers import Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
@@ -35,7 +36,11 @@ def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
     Raises:
         FailedError: A service cannot be reached, or refuses what it is given.
     """
-    made = {"tensorboard": _tensorboard, "wandb": _wandb, "mlflow": _mlflow}
+    made: dict[str, Callable[[RunDirectory], Any]] = {
+        "tensorboard": _tensorboard,
+        "wandb": _wandb,
+        "mlflow": _mlflow,
+    }
     logger = made[name](run) if name in made else None
     if logger is None:
         yield []

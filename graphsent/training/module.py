@@ -33,11 +33,10 @@ class TrainingModule(LightningModule):
         options: Optimizers, loss and seed.
     """
 
-    # There may be two optimizers, which Lightning leaves to the step.
-    automatic_optimization = False
-
     def __init__(self, model: Model, task: Task, options: TrainingOptions) -> None:
         super().__init__()
+        # There may be two optimizers, which Lightning leaves to the step.
+        self.automatic_optimization = False
         self.model = model
         self.options = options
         self.metrics = task.metrics()
@@ -87,7 +86,7 @@ class TrainingModule(LightningModule):
                 prog_bar=True,
                 # Lightning sums up the sizes of all processes in their type, and halves the sum:
                 # of an odd integer a half would be lost.
-                batch_size=float(self._num_examples),
+                batch_size=float(self._num_examples),  # type: ignore[arg-type]
                 sync_dist=True,
             )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -14,6 +15,9 @@ from graphsent.models.embeddings.contextual import ContextualFeatures
 from graphsent.training.adadelta import RowAdadelta
 from graphsent.training.adagrad import RowAdagrad
 from graphsent.training.options import TrainingOptions
+
+if TYPE_CHECKING:
+    from pytorch_lightning.core.optimizer import LightningOptimizer
 
 __all__ = [
     "build_optimizers",
@@ -72,7 +76,7 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     return [make(groups, lr=options.lr), of_vectors, *of_encoder]
 
 
-def take_step(optimizers: Iterable[Optimizer]) -> None:
+def take_step(optimizers: Iterable[Optimizer | LightningOptimizer]) -> None:
     """A step of every optimizer."""
     # Optimizers make sparse tensors of indices that are sound. Left open, torch warns.
     with torch.sparse.check_sparse_tensor_invariants(enable=False):
@@ -98,7 +102,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:
         each.mul_(scale)
 
 
-def word_tables(model: nn.Module) -> Iterable[nn.Parameter]:
+def word_tables(model: nn.Module) -> Iterable[torch.Tensor]:
     """The word vectors of a model: not those of an encoder's pieces."""
     pieces = {id(parameter) for parameter in encoder_parameters(model)}
     tables = (module.weight for module in model.modules() if isinstance(module, nn.Embedding))
@@ -111,6 +115,6 @@ def encoder_parameters(model: nn.Module) -> Iterable[nn.Parameter]:
     return (parameter for part in parts for parameter in part.parameters())
 
 
-def _others(model: nn.Module, others: list[nn.Parameter]) -> list[nn.Parameter]:
+def _others(model: nn.Module, others: Sequence[torch.Tensor]) -> list[nn.Parameter]:
     known = {id(parameter) for parameter in others}
     return [parameter for parameter in model.parameters() if id(parameter) not in known]

@@ -115,8 +115,8 @@ class TrainingOptions:
                     value = float(value)
                     object.__setattr__(self, option.name, value)
             if type(value) is not expected:
-                name = {"int": "an integer", "float": "a number", "str": "a string"}
-                self._require(option.name, False, name[expected.__name__])
+                kinds = {"int": "an integer", "float": "a number", "str": "a string"}
+                self._require(option.name, False, kinds[expected.__name__])
         for name in ("epochs", "batch_size", "shuffle_window", "devices", "nodes"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
         for name, most in _MOST.items():

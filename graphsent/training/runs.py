@@ -103,7 +103,7 @@ def resume_runs(
         TrainingError: There are no runs. And the errors of :func:`train_runs`.
     """
     runs = RunSet(out).open()
-    options = {"folds": runs.folds, "seeds": runs.seeds, "test": runs.test}
+    options: dict[str, Any] = {"folds": runs.folds, "seeds": runs.seeds, "test": runs.test}
     return train_runs(runs.config, out, **options, progress=progress, echo=echo)
 
 
@@ -119,7 +119,7 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
 
         run = RunDirectory(run_set.path / name)
         before = run.read_results()
-        options = {"test": runs.test, "progress": progress, "echo": say}
+        options: dict[str, Any] = {"test": runs.test, "progress": progress, "echo": say}
         try:
             if before.get("finished"):
                 found[name] = before

@@ -201,6 +201,7 @@ def _stream(
     if config.parser is not None:
         raise TrainingError("--stream reads trees from files: parse first, with graphsent parse")
     task.tokenizer = config.tokenizer or task.tokenizer
+    assert config.tree_kind is not None  # it is resolved
     stream = task.stream(
         config.data_dir,
         tree_kind=config.tree_kind,

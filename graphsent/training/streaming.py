@@ -14,6 +14,7 @@ from graphsent._files import sha256
 from graphsent.models import Model
 from graphsent.shards import ShardSet
 from graphsent.tasks import Task, TaskData, TaskStream
+from graphsent.tasks.corpus import CorpusSource
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
 
@@ -58,8 +59,8 @@ def stream_data(
         echo(f"{split}: {len(found):,} examples in shards, {size:,.1f} MB in {shards.directory}")
         splits[split], counts[split] = found, len(found)
     source = replace(stream.source, counts=counts)
-    if remarks := task.remarks(source):
-        source = replace(source, remarks=remarks)
+    if isinstance(source, CorpusSource):
+        source = replace(source, remarks=task.remarks(source))
     return TaskData(splits, source)
 
 

@@ -151,7 +151,8 @@ def _labelled_trees(
 
 def _whole_trees(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The pieces of a text cut anew, at ends of lines that are in no tree."""
-    first_line, pending, level = 1, [], 0
+    pending: list[str] = []
+    first_line, level = 1, 0
     for _, text in pieces:
         characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         change = (characters == ord("(")).astype(np.int8) - (characters == ord(")"))

@@ -197,8 +197,8 @@ def find_fault(heads: np.ndarray) -> Fault | None:
         first, second = int(roots[0]) + 1, int(roots[1]) + 1
         message = f"words {first} and {second} both have head 0: expected one root"
         return Fault(SeveralRoots, message, second - 1)
-    word = structure.node_on_cycle(heads)
-    if word is not None:
-        message = f"word {word + 1} is below itself: expected heads without a cycle"
-        return Fault(Cycle, message, word)
+    on_cycle = structure.node_on_cycle(heads)
+    if on_cycle is not None:
+        message = f"word {on_cycle + 1} is below itself: expected heads without a cycle"
+        return Fault(Cycle, message, on_cycle)
     return None

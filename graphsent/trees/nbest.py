@@ -128,7 +128,9 @@ class _Block:
         if not self._candidates:
             raise self._error(number, "a line 'cand' before the end of the block")
         found = ParseList(tuple(self._candidates), self._gold, self._name)
-        trees = [each.tree for each in found.candidates] + [self._gold] * bool(self._gold)
+        trees = [each.tree for each in found.candidates]
+        if self._gold is not None:
+            trees.append(self._gold)
         if any(tree.words != found.words for tree in trees):
             raise self._error(number, "trees over the same words in the block that ends here")
         return found

@@ -40,6 +40,7 @@ class Readable(Protocol):
 
     def read1(self, size: int, /) -> bytes:
         """At most so many bytes; none at the end."""
+        ...
 
 
 class Line(NamedTuple):
@@ -185,7 +186,7 @@ def _read_together(records: Sequence[Record], source: str) -> list[list[Tree | T
         return [each for part in parts for each in _read_together(part, source)]
     sizes = [len(record.text.encode("utf-8", "surrogatepass")) + 1 for record in records]
     ends = np.searchsorted(parsed.first, np.cumsum(sizes)).tolist()
-    trees = trees_of(parsed)
+    trees: list[Tree | TreeError] = [*trees_of(parsed)]
     return [trees[begin:end] for begin, end in zip((0, *ends[:-1]), ends, strict=True)]
 
 

@@ -128,6 +128,8 @@ def write_text(
         raise DataError(f"unknown encoding {encoding!r} for {path}") from None
 
 
-def _write_pieces(file: io.BufferedIOBase, pieces: Iterable[str], encoding: str) -> None:
+def _write_pieces(
+    file: gzip.GzipFile | io.BufferedWriter, pieces: Iterable[str], encoding: str
+) -> None:
     with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
         text.writelines(pieces)

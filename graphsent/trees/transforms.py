@@ -159,6 +159,6 @@ def select_nodes(
         labels: Labels of all N nodes.
         tokens: Tokens of all N nodes; every node left without children must have one.
     """
-    rows = np.flatnonzero(keep).tolist()
+    rows: list[int] = np.flatnonzero(keep).tolist()
     parents = structure.without(tree.parents, keep)
     return Tree([labels[row] for row in rows], [tokens[row] for row in rows], parents)

@@ -28,6 +28,7 @@ from graphsent.trees import DependencyTree, Tree
 matplotlib = pytest.importorskip("matplotlib")
 pytest.importorskip("matplotlib.backends.backend_agg")
 pytest.importorskip("matplotlib.image")
+pytest.importorskip("matplotlib.figure")
 
 PENN_LABELS = ("S", "NP", "VP", "ADJP-PRD", "WHADVP", "NN", "-LRB-", "X+Y+Z", "")
 LONG_WORDS = ("a", "lovely", "$", "Schwarzenegger", ".", "tragicomedy", "is", "_x^2_", "$5$")
@@ -273,6 +274,14 @@ def test_axes_of_the_caller():
     renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
     for one, other in itertools.combinations(left.texts, 2):
         assert not one.get_window_extent(renderer).overlaps(other.get_window_extent(renderer))
+
+
+def test_axes_of_a_subfigure(tmp_path):
+    figure = matplotlib.figure.Figure((4, 3))
+    left, _ = figure.subfigures(1, 2)
+    path = tmp_path / "tree.png"
+    assert draw_tree(tree(), ax=left.subplots(), path=path) is figure
+    assert path.exists()
 
 
 def test_a_notebook_shows_the_figure():

@@ -88,7 +88,7 @@ class EmbedsWords(nn.Module):
         Raises:
             ModelError: The model has other inputs already, or these do not fit.
         """
-        if self._inputs is not None:
+        if isinstance(self.embedding, WordInputs):
             raise ModelError(f"this {self.name} has its inputs already: {self._inputs}")
         self.embedding = WordInputs(inputs, self.embedding)
         self._inputs = inputs
@@ -140,7 +140,7 @@ class EmbedsWords(nn.Module):
 
     @property
     def _contextual(self) -> ContextualFeatures | None:
-        return self.embedding.contextual if self._inputs is not None else None
+        return self.embedding.contextual if isinstance(self.embedding, WordInputs) else None
 
     def _span(self, tree: Any) -> WordSpan:
         if isinstance(tree, Phrase):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -29,7 +29,25 @@ class Encodes(RawText, nn.Module):
     _read: Callable[[Iterable[Any]], list[Any]]
     _shaped: Callable[[list[Any]], list[Any]]
     _size: Callable[[Any], int]
-    _device: torch.device
+
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Any] | str,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        convert_to_tensor: Literal[False] = False,
+    ) -> np.ndarray: ...
+
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Any] | str,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        *,
+        convert_to_tensor: Literal[True],
+    ) -> torch.Tensor: ...
 
     def encode(
         self,
@@ -98,6 +116,10 @@ class Encodes(RawText, nn.Module):
                 f"expected vectors of one length, got {one.shape[1]} and {other.shape[1]}"
             )
         return one @ other.T
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device
 
     def _vectors(self, trees: list[Any]) -> np.ndarray:
         """The vectors of some sentences, (num_trees, num_features)."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -54,7 +54,7 @@ def map_batches(
     items: Sequence[Item],
     sizes: Sequence[int],
     batch_size: int,
-    compute: Callable[[list[Item]], Sequence[Result]],
+    compute: Callable[[list[Item]], Iterable[Result]],
     *,
     show_progress_bar: bool | None = False,
 ) -> list[Result]:
@@ -79,7 +79,7 @@ def map_batches(
     with tqdm(total=len(items), disable=not show_progress_bar, leave=False) as bar:
         for begin in range(0, len(order), batch_size):
             chosen = order[begin : begin + batch_size].tolist()
-            computed = compute([items[index] for index in chosen])
+            computed: Any = compute([items[index] for index in chosen])
             if not all(np.isfinite(each).all() for each in computed):
                 raise ModelError("the model gives NaN or infinity")
             results.update(zip(chosen, computed, strict=True))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from inspect import Signature
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -56,6 +58,7 @@ class Model(Encodes, EmbedsWords, ABC):
         embedding: What stands for words.
         encoder: From that to vectors.
         num_features: Length of a sentence's vector.
+        label_names: Names of what it tells apart, in the order of their numbers.
         tokenizer: How it divides raw text into words; None if it reads nothing but trees.
         unsaved_tokenizer: That of a model that was saved without one.
         card: What there is to say about it, in Markdown, saved with it as ``README.md``; that of a
@@ -72,9 +75,11 @@ class Model(Encodes, EmbedsWords, ABC):
     encoder_class: type[nn.Module]
     vocab: Vocabulary
     encoder: nn.Module
+    label_names: tuple[str, ...]
     tokenizer: str | None = None
     unsaved_tokenizer: str | None = None
     card: str | None = None
+    __signature__: ClassVar[Signature]
     _arguments: dict[str, Any]
     _engine: str = "auto"
 
@@ -136,7 +141,7 @@ class Model(Encodes, EmbedsWords, ABC):
         return tree
 
     @abstractmethod
-    def collate(self, trees: Iterable[Any]) -> NamedTuple:
+    def collate(self, trees: Iterable[Any]) -> Any:
         """The batch of some trees: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
 
     @abstractmethod
@@ -189,12 +194,8 @@ class Model(Encodes, EmbedsWords, ABC):
         """Brings parameters back into bounds after a step of the optimizers; by default nothing."""
 
     @abstractmethod
-    def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any]:
+    def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any] | np.ndarray:
         """The prediction for each tree, in the order given."""
-
-    @property
-    def _device(self) -> torch.device:
-        return next(self.parameters()).device
 
     def _shaped(self, trees: Iterable[Any]) -> list[Any]:
         return [self.shape_tree(tree) for tree in trees]

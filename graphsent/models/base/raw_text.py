@@ -54,8 +54,9 @@ class RawText:
                 or the one of a saved model may run any code, and must be set to be used.
             ParserFailed: The parser's package is not installed.
         """
-        if self._parser is None and self.reads_text:
-            name = self.tree_source.parser
+        source = self.tree_source
+        if self._parser is None and source is not None and source.parser:
+            name = source.parser
             if not is_safe(name):
                 raise ModelError(
                     f"the model names the parser {name!r}, which may run any code or send the text "
@@ -113,8 +114,10 @@ class RawText:
         makes: then they are trees of this shape over the same words.
         """
         source = self.tree_source
-        shape = source and shape_of(source.parser)
-        return [reshape(tree, shape, source.kind) for tree in trees] if shape else trees
+        shape = None if source is None else shape_of(source.parser)
+        if source is None or shape is None:
+            return trees
+        return [reshape(tree, shape, source.kind) for tree in trees]
 
     def _with_known_words(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
         if all(map(self.vocab.__getitem__, tree.words)):

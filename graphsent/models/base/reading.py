@@ -11,7 +11,7 @@ from graphsent.errors import ModelError
 from graphsent.models.base.model import Model
 from graphsent.models.batches.forms import as_sentences, as_trees
 from graphsent.models.batches.pairs import as_pairs
-from graphsent.models.batches.trees import Context, SiblingBatch, TreeBatch, tree_batch
+from graphsent.models.batches.trees import Context, tree_batch
 from graphsent.models.batches.words import SequenceBatch, sequence_batch
 from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.pairs import TreePair
@@ -39,7 +39,7 @@ class ReadsTrees(Model):
         """
         return self.encoder.shape_tree(tree)
 
-    def node_states(self, batch: TreeBatch | SiblingBatch) -> torch.Tensor:
+    def node_states(self, batch: Any) -> torch.Tensor:
         """The vector of each node of the trees, (num_nodes, num_features)."""
         words = self.embedding.of_nodes(batch.graph)
         return batch.unit_states(self.encoder(batch.graph, words, engine=self.engine))
@@ -50,7 +50,7 @@ class ReadsTrees(Model):
     def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
         return as_pairs(inputs, self.parse_if_able)
 
-    def _batch(self, trees: Sequence[Any]) -> TreeBatch | SiblingBatch:
+    def _batch(self, trees: Sequence[Any]) -> Any:
         encoder = self.encoder
         return tree_batch(
             trees,

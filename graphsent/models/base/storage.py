@@ -64,7 +64,7 @@ class SavedModel(NamedTuple):
         of the model.
         """
         types = [each.dtype for each in self.tensors.values() if each.is_floating_point()]
-        return next((each for each in types if each != torch.float16), (types or [None])[0])
+        return next((each for each in types if each != torch.float16), types[0] if types else None)
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
@@ -165,13 +165,13 @@ def _check_tensors(tensors: Mapping[str, torch.Tensor], what: str) -> None:
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             continue
-        is_halved = name in WORD_TABLES and tensor.dtype == torch.float16
-        first = first or (None if is_halved else (name, tensor.dtype))
-        if tensor.dtype not in _FLOATS or not (is_halved or tensor.dtype == first[1]):
-            raise ModelError(
-                f"{what}: the parameter {name!r} is of type {tensor.dtype}, {first[0]!r} of "
-                f"{first[1]}: expected one of {', '.join(map(str, _FLOATS))} for all"
-            )
+        if name not in WORD_TABLES or tensor.dtype != torch.float16:
+            first = first or (name, tensor.dtype)
+            if tensor.dtype not in _FLOATS or tensor.dtype != first[1]:
+                raise ModelError(
+                    f"{what}: the parameter {name!r} is of type {tensor.dtype}, {first[0]!r} of "
+                    f"{first[1]}: expected one of {', '.join(map(str, _FLOATS))} for all"
+                )
         if not torch.isfinite(tensor).all():
             raise ModelError(f"{what}: the parameter {name!r} holds NaN or infinity")
 

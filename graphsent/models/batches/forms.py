@@ -18,9 +18,7 @@ Tokenize = Callable[[str], list[str]]
 """From raw text to words."""
 
 
-def as_trees(
-    inputs: Iterable[Any], parse: Parse | None = None
-) -> list[Tree] | list[DependencyTree]:
+def as_trees(inputs: Iterable[Any], parse: Parse | None = None) -> list[Tree | DependencyTree]:
     """Constituency or dependency trees in any form that graphsent takes.
 
     Args:

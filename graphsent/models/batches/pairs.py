@@ -41,7 +41,8 @@ class PairBatch(NamedTuple):
 
     def to(self, device: torch.device | str) -> PairBatch:
         """The batch on another device; a graph in it stays where it is."""
-        return PairBatch(*(part.to(device) for part in self))
+        sentences, labels, roots = self
+        return PairBatch(sentences.to(device), labels.to(device), roots.to(device))
 
 
 def as_pairs(
@@ -66,9 +67,9 @@ def as_pairs(
     items = list(inputs)
     for number, item in enumerate(items, start=1):
         if not isinstance(item, tuple) or len(item) not in (2, 3, 4):
-            sides = "trees" if tokenize is None else "sentences"
+            kind = "trees" if tokenize is None else "sentences"
             raise ModelError(
-                f"pair {number}: expected a tuple of two {sides} and perhaps a score, got "
+                f"pair {number}: expected a tuple of two {kind} and perhaps a score, got "
                 f"{type(item).__name__}"
             )
     if parse is not None:
@@ -77,10 +78,10 @@ def as_pairs(
     pairs = []
     for number, item in enumerate(items, start=1):
         try:
-            both = as_trees(item[:2]) if tokenize is None else as_sentences(item[:2], tokenize)
+            read = as_trees(item[:2]) if tokenize is None else as_sentences(item[:2], tokenize)
         except ModelError as error:
             raise ModelError(f"pair {number}: {error}") from None
-        pairs.append(TreePair(*both, *item[2:]))
+        pairs.append(TreePair(read[0], read[1], *item[2:]))
     if tokenize is None and len({isinstance(pair.first, Tree) for pair in pairs}) > 1:
         raise ModelError("constituency and dependency trees cannot be mixed in one call")
     return pairs

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -49,7 +49,7 @@ class RerankBatch(NamedTuple):
 
     def to(self, device: torch.device | str) -> RerankBatch:
         """The batch with its tensors on another device; the graph stays where it is."""
-        moved = {
+        moved: dict[str, Any] = {
             name: value.to(device)
             for name, value in self._asdict().items()
             if isinstance(value, torch.Tensor)
@@ -92,7 +92,9 @@ def parse_batch(
     )
 
 
-def _inner_nodes(trees: Sequence[Tree], label_index: Mapping[str, int]) -> Iterator[torch.Tensor]:
+def _inner_nodes(
+    trees: Sequence[Tree], label_index: Mapping[str, int]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """The fields ``inner`` to ``trees`` of a batch of binary trees."""
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -102,10 +104,12 @@ def _inner_nodes(trees: Sequence[Tree], label_index: Mapping[str, int]) -> Itera
     below = below[np.argsort((parents + shift)[below], kind="stable")]
     children = below.reshape(-1, 2)  # siblings in their order
     inner = (parents + shift)[children[:, 0]]
-    yield torch.from_numpy(inner)
-    yield torch.from_numpy(labels[inner])
-    yield torch.from_numpy(labels[children])
-    yield torch.from_numpy(np.repeat(np.arange(len(trees)), sizes)[inner])
+    return (
+        torch.from_numpy(inner),
+        torch.from_numpy(labels[inner]),
+        torch.from_numpy(labels[children]),
+        torch.from_numpy(np.repeat(np.arange(len(trees)), sizes)[inner]),
+    )
 
 
 def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
@@ -134,7 +138,7 @@ def _base_scores(parses: ParseList) -> list[float]:
     return scores if parses.gold is None else [*scores, -np.inf]
 
 
-def counts_of(parses: ParseList) -> list[tuple[int, int, int]]:
+def counts_of(parses: ParseList) -> Sequence[tuple[int, int, int]]:
     """The :class:`~graphsent.trees.BracketCounts` of these trees, kept with the gold tree."""
     gold = parses.gold
     if gold is None:

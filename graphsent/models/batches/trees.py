@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -123,7 +123,7 @@ def chosen_units(labels: torch.Tensor, roots: torch.Tensor, *, phrases: bool) ->
 
 
 def tree_graph(
-    trees: Sequence[Tree] | Sequence[DependencyTree],
+    trees: Sequence[Tree | DependencyTree],
     vocab: Vocabulary,
     direction: str = BOTTOM_UP,
     *,
@@ -140,7 +140,7 @@ def tree_graph(
         context: What there is to know of the words in order, see :func:`context_of`.
     """
     of_words = bool(trees) and isinstance(trees[0], DependencyTree)
-    build = dependency_batch if of_words else constituency_batch
+    build: Callable[..., dgl.DGLGraph] = dependency_batch if of_words else constituency_batch
     graph = build(trees, direction, vocab)
     schedule_of(graph)
     if both_ways:
@@ -156,7 +156,7 @@ def context_of(graph: dgl.DGLGraph) -> Context | None:
 
 
 def tree_batch(
-    trees: Sequence[Tree] | Sequence[DependencyTree],
+    trees: Sequence[Tree | DependencyTree],
     vocab: Vocabulary,
     direction: str = BOTTOM_UP,
     *,

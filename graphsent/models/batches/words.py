@@ -37,7 +37,13 @@ class SequenceBatch(NamedTuple):
 
     def to(self, device: torch.device | str) -> SequenceBatch:
         """The batch on another device."""
-        return SequenceBatch(*(part if part is None else part.to(device) for part in self))
+        return SequenceBatch(
+            self.tokens.to(device),
+            self.ranges.to(device),
+            self.labels.to(device),
+            self.roots.to(device),
+            None if self.context is None else self.context.to(device),
+        )
 
     def sentences(self) -> SequenceBatch:
         """The batch with the sentences as its only units."""
@@ -94,7 +100,7 @@ def sequence_batch(
 def flat_units(trees: Sequence[Sentence | Tree | DependencyTree]) -> list[FlatUnits]:
     """The arrays of each tree; those that are missing are made, and kept with trees."""
     name = "units"
-    found = [tree.derived.get(name) for tree in trees]
+    found: list[Any] = [tree.derived.get(name) for tree in trees]
     missing = [place for place, units in enumerate(found) if units is None]
     labels = label_indices(
         (label for place in missing for label in trees[place].labels),

@@ -121,5 +121,6 @@ class ContextualFeatures(nn.Module):
     def forward(self, context: Context) -> Tensor:
         """The features of the words of a batch, (num_words, dim), under dropout."""
         if isinstance(context, Pieces):
+            assert self.encoder is not None  # it has read them
             context = self.encoder.encode(context, self.network)
         return self.dropout(context)

@@ -93,6 +93,8 @@ class WordInputs(nn.Module):
         ModelError: Without projection the lengths are not the same.
     """
 
+    _place: torch.Tensor
+
     def __init__(self, inputs: Inputs, instead: WordEmbedding) -> None:
         super().__init__()
         self.embedding_dim = instead.embedding_dim
@@ -102,7 +104,7 @@ class WordInputs(nn.Module):
                 "need a projection"
             )
         rate = instead.dropout.p
-        self.table: WordEmbedding | None = None
+        self.table: Any = None  # or a WordEmbedding, which there is if nothing else is
         if inputs.word_dim:
             self.table = WordEmbedding(
                 instead.num_embeddings, inputs.word_dim, dropout=rate, sparse=instead.sparse
@@ -118,7 +120,7 @@ class WordInputs(nn.Module):
         self.register_buffer("_place", torch.empty(0), persistent=False)
 
     @property
-    def weight(self) -> nn.Parameter | None:
+    def weight(self) -> torch.Tensor | None:
         """The word table, (num_words, word_dim), if there is one."""
         return None if self.table is None else self.table.weight
 

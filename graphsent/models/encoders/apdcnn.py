@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -63,7 +65,7 @@ class APDCNNEncoder(TreeEncoder):
         if branches != "tree" and not widths:
             raise ModelError("widths: expected at least one stack")
         self.branches = branches
-        self.stacks = nn.ModuleList(
+        stacks = [
             GuidedStack(
                 in_feats,
                 hidden,
@@ -76,12 +78,13 @@ class APDCNNEncoder(TreeEncoder):
                 temperature=temperature,
             )
             for each in (() if branches == "tree" else widths)
-        )
+        ]
+        self.stacks: Any = nn.ModuleList(stacks)
         self.tree = NaryTreeLSTM(in_feats, hidden) if branches != "convolution" else None
-        self.num_convolved = sum(stack.num_features for stack in self.stacks)
+        self.num_convolved = sum(stack.num_features for stack in stacks)
         self.num_features = self.num_convolved + (0 if self.tree is None else hidden)
 
-    def forward(
+    def forward(  # type: ignore[override]  # of units, which are not all nodes
         self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
     ) -> Tensor:
         """The vectors of each unit side by side, those of the tree last.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
-__all__ = ["Filter", "row_filters"]
+__all__ = ["Filter", "FilterEncoder", "row_filters"]
 
 
 class Filter(NamedTuple):
@@ -27,6 +28,14 @@ class Filter(NamedTuple):
     def width(self) -> int:
         """How many words a window has."""
         return self.weight.shape[1]
+
+
+class FilterEncoder(nn.Module, ABC):
+    """What gives the vectors of sentences by filters over their words."""
+
+    @abstractmethod
+    def first_filters(self) -> list[Filter]:
+        """The filters over word vectors."""
 
 
 def row_filters(weight: Tensor, num_rows: int) -> list[Filter]:

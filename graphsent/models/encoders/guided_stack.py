@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -58,9 +59,9 @@ class FullMaps(nn.Module):
         self, in_channels: int, hidden: int, widths: Sequence[int], k_top: int, *, pool: bool
     ) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList()
-        self.poolings = nn.ModuleList()
-        self.activations = nn.ModuleList()
+        self.convolutions: Any = nn.ModuleList()
+        self.poolings: Any = nn.ModuleList()
+        self.activations: Any = nn.ModuleList()
         for layer, width in enumerate(widths, start=1):
             self.convolutions.append(WideConv1d(in_channels, hidden, width))
             self.activations.append(BiasActivation(hidden))
@@ -149,7 +150,8 @@ class GuidedStack(nn.Module):
         if not temperature > 0:
             raise ModelError(f"temperature: expected a positive number, got {temperature}")
         self.widths = tuple(widths)
-        self.projection: WideConv1d | None = None
+        self.layers: FullMaps | RowMaps
+        self.projection: Any = None
         if convolution == "full":
             check_layers(widths, [hidden] * len(widths))
             self.layers = FullMaps(in_channels, hidden, widths, k_top, pool=pool == "kmax")
@@ -165,7 +167,7 @@ class GuidedStack(nn.Module):
 
     def word_rows(self, vectors: Tensor) -> Tensor:
         """What is computed once for each word, (num_words, ...), from (num_words, in_channels)."""
-        return self.layers.word_rows(vectors) if self.projection is None else vectors
+        return self.layers.word_rows(vectors) if isinstance(self.layers, FullMaps) else vectors
 
     def first_filters(self) -> list[Filter]:
         """The filters over word vectors."""

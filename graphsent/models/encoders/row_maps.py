@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -79,9 +79,9 @@ class RowMaps(nn.Module):
         self.num_rows = num_rows
         self.k_top = k_top
         self.added_rows = rows - num_rows
-        self.convolutions = nn.ModuleList()
-        self.poolings = nn.ModuleList()
-        self.activations = nn.ModuleList()
+        self.convolutions: Any = nn.ModuleList()
+        self.poolings: Any = nn.ModuleList()
+        self.activations: Any = nn.ModuleList()
         before = 1
         for layer, (width, num_maps) in enumerate(zip(widths, maps, strict=True), start=1):
             convolution = WideConv1d(rows * before, rows * num_maps, width, rows=rows, fold=fold)
@@ -100,8 +100,9 @@ class RowMaps(nn.Module):
 
     def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
         """What each layer selected; for layers that all pool."""
-        layers = []
+        layers: list[PooledLayer] = []
         for values, kept, positions in self._layers(rows, ranges):
+            assert positions is not None
             lengths = kept[:, 1] - kept[:, 0]
             is_last = len(layers) == len(self.convolutions) - 1
             longest = int(lengths.max()) if len(lengths) else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -43,7 +44,7 @@ class TreeEncoder(nn.Module):
         both_ways: bool = False,
     ) -> None:
         super().__init__()
-        self.cell = cell
+        self.cell: Any = cell
         self.shape = shape
         self.direction = direction
         self.both_ways = both_ways

@@ -18,7 +18,7 @@ from graphsent.models.base.reading import ReadsTrees, ReadsWords
 from graphsent.models.batches.shape import nodes_of_same_span
 from graphsent.models.batches.trees import chosen_units, is_labelled
 from graphsent.models.batches.words import SequenceBatch
-from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels
 from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
@@ -62,7 +62,6 @@ class Classifier(Model):
     """
 
     goals = ("classification", "regression")
-    label_names: tuple[str, ...]
     ordered_classes: bool
 
     def __init__(
@@ -233,6 +232,8 @@ class ConvolutionClassifier(SentenceClassifier):
 
     # Kalchbrenner et al. 2014 and Kim 2014 learn from the phrases of neutral sentences, too.
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {"sst2": {"neutral_roots": "phrases"}}
+
+    encoder: FilterEncoder
 
     def first_filters(self) -> list[Filter]:
         """The filters over word vectors, see :func:`~graphsent.models.filter_ngrams`."""

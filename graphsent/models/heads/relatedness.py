@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class RelatednessModel(Model):
 
     examples = "pairs"
     goals = ("regression", "classification")
-    label_names: tuple[str, ...]
+    _read_pairs: Callable[[Iterable[Any]], list[TreePair]]
 
     def __init__(
         self,
@@ -106,13 +106,13 @@ class RelatednessModel(Model):
             ModelError: Something is no pair of trees or sentences, a score is out of range, or a
                 label is no class.
         """
-        pairs = self._read_pairs(pairs)
-        batch = self._batch_of_pairs(pairs)
+        read = self._read_pairs(pairs)
+        batch = self._batch_of_pairs(read)
         highest = len(self.label_names)
         if self.goal == "classification":
             check_classes(batch.labels, highest, "pair")
         elif highest > 1:
-            for number, pair in enumerate(pairs, start=1):
+            for number, pair in enumerate(read, start=1):
                 if pair.score is not None and not 1 <= pair.score <= highest:
                     raise ModelError(
                         f"pair {number}: expected a score from 1 to {highest}, got {pair.score}"
@@ -163,16 +163,16 @@ class RelatednessModel(Model):
         Raises:
             ModelError: Something is no pair of trees or sentences.
         """
-        pairs = [TreePair(*self.as_learned(pair[:2])) for pair in self._read_pairs(pairs)]
-        sizes = [self._size(pair.first) + self._size(pair.second) for pair in pairs]
+        read = [TreePair(*self.as_learned(pair[:2])) for pair in self._read_pairs(pairs)]
+        sizes = [self._size(pair.first) + self._size(pair.second) for pair in read]
         with evaluating(self) as model:
             if self.goal == "regression":
-                scores = map_batches(pairs, sizes, batch_size, model._scores)
+                scores = map_batches(read, sizes, batch_size, model._scores)
                 return np.array(scores, np.float32)
-            rows = map_batches(pairs, sizes, batch_size, model._probabilities)
+            rows = map_batches(read, sizes, batch_size, model._probabilities)
         return [
             PairPrediction(pair, probabilities, self.label_names)
-            for pair, probabilities in zip(pairs, rows, strict=True)
+            for pair, probabilities in zip(read, rows, strict=True)
         ]
 
     def _batch_of_pairs(self, pairs: Sequence[TreePair]) -> PairBatch:

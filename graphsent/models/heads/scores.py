@@ -40,7 +40,7 @@ class ScoreOutput(nn.Linear):
         """The scores, (num_units, 1)."""
         return self.mean + self.deviation * super().forward(states)
 
-    def fit(self, scores: Sequence[float]) -> None:
+    def fit(self, scores: Sequence[float] | torch.Tensor) -> None:
         """Takes over mean and standard deviation (1 if all are equal) of the training scores.
 
         Raises:

@@ -82,11 +82,13 @@ def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
         nodes.append(of_layer)
         first += len(ids)
     score = np.array([float(logits[label])])
-    nodes.append(Nodes(np.array([len(layers) + 1]), *np.full((3, 1), -1), score))
+    none = np.array([-1])
+    nodes.append(Nodes(np.array([len(layers) + 1]), none, none, none, score))
     edges.append(_root_edges(_array(model.output.weight[label]), inputs, first))
-    return label, *(
-        kind(*map(np.concatenate, zip(*parts, strict=True)))
-        for kind, parts in ((Nodes, nodes), (Edges, edges))
+    return (
+        label,
+        Nodes(*map(np.concatenate, zip(*nodes, strict=True))),
+        Edges(*map(np.concatenate, zip(*edges, strict=True))),
     )
 
 

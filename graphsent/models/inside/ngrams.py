@@ -121,7 +121,7 @@ def _chosen_filters(model: Any, numbers: Sequence[int] | None) -> list[Filter]:
     return filters if numbers is None else [filters[number - 1] for number in numbers]
 
 
-def _windows(texts: list[list[str]], width: int) -> list[tuple[str, ...]]:
+def _windows(texts: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
     """All different windows, in the order in which they are found."""
     return list(
         dict.fromkeys(

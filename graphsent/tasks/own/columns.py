@@ -87,7 +87,7 @@ def find_columns(
     if not texts:
         texts = _other_texts(names, label, where)
     if label in texts or len(set(texts)) < len(texts):
-        twice = names[label] if label in texts else names[texts[0]]  # type: ignore[index]
+        twice = names[label] if label in texts else names[texts[0]]
         raise DataError(f"{where}: the column {twice!r} is named twice: expected others")
     return Columns(names, label, texts, has_header)
 

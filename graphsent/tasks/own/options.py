@@ -110,12 +110,10 @@ class OwnOptions:
 
     def files(self, split: str) -> list[OwnFile]:
         """The files of a split in order; none if it is held out of train, or not there."""
-        given = getattr(self, split)
+        given, texts = getattr(self, split), tuple(self.text_column)
         paths = given if isinstance(given, Mapping) else {None: given} if given else {}
         return [
-            OwnFile(
-                Path(path), self.text_column, self.label_column, label, self.input, self.encoding
-            )
+            OwnFile(Path(path), texts, self.label_column, label, self.input, self.encoding)
             for label, path in paths.items()
         ]
 
@@ -132,8 +130,10 @@ class OwnOptions:
 
 
 def _files(name: str, value: Any) -> str | dict[str, str] | None:
-    if value is None or isinstance(value, str | Path):
-        return value and _full(value)
+    if value is None:
+        return None
+    if isinstance(value, str | Path):
+        return str(value) and _full(value)
     is_map = isinstance(value, Mapping) and value and _are_strings([*value, *value.values()])
     _require(name, value, is_map, "a file, or a file for each label")
     return {label.strip(): _full(path) for label, path in value.items()}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from graphsent._names import unknown
 from graphsent.errors import DataError
+from graphsent.sentences import Sentence
 from graphsent.tasks.own.columns import Columns
 from graphsent.tasks.own.examples import BadLine, OwnExample, with_labels
 from graphsent.tasks.own.lines import lines_in
@@ -149,7 +150,7 @@ def read_trees(file: OwnFile) -> Iterator[OwnExample | BadLine]:
             yield example
         else:
             tree = example.contents[0]
-            assert not isinstance(tree, str)
+            assert not isinstance(tree, str | Sentence)
             yield example._replace(contents=(with_labels(tree, ("",) * tree.num_nodes),))
 
 

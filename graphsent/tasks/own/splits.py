@@ -58,10 +58,10 @@ def assign_splits(
         rest = iter(group[:-1])  # one stays in train at least
         for split, share in shares.items():
             missing = round(share * total)
-            while missing > 0 and (each := next(rest, None)) is not None:
-                if counts[each] <= missing:
-                    split_of[each] = split
-                    missing -= counts[each]
+            while missing > 0 and (text := next(rest, None)) is not None:
+                if counts[text] <= missing:
+                    split_of[text] = split
+                    missing -= counts[text]
     return [split_of.get(each, "train") for each in ordered]
 
 
@@ -87,7 +87,7 @@ def assign_folds(
         seed: Chooses among these splits.
     """
     splits = np.where(deal(list(map(" ".join, texts)), labels, num_folds) == fold, "test", "train")
-    (rest,) = np.nonzero(splits == "train")
+    rest: list[int] = np.flatnonzero(splits == "train").tolist()
     digests = [digest(texts[i], seed) for i in rest]
     splits[rest] = assign_splits(digests, [labels[i] for i in rest], shares)
     return splits.tolist()

@@ -24,7 +24,7 @@ from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
 if TYPE_CHECKING:
-    from torchmetrics import MetricCollection
+    from torchmetrics import Metric, MetricCollection
 
 __all__ = ["OwnTask"]
 
@@ -129,7 +129,7 @@ class OwnTask(Task):
         examples: dict[str, list[Any]] = {}
         for split in self.available:
             examples[split] = []
-            for path, row in self._of_split(split, good.__getitem__):
+            for path, row in self._rows_of(split, good.__getitem__):
                 try:
                     examples[split].append(self.example(row, path, kind_of(row.contents[0])))
                 except DataError as error:
@@ -158,7 +158,7 @@ class OwnTask(Task):
             self._find_labels(good_rows("train"))
         examples, places, labels = {}, {}, {}
         for split in splits:
-            rows = list(self._of_split(split, good_rows))
+            rows = list(self._rows_of(split, good_rows))
             if not rows:
                 raise DataError(self._no_examples(split))
             examples[split] = [self.example(row, path, tree_kind, trees) for path, row in rows]
@@ -179,13 +179,13 @@ class OwnTask(Task):
         """The same as iterators; labels and held-out lines are found in a pass of their own."""
 
         def examples(split: str) -> Iterator[Any]:
-            for path, row in self._of_split(split, self.good_rows):
+            for path, row in self._rows_of(split, self.good_rows):
                 yield self.example(row, path, tree_kind, trees)
 
         streams = {split: functools.partial(examples, split) for split in splits}
         return TaskStream(streams, self._source(tree_kind, {}))
 
-    def metrics(self) -> MetricCollection:
+    def metrics(self) -> Metric | MetricCollection:
         """``accuracy`` and ``macro_f1`` of sentences or pairs; for regression as all tasks."""
         if self._own.regression:
             return super().metrics()
@@ -220,11 +220,10 @@ class OwnTask(Task):
         contents = [
             labelled(each, label, self._code, kind, path, is_pair=is_pair) for each in row.contents
         ]
-        example = contents[0]
+        example: Any = contents[0]
         if is_pair:
-            is_score = self._own.regression
-            values = {"score": float(label)} if is_score else {"label": label}
-            example = TreePair(*contents, **values)  # type: ignore[arg-type]
+            score, name = (float(label), "") if self._own.regression else (None, label)
+            example = TreePair(contents[0], contents[1], score, name)
         return example if trees is None else shaped(example, trees, tree_kind)
 
     @functools.cached_property
@@ -240,7 +239,7 @@ class OwnTask(Task):
         check_labels(counts, _names(self._own, "train"))
         self._own = self._own.with_labels(in_order(counts))
 
-    def _of_split(
+    def _rows_of(
         self, split: str, good_rows: Callable[[str], Iterable[GoodRow]]
     ) -> Iterable[GoodRow]:
         if split not in SPLITS:

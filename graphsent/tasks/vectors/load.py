@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -117,15 +117,15 @@ def load_vectors(
         DataError: No file is given, one cannot be read or is malformed, or a vector that is needed
             is not finite.
     """
-    paths = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    if not paths:
+    files = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    if not files:
         raise DataError("expected at least one file of word vectors, got none")
     words = _word_list(words)
     forms = [_forms(word) for word in words]
     wanted = {form for alternatives in forms for form in alternatives}
 
     blocks, known, sources = [], [], []
-    for path in paths:
+    for path in files:
         file = _READERS.get(format_suffix(path), read_text)(path, wanted)
         block, is_known = _block(path, file, forms)
         blocks.append(block)
@@ -140,7 +140,8 @@ def load_vectors(
 
 
 def _word_list(words: _HasWords | Iterable[str]) -> tuple[str, ...]:
-    return tuple(getattr(words, "words", words))
+    found: Any = getattr(words, "words", words)
+    return tuple(found)
 
 
 def _forms(word: str) -> tuple[str, ...]:

@@ -52,6 +52,9 @@ def read_text(path: Path, wanted: Collection[str]) -> FileVectors:
 class _Lines:
     """The lines with vectors, without their ends; knows file and line for errors."""
 
+    expected: int | None  # how many vectors a header announces
+    dimension: int
+
     def __init__(self, path: Path, stream: Iterator[bytes]) -> None:
         self.path = path
         self.number = 1
