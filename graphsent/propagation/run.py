@@ -8,7 +8,6 @@ what was traced, or by its ``combine``, once a level.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from graphsent.propagation.feats import (
     with_zeros,
 )
 from graphsent.propagation.found import Found, find_recurrence
-from graphsent.propagation.recurrence.evaluation import placed_columns
+from graphsent.propagation.recurrence.evaluation import chosen_rows, placed_columns
 from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -205,7 +204,7 @@ class Run:
             return self._projected(rows)
         columns = self.traced.recurrence.columns
         if len(columns) > 1 or columns[0][0] > 0:
-            linear = [_some(part, columns) for part in linear]
+            linear = [chosen_rows(part, columns) for part in linear]
         outputs = FirstOutputs(rows, *linear, sum(last - first for first, last in columns))
         by_walk = self.compiled is not None and self.traced.recurrence.projects_starts
         return outputs if by_walk else self._made(outputs)
@@ -282,15 +281,12 @@ class Run:
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         rows = inner.expand(self.schedule.num_nodes - self.num_leaves, *inner.shape[-1:])
-        if (
-            self.traced is not None
-            and len({p.dtype for p in (rows, *self.inner_extra, *start)}) == 1
-        ):
+        kinds = {part.dtype for part in (rows, *self.inner_extra, *start)}
+        if self.traced is not None and len(kinds) == 1:
             recurrence, _, parameters = self.traced
             if rows.shape[1:] == recurrence.input_widths[:1]:
                 inputs = (rows, *self.inner_extra) if self.inner_extra else (inner,)
-                problem = (recurrence, self.on_host, self.slots, start, inputs, parameters)
-                return run_traced(*problem)
+                return run_traced(recurrence, self.on_host, self.slots, start, inputs, parameters)
         slots = None if self.slots is None else self.slots.to(self.schedule.device)
         inputs = (rows, *self.inner_extra)
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
@@ -301,10 +297,3 @@ class Run:
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Rows of the nodes without predecessors, and of the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
-
-
-def _some(rows: Tensor, ranges: Sequence[tuple[int, int]]) -> Tensor:
-    """Some ranges of rows, one below the other."""
-    ends = [end for pair in ranges for end in pair]
-    sizes = [after - before for before, after in pairwise((0, *ends, len(rows)))]
-    return torch.cat(rows.split(sizes)[1::2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -168,6 +169,18 @@ def hoisted_inputs(
         evaluation.run(reached([value]))
         results.append(evaluation.joined([value.ref()]))
     return [result.squeeze(0) if flat else result for result in results]
+
+
+def chosen_rows(weight: Tensor, ranges: Sequence[tuple[int, int]]) -> Tensor:
+    """Ranges of the rows of a weight or bias one below the other, which give such columns.
+
+    Args:
+        weight: (out_feats, ...).
+        ranges: the first and the last row + 1 of each range, in order.
+    """
+    ends = [end for pair in ranges for end in pair]
+    sizes = [after - before for before, after in pairwise((0, *ends, len(weight)))]
+    return torch.cat(weight.split(sizes)[1::2])
 
 
 def placed_columns(rows: Tensor, columns: Sequence[tuple[int, int]], width: int) -> Tensor:
