@@ -235,7 +235,10 @@ def test_phrases_of_a_training_set_are_there_once():
         ("the film", "0"),
         ("film", "0"),
     ]
-    assert DCNN(VOCABULARY, 2, 4, phrases=False).training_examples(trees) == trees
+    whole = DCNN(VOCABULARY, 2, 4, phrases=False)
+    assert whole.training_examples(trees) == trees
+    unlabelled = Tree(("", "0", "1"), (None, "the", "film"), (-1, 0, 0))
+    assert whole.training_examples([*trees, unlabelled]) == trees
     sentences = [Sentence(SHORT, "1"), Sentence(SHORT, "1")]
     assert DCNN(VOCABULARY, 2, 4).training_examples(sentences) is sentences
 

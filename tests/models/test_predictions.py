@@ -152,3 +152,18 @@ def test_similarity_is_the_cosine(words):
     expected = torch.tensor([[0.96, -1.0, 0.8], [0.0, 0.0, 0.0]])
     torch.testing.assert_close(words.similarity(one, other), expected)
     assert words.similarity(one[0], other[1]).shape == (1, 1)
+
+
+def test_the_root_of_a_dependency_tree_need_not_be_its_first_word():
+    lines = ["1\ta\t_\t_\t_\t_\t2\tdet\t_\t_", "2\tfilm\t_\t_\t_\t_\t0\troot\t_\t_", ""]
+    (tree,) = parse_conllu("\n".join([*lines, ""]))
+    found = Prediction(tree, np.array([[0.9, 0.1], [0.2, 0.8]], np.float32), NAMES)
+    assert (found.root, found.root_name) == (1, "good & fine")
+    assert found.to_dict()["probabilities"] == [0.2, 0.8]
+
+
+def test_notebooks_show_names_and_words_as_text(words):
+    shown = words.predict([["<img>", "film"]])[0]._repr_html_()
+    assert "&lt;bad&gt;" in shown
+    assert "<bad>" not in shown
+    assert "<img>" not in shown

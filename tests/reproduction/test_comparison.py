@@ -93,3 +93,10 @@ def test_folds_are_one_test_set():
 def test_other_examples_are_refused():
     with pytest.raises(DataError, match="not judged on the same test examples"):
         compare(runs(right(0.5, 10)), runs(right(0.5, 11)))
+
+
+def test_the_interval_holds_95_per_cent():
+    found = compare(runs(right(0.5, 2000, 1)), runs(right(0.5, 2000, 2)))
+    # Of a difference of two independent shares of a half: 1.96 deviations on either side.
+    deviation = (2 * 0.25 / 2000) ** 0.5
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * deviation, rel=0.06)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsent.tasks import PhraseAccuracy, RootAccuracy, get_task, tree_metrics
+from graphsent.tasks.metrics import sentence_metrics
 
 
 class Batch(NamedTuple):
@@ -74,3 +75,13 @@ def test_each_can_be_used_alone(metric):
     accuracy = metric(range(5))
     accuracy.update(logits([1, 2]), batch([1, 2], [1]))
     assert accuracy.compute() == 1
+
+
+def test_macro_f1_is_the_mean_over_classes():
+    metrics = sentence_metrics(range(3))
+    metrics.update(logits([0, 0, 0, 1, 2], 3), batch([0, 0, 0, 0, 2], [0, 1, 2, 3, 4]))
+    # Precision and recall of 0: 1 and 3/4, of 1: 0, of 2: 1 and 1.
+    assert metrics.compute() == {
+        "accuracy": pytest.approx(4 / 5),
+        "macro_f1": pytest.approx((6 / 7 + 0 + 1) / 3),
+    }
