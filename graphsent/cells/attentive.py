@@ -41,7 +41,7 @@ class AttentiveCell(TreeCell):
         super().reset_parameters()
         self.attention.reset_parameters()
 
-    def node_inputs(
+    def node_inputs(  # type: ignore[override]  # not any **extra
         self,
         graph: dgl.DGLGraph,
         feat: Tensor | IndexedFeat,
@@ -103,7 +103,7 @@ class AttentiveCell(TreeCell):
             queries = self.extra_inputs(graph, feat.device, query).get(_QUERY)
             weights = self.attention.edge_weights(graph, state[0], queries)
             results = (*results, weights)
-        return results if len(results) > 1 else results[0]
+        return results[0] if len(results) == 1 else results
 
     def start(self, x: Tensor, query: Tensor | None = None) -> State:
         """State of a leaf: there is nothing to attend to."""

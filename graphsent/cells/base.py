@@ -276,7 +276,7 @@ class TreeCell(Recursion):
     def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         data = {name: graph.edata[name] for name in self.edge_names if name in graph.edata}
         functions = (self.message_func, self.reduce_func)
-        results = prop_nodes_topo(
+        results: Any = prop_nodes_topo(
             graph, *functions, apply_node_func=self.apply_node_func, ndata=inputs, edata=data
         )
         return tuple(results[name] for name in self.state_names)

@@ -99,7 +99,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         if self.lexicalizer is not None:
             self.lexicalizer.reset_parameters()
 
-    def node_inputs(
+    def node_inputs(  # type: ignore[override]  # not any **extra
         self,
         graph: dgl.DGLGraph,
         feat: Tensor | IndexedFeat,
@@ -148,7 +148,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         results = state if return_cell else state[:1]
         if return_head_weights:
             results = (*results, self.head_weights(graph, words))
-        return results if len(results) > 1 else results[0]
+        return results[0] if len(results) == 1 else results
 
     def words(
         self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"

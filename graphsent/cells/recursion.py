@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -60,7 +62,9 @@ class Recursion(nn.Module):
         """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
         raise self._undefined("project(feat)")
 
-    def start(self, *inputs: Tensor) -> State:
+    # With *Any and **Any an override may take what its input_names say, by any names.
+
+    def start(self, *inputs: Any, **_: Any) -> State:
         """States of nodes without predecessors.
 
         Args:
@@ -71,7 +75,7 @@ class Recursion(nn.Module):
         """
         raise self._undefined("start(*inputs)")
 
-    def combine(self, children: State, *inputs: Tensor) -> State:
+    def combine(self, children: State, *inputs: Any, **_: Any) -> State:
         """States of nodes with predecessors.
 
         Args:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -154,7 +156,8 @@ class TreeNet(SlottedCell):
 
     def reset_parameters(self) -> None:
         """Calls ``reset_parameters`` of all modules of encoder and compositor that have it."""
-        for module in (*self.encoder.modules(), *self.compositor.modules()):
+        modules: list[Any] = [*self.encoder.modules(), *self.compositor.modules()]
+        for module in modules:
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphsent.cells.errors import CellError
 from graphsent.cells.turned import Graph
@@ -44,7 +44,7 @@ def check_graph(graph: Any) -> None:
         raise CellError(problem)
 
 
-def check_names(cell: nn.Module) -> None:
+def check_names(cell: Any) -> None:
     """Raises a CellError unless a cell's names of node and edge data can be told apart."""
     names = cell.state_names, cell.input_names, cell.edge_names
     problem = _problem_of_names(
@@ -73,7 +73,7 @@ def _problem_of_names(*names: Any) -> str:
     return ""
 
 
-def check_state(cell: nn.Module, method: str, state: Any, like: Tensor) -> tuple[Tensor, ...]:
+def check_state(cell: Any, method: str, state: Any, like: Tensor) -> tuple[Tensor, ...]:
     """The parts of states that a cell's method has returned.
 
     Args:
@@ -103,7 +103,7 @@ def check_state(cell: nn.Module, method: str, state: Any, like: Tensor) -> tuple
     )
 
 
-def check_projected(cell: nn.Module, x: Any, feat: Tensor) -> Tensor:
+def check_projected(cell: Any, x: Any, feat: Tensor) -> Tensor:
     """What a cell's ``project`` has returned; a CellError unless it has a row for each of feat."""
     if isinstance(x, Tensor) and x.shape[:1] == feat.shape[:1] and x.device == feat.device:
         return x
@@ -113,7 +113,7 @@ def check_projected(cell: nn.Module, x: Any, feat: Tensor) -> Tensor:
     )
 
 
-def check_extra(cell: nn.Module, extra: Mapping[str, Tensor], num_nodes: int) -> None:
+def check_extra(cell: Any, extra: Mapping[str, Tensor], num_nodes: int) -> None:
     """Raises a CellError unless there are node data for each name of inputs beside x."""
     names = tuple(cell.input_names[1:])
     if tuple(extra) != names or any(len(values) != num_nodes for values in extra.values()):
@@ -129,7 +129,7 @@ def _chosen_by_torch(part: Tensor) -> bool:
     return part.is_floating_point() and autocast_enabled(part.device.type)
 
 
-def first_parameter(cell: nn.Module) -> Tensor | None:
+def first_parameter(cell: Any) -> Tensor | None:
     """A parameter of a cell, if it has any, without all of torch's search where that can be."""
     for module in cell._modules.values():
         for parameter in () if module is None else module._parameters.values():
@@ -145,7 +145,8 @@ def check_feat(
     shape = (schedule.num_nodes, in_feats)
     if isinstance(feat, IndexedFeat):
         _check_index(feat, schedule)
-        feat, shape = feat.rows, (len(feat.rows), in_feats)
+        shape = (len(feat.rows), in_feats)
+        feat = feat.rows
     if not isinstance(feat, Tensor):
         raise CellError(f"expected feat to be a tensor or IndexedFeat, got {type(feat).__name__}")
     if feat.dim() != 2 or tuple(feat.shape) != shape:

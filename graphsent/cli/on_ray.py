@@ -23,6 +23,7 @@ from graphsent.cli.streams import Asked, load_asked
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.models.base.hub import local_directory
+from graphsent.pretrained import PACKAGED
 from graphsent.training import RunDirectory
 
 __all__ = ["run_on_ray"]
@@ -53,7 +54,7 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
     out = Path(arguments.out).resolve()
     if out == Path(asked.files[0]).resolve():
         raise UsageError("--out: expected another directory than that of the files to read")
-    about = {"command": command, "format": form, "model": _digest(asked.run)}
+    about = {"command": command, "format": form, "model": _digest(asked.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
     targets = {str(shard.resolve()): str(out / f"{shard.name}.{form}") for shard in shards}
     rows = [{"shard": shard, "target": targets[shard]} for shard in targets]

@@ -67,8 +67,8 @@ class Recurrent(nn.RNNBase):
         if not self._runs(input, hx, lengths):
             return self._by_torch(input, hx, lengths)
         if isinstance(input, PackedSequence):
-            data, batch_sizes, *orders = input
-            batch = Batch(data, batch_sizes.numpy(), *orders)
+            data, sizes, order, back = input
+            batch = Batch(data, sizes.numpy(), order, back)
         else:
             batch = packed_batch(input, lengths, self.batch_first, *self._size_and_time(input))
         return self._run(input, hx, batch)
@@ -103,7 +103,8 @@ class Recurrent(nn.RNNBase):
     def _weights_of(self, layer: int = 0, reverse: bool = False) -> Sequence[Tensor]:
         count = len(self._all_weights[0])
         first = (layer * (1 + self.bidirectional) + reverse) * count
-        return self._flat_weights[first : first + count]
+        weights: list[Any] = self._flat_weights[first : first + count]
+        return weights
 
     def _recurrence(self, step_weights: Sequence[Tensor]) -> Recurrence:
         shapes = [tuple(weight.shape) for weight in step_weights]
@@ -113,7 +114,8 @@ class Recurrent(nn.RNNBase):
         """Whether the engine does what the layer does, for inputs and states like these."""
         if hasattr(self, "_update_flat_weights"):  # of new versions of torch
             self._update_flat_weights()
-        if self.engine == "torch" or self.proj_size or torch.jit.is_tracing():
+        tracing = torch.jit.is_tracing()  # pyright: ignore[reportPrivateImportUsage]
+        if self.engine == "torch" or self.proj_size or tracing:
             return False
         if autocast_enabled("cpu") or torch.compiler.is_compiling():
             return False
@@ -131,7 +133,7 @@ class Recurrent(nn.RNNBase):
         """
         raise NotImplementedError
 
-    def _runs(self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None) -> bool:
+    def _runs(self, input: Any, hx: Any, lengths: Tensor | None) -> bool:
         """Whether the engine runs; not over what is none of a layer's inputs, for torch says so."""
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
@@ -157,9 +159,7 @@ class Recurrent(nn.RNNBase):
             return 1, len(input)
         return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
 
-    def _by_torch(
-        self, input: Tensor | PackedSequence, hx: Any, lengths: Tensor | None
-    ) -> tuple[Any, Any]:
+    def _by_torch(self, input: Any, hx: Any, lengths: Tensor | None) -> tuple[Any, Any]:
         if lengths is None:
             return super().forward(input, hx)
         packed = pack_padded_sequence(
@@ -179,9 +179,7 @@ class Recurrent(nn.RNNBase):
         shortest = int(lengths.min()) if size else longest
         return None if shortest == longest else lengths
 
-    def _run(
-        self, input: Tensor | PackedSequence, hx: Any, batch: Batch
-    ) -> tuple[Tensor | PackedSequence, Any]:
+    def _run(self, input: Any, hx: Any, batch: Batch) -> tuple[Tensor | PackedSequence, Any]:
         """What torch's own ``forward`` gives."""
         alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
         before = self._before(hx, batch, alone)
@@ -210,7 +208,7 @@ class Recurrent(nn.RNNBase):
         if alone:
             parts = [part.unsqueeze(1) for part in parts]
         if hx is not None:
-            given = parts[0] if isinstance(hx, Tensor) else tuple(parts)
+            given: Any = parts[0] if isinstance(hx, Tensor) else tuple(parts)
             self.check_forward_args(batch.data, given, batch_sizes)
         else:
             self.check_input(batch.data, batch_sizes)
@@ -225,7 +223,7 @@ class Recurrent(nn.RNNBase):
         first, data = chains.num_chains, batch.data
         last = torch.from_numpy(chains.last() + first)
         turned = torch.from_numpy(chains.turned()) if self.bidirectional else None
-        states = []
+        states: list[list[Tensor]] = []
         for layer in range(self.num_layers):
             outputs = []
             for reverse in range(1 + self.bidirectional):

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from graphsent.kernels.library import kernels_for, kernels_of, threads_for
 from graphsent.kernels.structures import Convolution, Largest, Windows
@@ -120,7 +119,7 @@ def _zeros(*shape: int, like: Tensor) -> Tensor:
 class _SumWindows(Function):
     @staticmethod
     def forward(
-        ctx: FunctionCtx, products: Tensor, ranges: Tensor, width: int, words: Tensor | None
+        ctx: Any, products: Tensor, ranges: Tensor, width: int, words: Tensor | None
     ) -> Tensor:
         products = products.contiguous()
         size = products.shape[1] // width
@@ -147,9 +146,7 @@ class _SumWindows(Function):
 
 class _KeepLargest(Function):
     @staticmethod
-    def forward(
-        ctx: FunctionCtx, x: Tensor, ranges: Tensor, counts: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         x = x.contiguous()
         size, num_kept, longest = x.shape[1], int(counts.sum()), _longest(ranges)
         kept = empty(num_kept, size, like=x)
@@ -178,7 +175,7 @@ class _KeepLargest(Function):
 
 class _Convolve(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor:
+    def forward(ctx: Any, x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor:
         x, weight = x.contiguous(), weight.contiguous()
         y = empty(_num_steps(ranges, weight.shape[2]), len(weight), like=x)
         _run_convolution("convolve", x, ranges, weight, groups, y=y)

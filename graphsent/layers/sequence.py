@@ -102,8 +102,8 @@ class SequenceEncoder(nn.Module):
         _check_rows("ranges", ranges.numpy() - (0, 1), len(words))
         _check_rows("index", words, len(feat))
         directions = range(1 + self.cell.bidirectional)
-        states = [self._last_states(feat, ranges.numpy(), words, bool(d)) for d in directions]
-        return torch.cat(states, 1)
+        parts = [self._last_states(feat, ranges.numpy(), words, bool(d)) for d in directions]
+        return torch.cat(parts, 1)
 
     def _last_states(
         self, feat: Tensor, ranges: np.ndarray, words: np.ndarray, reverse: bool

@@ -34,7 +34,7 @@ class IndexedFeat(NamedTuple):
     """
 
     rows: Tensor
-    index: Tensor
+    index: Tensor  # type: ignore[assignment]  # a method of tuples
 
     @property
     def device(self) -> torch.device:
@@ -85,8 +85,8 @@ def ordered_index(schedule: Schedule, index: Tensor) -> OrderedIndex:
     if found is None:
         numbers = index.numpy()[schedule.nodes_on_host]
         kinds = numbers[: schedule.num_sources], numbers[schedule.num_sources :]
-        ranges = [(int(part.min()), int(part.max())) if len(part) else (0, -1) for part in kinds]
-        return OrderedIndex(numbers, *ranges[0], *ranges[1])
+        both = [(int(part.min()), int(part.max())) if len(part) else (0, -1) for part in kinds]
+        return OrderedIndex(numbers, *both[0], *both[1])
     numbers, ranges = found
     return OrderedIndex(numbers, *ranges)
 

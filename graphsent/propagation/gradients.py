@@ -70,7 +70,8 @@ def _differentiable(
     """The gradients of a function's tensors that are needed, with gradients of their own."""
     # Views, so that one that is given twice is told apart.
     given = [
-        part.view_as(part) if need else part for part, need in zip(tensors, needed, strict=True)
+        part.view_as(part) if need and part is not None else part
+        for part, need in zip(tensors, needed, strict=True)
     ]
     pairs = zip(plain(*given), gradients, strict=True)
     known = [
@@ -80,7 +81,7 @@ def _differentiable(
     ]
     if not known:
         return [None] * len(needed)
-    wanted = [part for part, need in zip(given, needed, strict=True) if need]
+    wanted: list[Any] = [part for part, need in zip(given, needed, strict=True) if need]
     found = iter(
         torch.autograd.grad(
             [result for result, _ in known],

@@ -49,7 +49,7 @@ class FirstOutputs(NamedTuple):
     rows: Tensor
     weight: Tensor
     bias: Tensor
-    count: int
+    count: int  # type: ignore[assignment]  # a method of tuples
 
 
 class _Projected(NamedTuple):
@@ -157,12 +157,12 @@ class Run:
             return _Projected(*self._project_leaves(feat.rows, leaves, lowest), self._of_no_input())
         if ordered.highest_leaf < first:  # no row is for nodes of both kinds
             rows, others = feat.rows.split((first, len(feat.rows) - first))
-            x = self._project_leaves(rows, leaves, lowest)
-            return _Projected(*x, *self._project_nodes(others, inner - first, 0))
+            of_leaves = self._project_leaves(rows, leaves, lowest)
+            return _Projected(*of_leaves, *self._project_nodes(others, inner - first, 0))
         x, index = self._project_nodes(feat.rows, numbers, ordered.lowest)
         if index is None:
-            leaves, inner = self._split(x)
-            return _Projected(leaves, None, inner)
+            x_leaves, x_inner = self._split(x)
+            return _Projected(x_leaves, None, x_inner)
         leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
         if self._shares_leaves():
             return _Projected(x, leaves, x, inner)
@@ -199,14 +199,15 @@ class Run:
 
     def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
-        linear = None if self.traced is None or self.initial is not None else self.traced.linear()
-        if linear is None or self.traced.recurrence.start.hoisted:
+        traced = None if self.initial is not None else self.traced
+        linear = None if traced is None else traced.linear()
+        if traced is None or linear is None or traced.recurrence.start.hoisted:
             return self._projected(rows)
-        columns = self.traced.recurrence.columns
-        if len(columns) > 1 or columns[0][0] > 0:
-            linear = [chosen_rows(part, columns) for part in linear]
-        outputs = FirstOutputs(rows, *linear, sum(last - first for first, last in columns))
-        by_walk = self.compiled is not None and self.traced.recurrence.projects_starts
+        (weight, bias), columns = linear, traced.recurrence.columns
+        if columns[0][0] > 0 or len(columns) > 1:
+            weight, bias = (chosen_rows(part, columns) for part in linear)
+        outputs = FirstOutputs(rows, weight, bias, sum(last - first for first, last in columns))
+        by_walk = self.compiled is not None and traced.recurrence.projects_starts
         return outputs if by_walk else self._made(outputs)
 
     def _made(self, outputs: Tensor | FirstOutputs) -> Tensor:
@@ -215,12 +216,14 @@ class Run:
             return outputs
         rows, weight, bias, count = outputs
         made = functional.linear(rows, weight[:count], bias[:count])
+        assert self.traced is not None  # it has said which columns
         recurrence = self.traced.recurrence
         return placed_columns(made, recurrence.columns, recurrence.input_widths[0])
 
     def _is_as_traced(self, inner: Tensor) -> bool:
         """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
         rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
+        assert self.traced is not None
         width = self.traced.recurrence.input_widths[0]
         return inner.dtype == rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
 
@@ -241,7 +244,8 @@ class Run:
         """States of the nodes without predecessors, or of those that share their rows."""
         if self.initial is None:
             return self.cell.checked_start(self._made(x.leaves), *self.leaf_extra)
-        like = x.leaves.new_empty(1).expand(self.schedule.num_nodes, self.cell.hidden_feats)
+        shape = self.schedule.num_nodes, self.cell.hidden_feats
+        like = self._made(x.leaves).new_empty(1).expand(shape)
         initial = self.cell.check_initial_state(self.initial, like)
         leaves = self.schedule.nodes[: self.num_leaves]
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
@@ -254,7 +258,8 @@ class Run:
         x: _Projected,
         num_results: int | None,
     ) -> State:
-        recurrence, library, parameters = compiled
+        recurrence, found, parameters = compiled
+        library: Any = found  # no reason why there is none
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
             inner, rows = x.every_inner(), None

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.untraced import untraced
 
@@ -101,7 +100,7 @@ class _Enter(Function):
     """The first values of a column that have a gradient."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, column: Column, token: Tensor | None, values: Tensor) -> Tensor:
+    def forward(ctx: Any, column: Column, token: Tensor | None, values: Tensor) -> Tensor:
         ctx.column = column
         return _token(values)
 
@@ -115,9 +114,7 @@ class _Enter(Function):
 
 class _Read(Function):
     @staticmethod
-    def forward(
-        ctx: FunctionCtx, column: Column, rows: Rows, token: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, column: Column, rows: Rows, token: Tensor) -> tuple[Tensor, Tensor]:
         ctx.column, ctx.rows = column, rows
         ctx.set_materialize_grads(False)
         return column.copy(rows), _token(column.values)
@@ -135,7 +132,7 @@ class _Read(Function):
 class _Write(Function):
     @staticmethod
     def forward(
-        ctx: FunctionCtx, column: Column, rows: slice, token: Tensor | None, values: Tensor
+        ctx: Any, column: Column, rows: slice, token: Tensor | None, values: Tensor
     ) -> Tensor:
         ctx.column, ctx.rows = column, rows
         column.values[rows] = values

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
 _Function = TypeVar("_Function", bound=Callable)
-_frames = torch._C._dynamo.eval_frame
+_frames: Any = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def untraced(function: _Function) -> _Function:
@@ -22,8 +22,9 @@ def untraced(function: _Function) -> _Function:
     whose results take longer to call.
     """
     if not hasattr(_frames, "set_code_exec_strategy"):  # an older torch
-        return torch._disable_dynamo(function)
+        return torch._disable_dynamo(function)  # type: ignore[return-value]
     skip = _frames._FrameAction.SKIP
     _frames.set_code_exec_strategy(function.__code__, _frames._FrameExecStrategy(skip, skip))
-    function._torchdynamo_disable = True
+    marked: Any = function
+    marked._torchdynamo_disable = True
     return function

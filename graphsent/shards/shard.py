@@ -151,7 +151,7 @@ class Block:
     ) -> None:
         self._pairs = schema.pairs
         self._cls = KINDS[schema.kind]
-        self._forms = dict.fromkeys(schema.forms)
+        self._forms: dict[Hashable, Any] = dict.fromkeys(schema.forms)
         self._symbols = symbols
         units = 2 if schema.pairs else 1
         offsets = array("offsets")[units * begin : units * end + 1]
@@ -202,7 +202,7 @@ class Block:
 
     def _unit(self, row: int) -> Any:
         begin, end = self._offsets[row : row + 2].tolist()
-        derived: dict[Hashable, Any] = {**self._forms}
+        derived = self._forms.copy()
         symbols = self._symbols
         if symbols.indices is not None:
             words = self._words[begin[0] : end[0]]

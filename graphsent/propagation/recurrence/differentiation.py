@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphsent.propagation.recurrence.expressions import (
     Domain,
@@ -134,7 +134,7 @@ class _Reverse:
         pieces = self.pieces(value)
         if not pieces:
             return
-        given = {
+        given: dict[str, Any] = {
             "input": self.found.inputs,
             "constant": self.found.constants,
             "state": self.found.states,

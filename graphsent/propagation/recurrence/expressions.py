@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Domain(IntEnum):
@@ -115,7 +115,7 @@ class Value:
     domain: Domain
     width: int
     args: tuple[Ref, ...] = ()
-    data: object = None
+    data: Any = None
     number: int = -1
 
     def ref(self) -> Ref:
@@ -144,7 +144,7 @@ class Expressions:
         domain: Domain,
         width: int,
         args: Sequence[Ref] = (),
-        data: object = None,
+        data: Any = None,
     ) -> Value:
         """The value with these fields."""
         key = (op, domain, width, tuple((id(r.value), *r[1:]) for r in args), _key(data))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,19 +90,20 @@ class _Merging:
         hosts: dict[Value, dict[int, _Guest]] = defaultdict(dict)  # by column
         for whole, terms in self.sums.items():
             products = [ref for ref in terms if self._is_product_of_states(ref, whole)]
-            host = max(products, key=lambda ref: ref.value.width, default=None)
+            host: Any = max(products, key=lambda ref: ref.value.width, default=None)
             for ref in products:
                 if ref is not host:
                     guest = _Guest(host.value, host.first - ref.first)
                     hosts[ref.value].update(
                         dict.fromkeys(range(ref.first, ref.first + ref.width), guest)
                     )
-        found = {}
+        found: dict[Value, _Guest] = {}
         for value, by_column in hosts.items():
-            guest = by_column.get(0)
-            always = len(by_column) == value.width and len(set(by_column.values())) == 1
-            if always and self._fits(value, guest) and guest.host not in hosts:
-                found[value] = guest
+            first = by_column.get(0)
+            if first is None or len(by_column) != value.width or len({*by_column.values()}) > 1:
+                continue
+            if self._fits(value, first) and first.host not in hosts:
+                found[value] = first
         return found
 
     def _is_product_of_states(self, ref: Ref, whole: Ref) -> bool:

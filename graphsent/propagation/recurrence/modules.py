@@ -60,7 +60,7 @@ def recurrence_of(
     return known.recurrence
 
 
-def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
+def parameters_of(cell: Any) -> dict[str, Tensor]:
     """Parameters and buffers by name."""
     found: dict[str, Tensor] = {}
     _add_parameters(cell, "", found)
@@ -77,7 +77,7 @@ def _add_parameters(module: nn.Module, prefix: str, found: dict[str, Tensor]) ->
             _add_parameters(child, f"{prefix}{name}.", found)
 
 
-def _facts(cell: nn.Module) -> list[Any]:
+def _facts(cell: Any) -> list[Any]:
     """What the functions of a cell may depend on, apart from the numbers in its parameters."""
     kind = type(cell)
     facts = [bool(_has_any_global_hook()), kind.project, kind.start, kind.combine]
@@ -153,7 +153,8 @@ def _restore(module: nn.Module, before: list[tuple[dict[str, Any], dict[str, Any
 
 
 def _random_states() -> tuple[Any, ...]:
-    kind, keys, *others = np.random.get_state()
+    state: Any = np.random.get_state()
+    kind, keys, *others = state
     numbers = torch.get_rng_state().tolist()
     return numbers, random.getstate(), (kind, keys.tolist(), *others)
 
@@ -165,7 +166,7 @@ def _set_random_states(states: tuple[Any, ...]) -> None:
     np.random.set_state(of_numpy)
 
 
-def _trace(cell: nn.Module, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:
+def _trace(cell: Any, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:
     tensors = parameters_of(cell)
     projection, width = _projection(cell, tensors)
     widths = (width, *extra_widths)
@@ -179,9 +180,7 @@ def _trace(cell: nn.Module, extra_widths: Sequence[int], num_slots: int | None) 
     )
 
 
-def _projection(
-    cell: nn.Module, tensors: dict[str, Tensor]
-) -> tuple[tuple[str, str | None] | None, int]:
+def _projection(cell: Any, tensors: dict[str, Tensor]) -> tuple[tuple[str, str | None] | None, int]:
     try:
         return linear_map(cell.project, tensors, cell.in_feats)
     except Untraceable:

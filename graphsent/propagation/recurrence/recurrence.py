@@ -87,7 +87,8 @@ class Recurrence(Unchanging):
     @property
     def projects_starts(self) -> bool:
         """Whether a walk may make what ``start`` reads of inputs, which nothing else needs."""
-        return not self.start.hoisted and bool(self.differentiated.start[0])
+        found = self.differentiated
+        return not self.start.hoisted and found is not None and bool(found.start[0])
 
 
 def trace(

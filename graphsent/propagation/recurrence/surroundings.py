@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -20,6 +20,7 @@ class _Same:
     """Equal if it is the same object, which is not kept alive for that."""
 
     def __init__(self, value: Any) -> None:
+        self.value: Callable[[], Any]
         try:
             self.value = weakref.ref(value)
         except TypeError:
@@ -29,7 +30,7 @@ class _Same:
         value = self.value()
         return isinstance(other, _Same) and value is not None and value is other.value()
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 def fact(value: Any, depth: int = 4) -> Any:

@@ -92,7 +92,7 @@ class Symbol:
 
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
 
-    @property
+    @property  # type: ignore[misc]  # it can be set, of any object
     def __class__(self) -> type:
         """What ``isinstance`` asks for: the answer would not be that of a tensor."""
         raise Untraceable(

@@ -42,11 +42,11 @@ def _zeros(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
     if len(shape) == 1 and not is_a(shape[0], (int, Size)):
         shape = tuple(shape[0])
     sizes = shape or a.shape
-    tags = tuple(size if is_a(size, Size) else None for size in sizes)
+    tags: Any = tuple(size if is_a(size, Size) else None for size in sizes)
     places = {id(NODES): 0, id(CHILDREN): 1}
     if any(tag is not None and places[id(tag)] != dim for dim, tag in enumerate(tags)):
         raise Untraceable("it makes zeros that are not rows of nodes or predecessors")
-    lengths = [1 if is_a(size, Size) else size for size in sizes]
+    lengths: list[Any] = [1 if is_a(size, Size) else size for size in sizes]
     return Symbol(tracer, np.broadcast_to(tracer.lifted(0.0).codes, lengths), tags)
 
 
@@ -121,7 +121,7 @@ def unbind(tracer: Tracer, a: Symbol, dim: int = 0) -> list[Symbol]:
 
 
 @_register("split", "split_with_sizes")
-def _split(tracer: Tracer, a: Symbol, sizes: int | Sequence[int], dim: int = 0) -> list[Symbol]:
+def _split(tracer: Tracer, a: Symbol, sizes: Any, dim: int = 0) -> list[Symbol]:
     dim = dim_of(a, dim)
     length = a.codes.shape[dim]
     if a.tags[dim] is not None:
@@ -156,7 +156,8 @@ def _cat(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
 
 def _without(tracer: Tracer, a: Symbol, dim: int) -> Symbol:
     head = (slice(None),) * dim
-    return Symbol(tracer, a.codes[(*head, slice(0, 1))], a.tags)
+    first = (*head, slice(0, 1))
+    return Symbol(tracer, a.codes[first], a.tags)
 
 
 @_register("stack")
@@ -170,7 +171,8 @@ def _stack(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
 def _reshape(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
     if len(shape) == 1 and not is_a(shape[0], (int, Size)):
         shape = shape[0].shape if is_a(shape[0], Symbol) else tuple(shape[0])
-    sizes, tags = list(shape), [None] * len(shape)
+    sizes = list(shape)
+    tags: list[Size | None] = [None] * len(shape)
     for at, tag in enumerate(a.tags):
         if tag is None:
             continue

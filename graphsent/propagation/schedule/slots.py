@@ -24,7 +24,7 @@ class Slots(NamedTuple):
             some node is in several.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]  # a method of tuples
     source: Tensor
     sent_to: Tensor
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -56,7 +57,10 @@ class RowData(MutableMapping):
         return len(self._names)
 
 
-class Edges(dgl.udf.EdgeBatch):
+_EdgeBatch: Any = dgl.udf.EdgeBatch
+
+
+class Edges(_EdgeBatch):
     """Edges of a level, as DGL's message functions take them.
 
     Args:

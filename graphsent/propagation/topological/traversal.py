@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -43,7 +43,7 @@ class Traversal:
     ) -> dict[str, Tensor]:
         """The node data that the functions have changed, in the graph's order."""
         for level in self.schedule.levels:
-            results = self._reduced(level, message_func, reduce_func)
+            results: Mapping[str, Tensor] = self._reduced(level, message_func, reduce_func)
             if apply_node_func is not None:
                 data = self._node_rows(slice(level.start, level.end))
                 data.update(results)
@@ -65,7 +65,7 @@ class Traversal:
         messages = self._messages(level, message_func)
         sizes = [bucket.last_edge - bucket.first_edge for bucket in level.buckets]
         parts = {name: values.split(sizes) for name, values in messages.items()}
-        results = []
+        results: list[Mapping[str, Tensor]] = []
         for number, bucket in enumerate(level.buckets):
             mailbox = {name: _mailbox(values[number], bucket) for name, values in parts.items()}
             if builtin:
@@ -88,7 +88,7 @@ class Traversal:
             return messages_of(function, edges)
         return _checked(function(edges), "message", len(edges))
 
-    def _joined(self, results: list[dict[str, Tensor]], level: Level) -> dict[str, Tensor]:
+    def _joined(self, results: Sequence[Mapping[str, Tensor]], level: Level) -> dict[str, Tensor]:
         """The results of all buckets of a level; nodes without messages come first."""
         if len(results) == 1 and len(level.buckets) == 1:
             return dict(results[0])
@@ -114,7 +114,7 @@ class Traversal:
 
     def _node_batch(
         self, rows: Level | Bucket, data: RowData, mailbox: Mapping[str, Tensor] | None = None
-    ) -> dgl.udf.NodeBatch:
+    ) -> Any:
         ids = self.schedule.nodes[rows.start : rows.end].to(self.graph.idtype)
         return dgl.udf.NodeBatch(self.graph, ids, self.graph.ntypes[0], data, mailbox)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from graphsent.propagation.backends.c.forward import EDGE_BOUNDS
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
@@ -197,7 +198,8 @@ class Backward:
 
     def weights(self) -> str:
         """What all nodes have in common."""
-        text, filled = "", set()
+        text = ""
+        filled: set[Any] = set()
         layout = self.layout
         for kind, number in layout.accumulators:
             name, width = layout.accumulators[kind, number]

@@ -67,5 +67,6 @@ def _open(kernels: ctypes.CDLL, path: Path) -> ctypes.CDLL:
         getattr(library, name)
     check_layout(library, (Walk,))
     library.use_library(ctypes.byref(ctypes.c_char.in_dll(kernels, "library_of_walks")))
-    library.kernels = kernels  # as long as they are called
+    # Kept as long as they are called.
+    library.kernels = kernels  # type: ignore[attr-defined]
     return library

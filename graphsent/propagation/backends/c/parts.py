@@ -76,7 +76,8 @@ class Part:
 
     def _inside(self) -> dict[Value, tuple[Value, int]]:
         """The values that are made where a pack has them: the pack and the first column there."""
-        known, found = set(self.back_values), {}
+        known = set(self.back_values)
+        found: dict[Value, tuple[Value, int]] = {}
         packs = [value for value in self.back_values if value.op == "pack"]
         for pack in sorted(packs, key=lambda pack: -pack.width):
             first = 0

@@ -88,7 +88,8 @@ class Steps:
 
     def steps(self, part: Part, values: Sequence[Value]) -> str:
         """Makes some values for the rows from first to last, in order."""
-        text, group = "", []
+        text = ""
+        group: list[Value] = []
         for value in values:
             if value.op in ("product", "back"):
                 text += self._group(part, group) + self._multiplied(part, value)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk
@@ -89,7 +88,8 @@ class _Run:
     def __init__(self, plan: Plan, given: Given, keep: bool) -> None:
         schedule = plan.schedule
         num_inner = schedule.num_nodes - schedule.num_sources
-        self.plan, self.kept = plan, []
+        self.plan = plan
+        self.kept: list[Any] = []
         self.walk = walk = Walk(keep=keep)
         walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_sources
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
@@ -103,9 +103,9 @@ class _Run:
         walk.point(leaves=plan.leaves)
         walk.point(nodes=None if plan.num_results is None else schedule.packed)
         self.numbers("input_strides", [p.shape[1] if p.dim() > 1 else 0 for p in given.inputs])
-        start = given.start
+        start: Sequence[Tensor | None] = given.start
         if plan.projected:
-            x, weight, bias, *others = start
+            x, weight, bias, *others = given.start
             walk.num_projected = plan.projected
             walk.start_outputs, walk.start_feats = weight.shape
             walk.point(start_x=x, start_weight=weight, start_bias=bias)
@@ -142,7 +142,7 @@ def _plain(ctx: Any, *tensors: Tensor) -> Sequence[Tensor]:
 
 class _Generated(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given, like = plan.divided(tensors), tensors[0]
         run = _Run(plan, given, keep)
         recurrence, num_nodes = plan.recurrence, plan.schedule.num_nodes
@@ -166,7 +166,8 @@ class _Generated(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         plan = ctx.plan
         *tensors, kept = contiguous(ctx.saved_tensors)
-        given, like = plan.divided(tensors), tensors[0]
+        given = plan.divided(tensors)
+        like: Any = tensors[0]
         run = _Run(plan, given, keep=True)
         run.walk.point(kept=kept, places=ctx.places)
         num_inner = plan.schedule.num_nodes - plan.schedule.num_sources
@@ -179,7 +180,7 @@ class _Generated(Function):
             for part, rows in zip(given.inputs, shared, strict=True)
         ]
         found = plan.recurrence.differentiated
-        known = [
+        known: Sequence[Any] = [
             "some" if rows is not None else kind
             for rows, kind in zip(shared, found.inputs, strict=True)
         ]
