@@ -134,7 +134,7 @@ lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: venv  ## check with mypy and pyright what a user's script sees of the package
+types: venv  ## check the package, and what a user's script sees of it, with mypy and pyright
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[types]'
 	$(VENV)/bin/python -m pytest -m slow tests/test_types.py
 

@@ -1,4 +1,4 @@
-"""Type checkers know the package, as it is installed, in a script of a user."""
+"""Type checkers find nothing in the package, and know it, installed, in a script of a user."""
 
 from __future__ import annotations
 
@@ -22,12 +22,31 @@ COMMANDS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("checker", COMMANDS)
-def test_a_script_of_a_user(checker, tmp_path):
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("checker", COMMANDS)]
+
+
+def program_of(checker: str) -> Path:
     program = Path(sys.executable).with_name(checker)
     if not program.exists():
         pytest.skip(f"{checker} is not installed: make types")
+    return program
+
+
+def test_the_package(checker):
+    """By the settings in ``pyproject.toml``."""
+    interpreter = COMMANDS[checker][-2:]
+    done = subprocess.run(
+        [program_of(checker), *interpreter],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_script_of_a_user(checker, tmp_path):
+    program = program_of(checker)
     shutil.copy(REPOSITORY / "tests" / "typing" / "user.py", tmp_path)
     # As in site-packages, where py.typed counts, and nothing but the package is beside it.
     (tmp_path / "site").mkdir()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from torch import Tensor
 from typing_extensions import assert_type
 
 import graphsent
 from graphsent import ChildSumTreeLSTM, Tree, Vocabulary, load_pretrained, read_trees
+from graphsent.cells import TreeCell
 from graphsent.models import Model
 from graphsent.tasks import Task, TaskData, get_task
 from graphsent.training import RunConfig, TrainingOptions, load_model, train
@@ -31,6 +34,22 @@ print(results["dev"])
 for model in (load_pretrained("model"), load_model("runs/a")):
     assert_type(model, Model)
     assert_type(model.vocab, Vocabulary)
+
+assert_type(graphsent.load().encode(["so good"]), np.ndarray)
+assert_type(graphsent.load().encode(["so good"], convert_to_tensor=True), Tensor)
+
+
+class Own(TreeCell):
+    """Start and combine have the parameters that the cell's inputs are."""
+
+    state_names = ("h",)
+
+    def start(self, x: Tensor) -> tuple[Tensor]:
+        return (torch.tanh(x),)
+
+    def combine(self, children: tuple[Tensor, ...], x: Tensor) -> tuple[Tensor]:
+        return (torch.tanh(x + children[0].sum(1)),)
+
 
 graphsent.tree_lstm  # type: ignore[attr-defined]  # noqa: B018
 read_trees(1)  # type: ignore[arg-type]
