@@ -173,7 +173,7 @@ def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
     """Says once that a label, as files to train on have it before a tab, would be read as words."""
     noted = False
 
-    def noting(texts: list[str]) -> list[Any]:
+    def noting(texts: list[str]) -> Sequence[Any]:
         nonlocal noted
         tabbed = next((text for text in texts if "\t" in text), None)
         if tabbed is not None and not noted:

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_combine
@@ -95,6 +94,7 @@ def _levels(schedule: Schedule, moved: Schedule, slots: Slots | None) -> list[_L
         slots: on this device.
     """
     first, inner = schedule.num_sources, schedule.levels[1:]
+    targets: Sequence[Tensor | None]
     bounds = [
         *((n.start, n.end, n.first_edge, n.last_edge, n.buckets[-1].degree) for n in inner),
         (first, schedule.num_nodes, 0, schedule.num_edges, schedule.bounds.degrees.max()),
@@ -143,7 +143,7 @@ class _Plan(NamedTuple):
 
 class _Walk(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, plan: _Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, plan: _Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         inputs, start, constants = plan.divided(tensors)
         program, num_nodes = plan.program(), plan.levels[-1].nodes.stop
         states = [empty(num_nodes + 1, part.shape[1], like=part) for part in start]
@@ -268,9 +268,12 @@ def _collected(
     dconstants: list[Tensor | None] = [None] * len(constants)
 
     def gradient(of: list[Tensor | None], tensors: Sequence[Tensor], number: int) -> Tensor:
-        if of[number] is None:
-            of[number] = torch.zeros_like(tensors[number], memory_format=torch.contiguous_format)
-        return of[number]
+        found = of[number]
+        if found is None:
+            found = of[number] = torch.zeros_like(
+                tensors[number], memory_format=torch.contiguous_format
+            )
+        return found
 
     for number, shares in program.gradients.inputs.items():
         for first, ref, domain in shares if needed[0][number] else ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -55,7 +56,8 @@ class Evaluation:
         known: Mapping[Value, Tensor] | None = None,
     ) -> None:
         self.inputs, self.constants, self.states = inputs, constants, states
-        self.target, self.degree = target, degree
+        self.degree = degree
+        self.target: Any = target  # which is read without slots alone
         self.values: dict[Value, Tensor] = dict(known or {})
         self._at_edges: dict[Ref, Tensor] = {}
 
@@ -144,7 +146,7 @@ class Evaluation:
         return weights / self._sum(weights).index_select(0, target)
 
 
-def _side_by_side(parts: Sequence[Tensor]) -> Tensor:
+def _side_by_side(parts: list[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
 

@@ -129,9 +129,9 @@ def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
         made = functional.linear(x, weight[:count], bias[:count])
         states = [placed_columns(made, recurrence.columns, recurrence.input_widths[0]), *others]
     if not plan.starts_given:
-        evaluation, results = Evaluation(states, of_start), recurrence.start.results
-        evaluation.run(reached(ref.value for part in results for ref in part))
-        states = [evaluation.joined(refs) for refs in results]
+        evaluation, parts = Evaluation(states, of_start), recurrence.start.results
+        evaluation.run(reached(ref.value for part in parts for ref in part))
+        states = [evaluation.joined(refs) for refs in parts]
     if plan.leaves is not None:
         states = [part.index_select(0, plan.leaves) for part in states]
 
