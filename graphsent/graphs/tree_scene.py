@@ -241,8 +241,8 @@ def _explained(digraph: networkx.DiGraph, colors: Sequence[ClassColor]) -> list[
     """The classes that the legend names: all, or of many those in the picture."""
     if len(colors) <= _MOST_NAMED:
         return list(range(len(colors)))
-    shown = (data.get(name) for _, data in digraph.nodes(data=True) for name in ("label", "gold"))
-    return sorted({int(label) for label in shown if label})
+    shown = {data.get(name) for _, data in digraph.nodes(data=True) for name in ("label", "gold")}
+    return [index for index in range(len(colors)) if str(index) in shown]
 
 
 def _legend(

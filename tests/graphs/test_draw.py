@@ -142,6 +142,8 @@ def test_of_many_classes_the_legend_names_those_in_the_picture():
     legend = [text for text in texts(figure) if text.startswith("class-")]
     assert legend == ["class-3", "class-7", "class-12", "class-49"]
     assert figure.get_size_inches()[0] < 6
+    odd = draw_tree(tree(), labels=[7] * 5, gold=["x", "99", "", "", ""], **options)
+    assert [text for text in texts(odd) if text.startswith("class-")] == ["class-7"]
     few = draw_tree(tree(), labels=[0] * 5, **{**options, "classes": names[:9]})
     assert [text for text in texts(few) if text.startswith("class-")] == names[:9]
     assert "neutral" not in texts(draw_tree("(NP (DT a) (NN film))"))
