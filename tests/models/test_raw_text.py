@@ -49,6 +49,19 @@ def test_a_sentence_is_predicted_as_its_tree(model):
     assert model.predict(["-LRB-"])[0].tree.words == ["-LRB-"]
 
 
+def test_trees_take_the_shape_that_the_model_learned_from(model):
+    left = Tree.from_string("(S (X (X (W a) (W good)) (W film)) (W a))")
+    right = Tree.from_string("(S (W a) (X (W good) (X (W film) (W a))))")
+    assert not np.array_equal(model.encode([left]), model.encode([right]))
+    model.tree_source = load_parser("shape:left", "constituency").source
+    (expected,) = model.predict(["a good film a"])
+    for tree in (left, right):
+        (found,) = model.predict([tree])
+        assert found.tree.parents.tolist() == expected.tree.parents.tolist()
+        np.testing.assert_array_equal(found.probabilities, expected.probabilities)
+    np.testing.assert_array_equal(model.encode([left]), model.encode([right]))
+
+
 def test_the_parser_is_saved_by_name_and_found_again(model, tmp_path):
     model.save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
