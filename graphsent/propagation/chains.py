@@ -144,10 +144,9 @@ def chain_states(
     if start is None:  # one row of zeros, which is multiplied once
         start = [inputs.new_zeros(1, recurrence.size)] * recurrence.num_parts
         leaves = torch.zeros(chains.num_chains, dtype=torch.int64, device="cpu")
-    library: Any = generated_library(recurrence, inputs.dtype)
     return run_recurrence(
         recurrence,
-        library,
+        generated_library(recurrence, inputs.dtype),
         chains.schedule,
         chains.slots,
         Start(start, True, 0, leaves),

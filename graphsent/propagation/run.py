@@ -125,7 +125,7 @@ class Run:
         """
         x = self._project()
         shared = self._on_device(x.shared)
-        if self.compiled is not None and self._is_as_traced(x.inner):
+        if self.compiled is not None and self._is_as_traced(self.compiled, x.inner):
             return self._run_compiled(self.compiled, shared, x, num_results)
         states = self._start(x)
         if shared is not None:
@@ -220,11 +220,10 @@ class Run:
         recurrence = self.traced.recurrence
         return placed_columns(made, recurrence.columns, recurrence.input_widths[0])
 
-    def _is_as_traced(self, inner: Tensor) -> bool:
+    def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
         rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
-        assert self.traced is not None
-        width = self.traced.recurrence.input_widths[0]
+        width = traced.recurrence.input_widths[0]
         return inner.dtype == rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
 
     def _of_no_input(self) -> Tensor:
@@ -258,8 +257,7 @@ class Run:
         x: _Projected,
         num_results: int | None,
     ) -> State:
-        recurrence, found, parameters = compiled
-        library: Any = found  # no reason why there is none
+        recurrence, library, parameters = compiled
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
             inner, rows = x.every_inner(), None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -51,7 +50,7 @@ class Inputs(NamedTuple):
 
 def run_recurrence(
     recurrence: Recurrence,
-    library: ctypes.CDLL,
+    library: Any,
     schedule: Schedule,
     slots: Slots | None,
     start: Start,
