@@ -1,0 +1,39 @@
+"""A page where anyone may try a model: a sentence in, its classes and a picture of its tree out.
+
+    pip install gradio
+    python examples/web_page.py [RUN] [--port 7860]
+
+Without a RUN, the model that comes with graphsent reads words alone. A model of trees needs the
+parser that it was saved with, or sentences that are bracketed trees.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import gradio
+
+import graphsent
+
+
+def page(model: Any) -> gradio.Interface:
+    """The page of a model that classifies."""
+
+    def answer(sentence: str) -> str:
+        try:
+            return model.predict([sentence])[0]._repr_html_()  # as a notebook shows it
+        except graphsent.GraphsentError as error:
+            raise gradio.Error(str(error)) from None
+
+    return gradio.Interface(
+        answer, gradio.Textbox(label="sentence"), gradio.HTML(), title=model.name
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("run", nargs="?", help="a run, a saved model, or hf://user/name")
+    parser.add_argument("--port", type=int, default=7860)
+    arguments = parser.parse_args()
+    page(graphsent.load(arguments.run)).launch(server_port=arguments.port)
