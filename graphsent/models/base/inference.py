@@ -79,9 +79,16 @@ def map_batches(
     with tqdm(total=len(items), disable=not show_progress_bar, leave=False) as bar:
         for begin in range(0, len(order), batch_size):
             chosen = order[begin : begin + batch_size].tolist()
-            computed: Any = compute([items[index] for index in chosen])
-            if not all(np.isfinite(each).all() for each in computed):
+            computed = compute([items[index] for index in chosen])
+            if not all(map(_is_finite, computed)):
                 raise ModelError("the model gives NaN or infinity")
             results.update(zip(chosen, computed, strict=True))
             bar.update(len(chosen))
     return [results[index] for index in range(len(items))]
+
+
+def _is_finite(result: Any) -> bool:
+    """Whether there is no NaN or infinity in an array, or in a list of them."""
+    if isinstance(result, list):
+        return all(map(_is_finite, result))
+    return bool(np.isfinite(result).all())
