@@ -24,7 +24,8 @@ def run(script, *, packages=None, **environment):
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
+    # A slow machine says so when it compiles.
+    assert not result.stderr.replace("building compiled kernels, once\n", "")
     return result.stdout
 
 

@@ -109,7 +109,8 @@ def test_a_reader_that_stops_is_no_error(trained, tmp_path):
     command = f"'{sys.executable}' -m graphsent.cli predict '{trained}' '{path}' | head -n 1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert result.stdout.count("\n") == 1
-    assert result.stderr == ""
+    # A slow machine says so when it compiles.
+    assert not result.stderr.replace("building compiled kernels, once\n", "")
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
