@@ -49,11 +49,6 @@ class Ref(NamedTuple):
         """Some of these columns."""
         return Ref(self.value, self.first + (0 if self.spread else first), width, self.spread)
 
-    def overlaps(self, other: Ref) -> bool:
-        """Whether there are columns in both."""
-        last, end = (ref.first + (1 if ref.spread else ref.width) for ref in (self, other))
-        return self.value is other.value and self.first < end and other.first < last
-
 
 class Term(NamedTuple):
     """A row times some columns of a weight, as a part of a product.
