@@ -100,7 +100,8 @@ class EpochKeeper(Callback):
         is_best = self.best is entry
         if is_best:
             module: Any = pl_module  # a TrainingModule
-            module.model.save_pretrained(self._run.model)
+            with module.as_judged():
+                module.model.save_pretrained(self._run.model)
         with atomic_path(self._run.checkpoint) as temporary:
             trainer.save_checkpoint(temporary)
         self._run.write_history(self.history)

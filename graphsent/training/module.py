@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -10,10 +11,16 @@ from torch.optim import Optimizer
 
 from graphsent.models import Model
 from graphsent.tasks import Task
+from graphsent.training.averaging import WeightAverage
 from graphsent.training.batching import epoch_seed
 from graphsent.training.data import TreeDataModule, WeightedBatch
 from graphsent.training.errors import TrainingFailed
-from graphsent.training.optimizers import build_optimizers, clip_gradients, take_step
+from graphsent.training.optimizers import (
+    build_optimizers,
+    clip_gradients,
+    take_step,
+    word_tables,
+)
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["TrainingModule"]
@@ -40,6 +47,11 @@ class TrainingModule(LightningModule):
         self.model = model
         self.options = options
         self.metrics = task.metrics()
+        self.average: WeightAverage | None = None
+        if options.average:
+            tables = {id(table) for table in word_tables(model)}
+            rest = (each for each in model.parameters() if id(each) not in tables)
+            self.average = WeightAverage(rest, options.average)
         self._total_loss = torch.zeros(())
         self._num_examples = 0
 
@@ -73,6 +85,8 @@ class TrainingModule(LightningModule):
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         take_step(optimizers)
         self.model.after_step()
+        if self.average is not None:
+            self.average.update()
         size = len(batch.roots) if weight else 0
         self._total_loss += loss.detach() * size
         self._num_examples += size
@@ -106,9 +120,15 @@ class TrainingModule(LightningModule):
                 raise TrainingFailed(
                     f"after epoch {epoch} the weights {name!r} hold NaN or infinity: {_ADVICE}"
                 )
+        if self.average is not None:
+            self.average.exchange()
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, TreeDataModule):
             self.model.choose_on_dev(data.dev)
+
+    def as_judged(self) -> AbstractContextManager[None]:
+        """Has the model hold the weights that dev judges: with ``options.average`` the averages."""
+        return nullcontext() if self.average is None else self.average.applied()
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Adds a batch to the metrics."""
@@ -118,4 +138,6 @@ class TrainingModule(LightningModule):
         """Logs the metrics of the whole split, of all processes, as ``dev_...``."""
         values = {f"dev_{name}": value for name, value in self.metrics.compute().items()}
         self.metrics.reset()
+        if self.average is not None:
+            self.average.exchange()
         self.log_dict(values, prog_bar=True, sync_dist=True)

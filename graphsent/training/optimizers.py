@@ -60,10 +60,8 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     """
     tables, encoder = list(word_tables(model)), list(encoder_parameters(model))
     rest = _others(model, [*tables, *encoder])
-    make = _OPTIMIZERS[options.optimizer]
-    if options.optimizer in _FUSED and all(each.is_cpu for each in (*rest, *tables)):
-        make = partial(make, fused=True)
-    of_encoder = [Adam(encoder, lr=options.encoder_lr)] if encoder else []
+    make, of_pieces = _maker(options.optimizer, model), _maker("adam", model)
+    of_encoder = [of_pieces(encoder, lr=options.encoder_lr)] if encoder else []
     groups = [{"params": rest, "weight_decay": options.weight_decay}]
     if options.embedding_lr == 0 or not tables:
         for table in tables:
@@ -74,6 +72,13 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
         return [make(groups, lr=options.lr), *of_encoder]
     of_vectors = _OF_VECTORS[options.embedding_optimizer](tables, lr=options.embedding_lr)
     return [make(groups, lr=options.lr), of_vectors, *of_encoder]
+
+
+def _maker(name: str, model: nn.Module) -> Callable[..., Optimizer]:
+    """What makes an optimizer for a model, with a step in one pass where there is one."""
+    on_cpu = all(each.is_cpu for each in model.parameters())
+    make = _OPTIMIZERS[name]
+    return partial(make, fused=True) if on_cpu and name in _FUSED else make
 
 
 def take_step(optimizers: Iterable[Optimizer | LightningOptimizer]) -> None:

@@ -64,6 +64,12 @@ class TrainingOptions:
     max_grad_norm: float = _option(
         0.0, "Longer gradients of all parameters together are cut to this norm; 0 never cuts."
     )
+    average: float = _option(
+        0.0,
+        "On dev, on test and in the saved model weights are averages over all steps, of which "
+        "step s counts about as s^AVERAGE; word vectors, of which a step changes few, are as the "
+        "last step left them. 0 takes all weights as it left them.",
+    )
     batching: str = _option(
         "shuffled",
         "What goes into a batch: any sentences, or some of about the same size or depth.",
@@ -131,6 +137,7 @@ class TrainingOptions:
             "embedding_lr",
             "weight_decay",
             "max_grad_norm",
+            "average",
             "patience",
             "num_threads",
             "seed",

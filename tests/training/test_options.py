@@ -16,6 +16,7 @@ from graphsent.training import TrainingError, TrainingOptions
         ("embedding_lr", -0.1, "embedding_lr: expected no negative number, got -0.1"),
         ("weight_decay", -1, "weight_decay: expected no negative number"),
         ("max_grad_norm", -1, "max_grad_norm: expected no negative number"),
+        ("average", -1.0, "average: expected no negative number"),
         ("patience", -1, "patience: expected no negative number"),
         ("optimizer", "sgdd", "optimizer: expected one of adagrad, adadelta, adam, got 'sgdd'"),
         ("embedding_optimizer", "adam", "embedding_optimizer: expected one of sgd, same"),

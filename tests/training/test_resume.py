@@ -53,6 +53,8 @@ def assert_same(first: dict[str, Any], second: dict[str, Any], paths: list[Any])
         ("training_step", 6, 1, ADAM),
         ("training_step", 6, 1, {"embedding_optimizer": "lazy_adam", "batching": "depth"}),
         ("training_step", 6, 1, {"embedding_optimizer": "same", "batching": "size"}),
+        ("training_step", 6, 1, {"average": 2.0}),
+        ("validation_step", 3, 2, {"average": 2.0}),
     ],
 )
 def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept, options):

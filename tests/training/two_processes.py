@@ -52,7 +52,14 @@ CASES = {
         trees,
         {"batching": "size", "max_grad_norm": 0.5},
     ),
-    "pairs": ("sick", ARNNRelatedness, (6, 6, 6), {"dropout": 0.0}, pairs, {"batching": "depth"}),
+    "pairs": (
+        "sick",
+        ARNNRelatedness,
+        (6, 6, 6),
+        {"dropout": 0.0},
+        pairs,
+        {"batching": "depth", "average": 2.0},
+    ),
 }
 
 
