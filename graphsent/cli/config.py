@@ -110,7 +110,7 @@ def _check(paths: Sequence[str]) -> None:
     total = 0
     for path in paths:
         settings = read_settings(path)
-        named = (settings.values.get(name) for name in ("task", "parser"))
+        named = (settings.values.get(name) for name in ("task", "model", "parser"))
         import_from_here(*(name for name in named if isinstance(name, str)))
         faults = config_faults(settings)
         total += len(faults)

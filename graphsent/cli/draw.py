@@ -56,10 +56,11 @@ def _write_page(arguments: Any) -> None:
 
 def _classifier(arguments: Any) -> Any:
     """The model, which must have classes."""
+    from graphsent.cli.own_tasks import class_asked_for
     from graphsent.models import Classifier
     from graphsent.training import load_model
 
-    model = load_model(arguments.model, arguments.encoder)
+    model = load_model(arguments.model, arguments.encoder, class_asked_for(arguments))
     if not isinstance(model, Classifier) or model.goal == "regression":
         raise UsageError(
             f"{arguments.model}: the model {model.name!r} has no classes of nodes to draw"

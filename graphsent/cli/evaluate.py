@@ -13,6 +13,7 @@ from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import table
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.drawing import draw_confusion, write_page
+from graphsent.models import model_class
 from graphsent.tasks import Task, TaskData
 from graphsent.tasks.class_report import ClassReport
 from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
@@ -54,8 +55,8 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     which = f"{path.name}: " if several else ""
     run = RunDirectory(path)
     config = run.open()
-    import_from_here(config.task, config.parser)
-    model = load_model(path, arguments.encoder)
+    import_from_here(config.task, config.model, config.parser)
+    model = load_model(path, arguments.encoder, model_class(config.model))
     model.engine = arguments.engine
     task, data = config.load_data(
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphsent._files import atomic_path
+from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.trees_in import parse_sentences, sentences_from
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.drawing import draw_curves
@@ -68,7 +69,7 @@ def run(arguments: Any) -> None:
     if arguments.what == "curves":
         finding = _curves(arguments)
     else:
-        model = load_model(arguments.run, arguments.encoder)
+        model = load_model(arguments.run, arguments.encoder, class_asked_for(arguments))
         find = {"filters": _filters, "graph": _graph, "attention": _attention}[arguments.what]
         finding = find(model, arguments, suffix in _PICTURES)
     if suffix in _PICTURES:
@@ -151,6 +152,7 @@ def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
     if not directory.config.is_file():
         raise UsageError(f"{arguments.run} is not a run with a corpus of its own: give a file")
     config = directory.open()
+    import_from_here(config.task, config.model, config.parser)
     available = get_task(config.task, **config.task_options).available
     splits = [split for split in available if split != "train"]
     _, data = config.load_data(splits=splits, held_out=directory.read_splits())

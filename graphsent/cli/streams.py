@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import Given, ReadTexts, Source, given_in, name_of
 from graphsent.cli.usage import UsageError, check_target
@@ -145,7 +145,7 @@ def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
         say(
             command, "no RUN: this is the model that comes with graphsent, for sentiment in English"
         )
-    model = load(asked.run, arguments.encoder)
+    model = load(asked.run, arguments.encoder, class_asked_for(arguments))
     model.engine = arguments.engine
     return model
 

@@ -85,14 +85,14 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     runs = RunSet(out)
     if not runs.exists:
         config = RunDirectory(out).open()
-        import_from_here(config.task, config.parser)
+        import_from_here(config.task, config.model, config.parser)
         found = resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options)
         _show(found, config, out)
         return
     if arguments.epochs is not None or arguments.encoder is not None or options["test"]:
         raise UsageError(f"{out} holds several runs: --resume takes all options from them")
     config = runs.open().config
-    import_from_here(config.task, config.parser)
+    import_from_here(config.task, config.model, config.parser)
     _show_all(resume_runs(out, progress=options["progress"]), out)
 
 

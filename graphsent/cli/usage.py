@@ -20,6 +20,8 @@ __all__ = [
     "CommandParser",
     "UsageError",
     "add_encoder",
+    "add_model_class",
+    "add_ray",
     "check_target",
     "counted",
     "descriptions",
@@ -122,6 +124,16 @@ def add_encoder(parser: Any) -> None:
         type=str,
         metavar="DIR",
         help="Where the frozen encoder is that the model was trained with, if it was moved.",
+    )
+
+
+def add_model_class(parser: Any) -> None:
+    """Declares the class of a model that is not of the package."""
+    parser.add_argument(
+        "--model-class",
+        type=str,
+        metavar="module:Class",
+        help="The class of a model of your own, whose module is imported: as in train --model.",
     )
 
 

@@ -18,6 +18,7 @@ from graphsent.models.dcnn import DCNN
 from graphsent.models.embeddings.contextual import Contextual
 from graphsent.models.embeddings.inputs import Inputs
 from graphsent.models.encoders.arnn import ARNNEncoder
+from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import Classifier, SentenceClassifier, TreeClassifier
 from graphsent.models.heads.relatedness import RelatednessModel, TreeRelatednessModel
 from graphsent.models.inside import (
@@ -87,6 +88,7 @@ __all__ = [
     "Table",
     "TreeBatch",
     "TreeClassifier",
+    "TreeEncoder",
     "TreeLSTMClassifier",
     "TreeNetClassifier",
     "TreePair",

@@ -18,6 +18,7 @@ __all__ = [
     "check_sizes",
     "check_types",
     "class_names",
+    "hints_of",
     "signature_of",
 ]
 
@@ -60,7 +61,7 @@ def check_types(cls: type, arguments: Mapping[str, Any]) -> None:
         cls: The class whose constructor takes the arguments.
         arguments: Its arguments by name.
     """
-    hints = _hints(cls)
+    hints = hints_of(cls)
     for name, value in arguments.items():
         _check_type(name, hints.get(name), value)
 
@@ -77,7 +78,12 @@ def _check_type(name: str, hint: Any, value: Any) -> None:
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
+    """The types of the arguments of a constructor, and of those that its ``**options`` stands for.
+
+    Args:
+        cls: The class, perhaps with an ``encoder_class``.
+    """
     hints: dict[str, Any] = {}
     encoder = getattr(cls, "encoder_class", object)
     for each in (*reversed(encoder.__mro__), *reversed(cls.__mro__)):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
+from typing import Any
 
 from graphsent._names import unknown
+from graphsent._own import find_own, is_own
 from graphsent.errors import ModelError
 from graphsent.models.base.hub import local_directory
 from graphsent.models.base.model import Model
@@ -35,32 +38,67 @@ MODELS = {
 def model_class(name: str) -> type[Model]:
     """The class of a model.
 
+    Args:
+        name: One of ``MODELS``; or ``module:Class`` for a model of your own, a subclass of
+            :class:`Model`. The module is imported.
+
     Raises:
-        ModelError: There is no such model; the valid names are listed.
+        ModelError: There is no such model, or its class lacks what a model has.
     """
+    if not is_own(name):
+        return _registered(name)
+    cls = find_own(name, "model", "subclass of graphsent.models.Model", _is_model, ModelError)
+    lacking = sorted(cls.__abstractmethods__)
+    if lacking:
+        raise ModelError(f"the model {name}: the class has no {' and no '.join(lacking)}")
+    if not isinstance(getattr(cls, "name", None), str):
+        raise ModelError(f"the model {name}: expected a name in the class, such as name = 'mine'")
+    first = next(iter(inspect.signature(cls).parameters), "nothing")
+    if first != "vocab":
+        raise ModelError(
+            f"the model {name}: expected vocab as first argument of the constructor, got {first}"
+        )
+    return cls
+
+
+def _registered(name: str) -> type[Model]:
     if name not in MODELS:
-        raise ModelError(unknown("model", name, sorted(MODELS)))
+        raise ModelError(unknown("model", name, [*sorted(MODELS), "module:Class of your own"]))
     module, _, attribute = MODELS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
+def _is_model(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Model)
+
+
 def load_pretrained(
-    directory: str | os.PathLike[str], encoder: str | os.PathLike[str] | None = None
+    directory: str | os.PathLike[str],
+    encoder: str | os.PathLike[str] | None = None,
+    model_class: type[Model] | None = None,
 ) -> Model:
-    """Reads a saved model of any registered kind, on the CPU, in evaluation mode.
+    """Reads a saved model, on the CPU, in evaluation mode.
 
     Args:
         directory: The model, or ``hf://user/name`` of one on the Hugging Face Hub.
         encoder: Where the frozen encoder of its contextual features is, if it was moved.
+        model_class: The class of a model that is not of the package. Its directory names that
+            class, but code of others is run only if it is asked for.
 
     Raises:
-        ModelError: The directory is no saved model, is damaged, or names a model that is not
-            registered here (its class's own ``from_pretrained`` reads it).
+        ModelError: The directory is no saved model, is damaged, or holds a model of another class.
     """
     directory = local_directory(directory)
     saved = read_model(directory)
-    try:
-        cls = model_class(saved.name)
-    except ModelError as error:
-        raise ModelError(f"{directory}: {error}") from None
-    return cls.from_saved(saved, directory, encoder)
+    if model_class is None:
+        if saved.own_class is not None:
+            raise ModelError(
+                f"{directory}: the class of the model {saved.name!r} is {saved.own_class}, whose "
+                f"code runs only if you ask for it: --model-class {saved.own_class}, in Python "
+                "model_class=..."
+            )
+        try:
+            model_class = _registered(saved.name)
+        except ModelError as error:
+            raise ModelError(f"{directory}: {error}") from None
+    return model_class.from_saved(saved, directory, encoder)

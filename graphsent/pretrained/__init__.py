@@ -15,7 +15,9 @@ PACKAGED = Path(__file__).parent / "sentiment"
 
 
 def load(
-    path: str | os.PathLike[str] | None = None, encoder: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str] | None = None,
+    encoder: str | os.PathLike[str] | None = None,
+    model_class: type[Model] | None = None,
 ) -> Model:
     """A trained model, ready to predict.
 
@@ -24,9 +26,11 @@ def load(
             Hugging Face Hub; by default the model that comes with the package, for the sentiment of
             sentences in English.
         encoder: Where the frozen encoder is that the model was trained with, if it was moved.
+        model_class: The class of a model of your own, for instance
+            ``graphsent.models.model_class("my_models:Mine")``; see :doc:`/own_model`.
 
     Raises:
-        ModelError: There is no sound model.
+        ModelError: There is no sound model, or it is of another class.
         TrainingError: It is a run of which no epoch is complete.
 
     Example:
@@ -34,4 +38,4 @@ def load(
         >>> graphsent.load().predict(["A film of great charm."])[0].root_name
         'very positive'
     """
-    return load_model(PACKAGED if path is None else path, encoder)
+    return load_model(PACKAGED if path is None else path, encoder, model_class)

@@ -8,7 +8,7 @@ from graphsent.tasks.corpus import INPUT_KINDS, SPLITS, TREE_KINDS, Corpus, Corp
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.parsed import with_trees
 from graphsent.tasks.parses import label_by_span, resolve_parses_dir
-from graphsent.tasks.registry import TASKS, get_task, is_own, task_maker, task_options
+from graphsent.tasks.registry import TASKS, get_task, task_maker, task_options
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task, TaskData, TaskStream
 from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
@@ -37,7 +37,6 @@ __all__ = [
     "build_vocabulary",
     "count_words",
     "get_task",
-    "is_own",
     "label_by_span",
     "load_vectors",
     "resolve_data_dir",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
-import re
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 from graphsent._names import nearest, unknown
+from graphsent._own import find_own, is_own
 from graphsent.errors import DataError
 from graphsent.tasks.task import Task
 
-__all__ = ["TASKS", "get_task", "is_own", "task_maker", "task_options"]
+__all__ = ["TASKS", "get_task", "task_maker", "task_options"]
 
 # Name -> module and function that makes the task; its parameters are the task's options.
 TASKS = {
@@ -58,11 +56,6 @@ def get_task(name: str, /, **options: Any) -> Task:
     return task
 
 
-def is_own(name: str) -> bool:
-    """Whether a task is named as ``module:function``, from outside the package."""
-    return re.fullmatch(r"[\w.]+:\w+", name) is not None
-
-
 def task_options(name: str) -> Mapping[str, inspect.Parameter]:
     """The options of a task by name: the parameters of its function.
 
@@ -79,39 +72,9 @@ def task_maker(name: str) -> Callable[..., Any]:
     Raises:
         DataError: There is no such task, or its module cannot be imported.
     """
-    if name not in TASKS and not is_own(name):
-        valid = [*sorted(TASKS), "module:function of your own"]
-        raise DataError(unknown("task", name, valid))
-    module_name, _, function = TASKS.get(name, name).partition(":")
-    module = _import(module_name, name)
-    make = getattr(module, function, None)
-    if not callable(make):
-        functions = [
-            f"{module_name}:{each}" for each in vars(module) if callable(getattr(module, each))
-        ]
-        what = "no function" if hasattr(module, function) else "not there"
-        hint = nearest(name, functions)
-        raise DataError(f"unknown task {name!r}: {function!r} is {what} in {module_name}{hint}")
-    return make
-
-
-def _import(module: str, task: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise DataError(f"the task {task}: {module} cannot be imported: {error}") from error
-        hint = nearest(error.name, _siblings(error.name))
-        message = f"unknown task {task!r}: there is no module {error.name!r}{hint}"
-        raise DataError(message) from None
-    except Exception as error:  # whatever the module does when it is imported
-        reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"the task {task}: {module} cannot be imported: {reason}") from error
-
-
-def _siblings(module: str) -> list[str]:
-    """The modules in the same package as one, by their full names."""
-    package, _, _ = module.rpartition(".")
-    path = getattr(importlib.import_module(package), "__path__", []) if package else None
-    prefix = f"{package}." if package else ""
-    return [each.name for each in pkgutil.iter_modules(path, prefix)]
+    if name in TASKS:
+        module, _, function = TASKS[name].partition(":")
+        return getattr(importlib.import_module(module), function)
+    if not is_own(name):
+        raise DataError(unknown("task", name, [*sorted(TASKS), "module:function of your own"]))
+    return find_own(name, "task", "function", callable, DataError)

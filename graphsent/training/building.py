@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from graphsent._names import nearest
+from graphsent._own import is_own, reason_of
 from graphsent.contextual import Encoder
-from graphsent.errors import DataError
+from graphsent.errors import DataError, GraphsentError, ModelError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.tasks import Task, WordVectors, get_task, task_options
 from graphsent.tokenizers import TOKENIZERS
@@ -61,6 +62,7 @@ def build_model(
         ModelError: The model does not take a value.
         TrainingError: The model has no such option, or cannot take the vectors.
     """
+    cls = model_class(config.model)
     options = dict(config.model_options)
     valid = model_options(config.model)
     for name, value in task_defaults(config.model, config.task).items():
@@ -73,6 +75,11 @@ def build_model(
             raise TrainingError(
                 f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
             )
+    if (vectors is not None or not config.inputs.is_plain) and "embedding_dim" not in valid:
+        raise TrainingError(
+            f"{config.model} has no option 'embedding_dim': it takes no other inputs than a vector "
+            "for each word that it learns"
+        )
     if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
         vectors.dimension
     ):
@@ -80,6 +87,10 @@ def build_model(
             f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
             f"{options['embedding_dim']}: leave it out"
         )
+    of_encoder = () if encoder is None else ("embedding_dim",)
+    for name, each in valid.items():
+        if each.default is each.empty and name not in (*options, *of_encoder):
+            raise TrainingError(f"{config.model} needs the option {name!r}: it has no default")
     names = task.label_names
     if task.goal == "regression":
         names = names or ("score",)
@@ -93,20 +104,34 @@ def build_model(
         "goal": task.goal,
         "sparse_embedding": takes_rows(config.training),
     }
-    cls = model_class(config.model)
     taken = inspect.signature(cls).parameters
     inputs = None
     if not config.inputs.is_plain:
         default = taken["embedding_dim"].default if encoder is None else 0  # alone
         inputs = config.inputs.inputs(options.get("embedding_dim", default), encoder)
         options["embedding_dim"] = config.inputs.projection or inputs.dim
-    model = cls(**{name: given[name] for name in given if name in taken}, **options)
+    model = _made(
+        cls, config.model, {name: given[name] for name in given if name in taken} | options
+    )
     if inputs is not None:
         model.set_inputs(inputs, encoder)
     if vectors is not None:
         model.init_embeddings(vectors.matrix)
     model.engine = config.training.engine
     return model
+
+
+def _made(cls: type[Model], name: str, arguments: Mapping[str, Any]) -> Model:
+    """The model; what goes wrong in the constructor of a user's own is an error of that model."""
+    if not is_own(name):
+        return cls(**arguments)
+    try:
+        return cls(**arguments)
+    except (GraphsentError, NotImplementedError):  # the latter of one that needs memory
+        raise
+    except Exception as error:
+        reason = reason_of(error, cls)
+        raise ModelError(f"the model {name} cannot be made: {reason}") from error
 
 
 def check_goal(config: RunConfig) -> None:
@@ -167,12 +192,19 @@ def completed(config: RunConfig) -> RunConfig:
 
 def task_defaults(model: str, task: str) -> Mapping[str, Any]:
     """The options of a model that its paper has for a task; none if there is no such model."""
-    return model_class(model).task_defaults.get(task, {}) if model in MODELS else {}
+    return _by_task(model, "task_defaults").get(task, {})
 
 
 def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
     """The options of a task that the paper of a model has; none if there is no such model."""
-    return model_class(model).task_option_defaults.get(task, {}) if model in MODELS else {}
+    return _by_task(model, "task_option_defaults").get(task, {})
+
+
+def _by_task(model: str, name: str) -> Mapping[str, Mapping[str, Any]]:
+    try:
+        return getattr(model_class(model), name)
+    except ModelError:  # said where the model is made
+        return {}
 
 
 def _defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import yaml
 
 import graphsent
 from graphsent.models import Model
+from graphsent.models.base.loading import own_class
 from graphsent.training.figures import figure, metric_title
 
 __all__ = ["model_card"]
@@ -33,11 +34,11 @@ _USE = """\
 ```python
 import graphsent
 
-model = graphsent.load("DIRECTORY")
+model = graphsent.load("DIRECTORY"{in_python})
 {example}
 ```
 
-or `graphsent predict DIRECTORY FILE`.
+or `graphsent predict DIRECTORY FILE{in_shell}`.
 """
 _EXAMPLES = {
     "pairs": 'print(model.predict([("A dog runs.", "A dog is running.")]))',
@@ -67,11 +68,18 @@ def model_card(model: Model, results: Mapping[str, Any]) -> str:
         f"# {model.name}: {_title(results)}\n",
         f"{about} A model of graphsent {graphsent.__version__}.\n",
         f"## Figures\n\n{_table(results)}",
-        f"## Use\n\n{_USE.format(example=_EXAMPLES[reads])}",
+        f"## Use\n\n{_USE.format(example=_EXAMPLES[reads], **_class_of(model))}",
         f"## Learned from\n\n{_sources(results)}",
         f"## Settings\n\n```yaml\n{_settings(results)}```\n",
     ]
     return "\n".join(parts)
+
+
+def _class_of(model: Model) -> dict[str, str]:
+    """What has to be said of the class of a model that is not of the package."""
+    name = own_class(type(model))
+    in_python = "" if name is None else f", model_class={type(model).__name__}"
+    return {"in_python": in_python, "in_shell": "" if name is None else f" --model-class {name}"}
 
 
 def _table(results: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ import yaml
 
 from graphsent._files import atomic_path
 from graphsent._names import unknown
-from graphsent.errors import DataError
-from graphsent.models import MODELS, model_class
+from graphsent.errors import DataError, ModelError
+from graphsent.models import model_class
 from graphsent.parsing import Parser, load_parser
 from graphsent.parsing.errors import WrongKind
 from graphsent.tasks import SPLITS, Task, TaskData, get_task, with_trees
@@ -31,9 +31,9 @@ class RunConfig:
     """A training run, complete.
 
     Attributes:
-        task: Name of the task.
+        task: Name of the task; or ``module:function`` of one of your own, which is imported.
         task_options: Arguments of ``get_task`` besides the name.
-        model: Name of the model.
+        model: Name of the model; or ``module:Class`` of one of your own, which is imported.
         model_options: Arguments of the model's class; the vocabulary, the classes and, with
             vectors, the embedding dimension follow from the data.
         data_dir: Data directory, None for the default one.
@@ -202,8 +202,12 @@ class RunConfig:
         _check_names(values["inputs"], InputOptions, "option of inputs")
         values["inputs"] = InputOptions(**values["inputs"])
         _check_names(values["training"], TrainingOptions, "training option")
-        training = replace(default_training(values["model"]), **values["training"])
-        return cls(**{**values, "vectors": tuple(vectors), "training": training})
+        training = values["training"]
+        if training.keys() < {item.name for item in fields(TrainingOptions)}:
+            # A run, which has all, is read without its model: that may be the code of others.
+            training = {**default_training(values["model"]).to_dict(), **training}
+        values["training"] = TrainingOptions(**training)
+        return cls(**{**values, "vectors": tuple(vectors)})
 
 
 class Settings(NamedTuple):
@@ -233,8 +237,18 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
 
 
 def default_training(model: str) -> TrainingOptions:
-    """The training options of a model where nothing else is said; plain ones of an unknown one."""
-    return TrainingOptions(**model_class(model).training_defaults if model in MODELS else {})
+    """The training options of a model where nothing else is said; plain ones of an unknown one.
+
+    Raises:
+        DataError: The class of the model has an option that there is not.
+        TrainingError: It has a value that is out of range.
+    """
+    try:
+        defaults = model_class(model).training_defaults
+    except ModelError:  # said where the model is made
+        defaults = {}
+    _check_names(defaults, TrainingOptions, f"training option of {model}")
+    return TrainingOptions(**defaults)
 
 
 def _check_names(values: Mapping[str, Any], cls: type, what: str) -> None:

@@ -252,20 +252,23 @@ def _write_json(path: Path, content: Any, indent: int | None = None) -> None:
 
 
 def load_model(
-    path: str | os.PathLike[str], encoder: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str],
+    encoder: str | os.PathLike[str] | None = None,
+    model_class: type[Model] | None = None,
 ) -> Model:
     """The best model of a run, or a model directory itself.
 
     Args:
         path: The run or model, or ``hf://user/name`` of a model on the Hugging Face Hub.
         encoder: Where the frozen encoder is that the model was trained with, if it was moved.
+        model_class: The class of a model that is not of the package.
 
     Raises:
-        ModelError: There is no sound model.
+        ModelError: There is no sound model, or it is of another class.
         TrainingError: It is a run of which no epoch is complete.
     """
     if is_on_hub(path):
-        return load_pretrained(path, encoder)
+        return load_pretrained(path, encoder, model_class)
     run = RunDirectory(path)
     run.check_single()
     with suppress(OSError):
@@ -274,4 +277,5 @@ def load_model(
         raise TrainingError(
             f"{run.path} has no model yet: no epoch is complete; continue with --resume {run.path}"
         )
-    return load_pretrained(run.model if os.path.isdir(run.model) else path, encoder)
+    directory = run.model if os.path.isdir(run.model) else path
+    return load_pretrained(directory, encoder, model_class)

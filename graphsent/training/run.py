@@ -176,7 +176,9 @@ def _lead(
         history = fit(setting, run, resumed=resumed, progress=progress, echo=echo, on_epoch=keep)
         if test and "test" in setting.data.splits:
             start = time.perf_counter()
-            model = load_pretrained(run.model, setting.config.inputs.frozen_encoder)
+            config = setting.config
+            cls = model_class(config.model)
+            model = load_pretrained(run.model, config.inputs.frozen_encoder, cls)
             model.to(options.device)
             model.keep_features(setting.data.splits["test"])
             model.engine = options.engine

@@ -16,6 +16,7 @@ import torch
 
 import graphsent
 from graphsent._dgl import dgl
+from graphsent._own import is_own
 from graphsent.errors import DataError
 from graphsent.models import Model, model_class
 from graphsent.parsing import TreeSource, load_parser
@@ -38,6 +39,7 @@ from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.loggers import check_logger
 from graphsent.training.optimizers import encoder_parameters, word_tables
+from graphsent.training.own_model import check_model
 from graphsent.training.streaming import stream_data
 
 __all__ = [
@@ -131,6 +133,8 @@ def prepare(
                 **model.tree_source._asdict(),
                 "examples_without_tree": num_without_tree(data),
             }
+    if is_own(config.model):
+        check_model(config.model, model, task, data.splits["train"])
     options = chosen(model.config)
     if model.inputs is not None:  # what is chosen is the length of a word's own vector
         options["embedding_dim"] = model.inputs.word_dim

@@ -155,6 +155,7 @@ def test_a_model_that_reads_no_such_files_is_misused(trained, tmp_path):
         "engine": "auto",
         "format": "text",
         "input": "text",
+        "model_class": None,
         "parser": None,
         "strict": False,
         "unknown": False,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder
+from graphsent.cli.usage import add_encoder, add_model_class
 
 __all__ = ["add_arguments"]
 
@@ -64,4 +64,5 @@ def add_arguments(parser: Any) -> None:
         help="Draw the graph of the tree whose edges run that way, as models read it.",
     )
     add_encoder(parser)
+    add_model_class(parser)
     parser.add_argument("--title", type=str, help="A line above the picture.")

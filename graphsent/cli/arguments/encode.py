@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder, add_ray
+from graphsent.cli.usage import add_encoder, add_model_class, add_ray
 
 __all__ = ["add_arguments"]
 
@@ -48,3 +48,4 @@ def add_arguments(parser: Any) -> None:
     add("--engine", choices=_ENGINES, default="auto", help="How cells propagate (default: auto).")
     add_ray(parser)
     add_encoder(parser)
+    add_model_class(parser)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder
+from graphsent.cli.usage import add_encoder, add_model_class
 
 __all__ = ["add_arguments"]
 
@@ -36,6 +36,7 @@ _TOP = constant("graphsent.cli.inspect:_TOP")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add_encoder(parser)
+    add_model_class(parser)
     add = parser.add_argument
     add("run", type=str, metavar="RUN", help="Run or model directory.")
     add("what", choices=tuple(_OPTIONS), help="What to look at.")

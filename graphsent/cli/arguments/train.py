@@ -34,6 +34,8 @@ More examples:
       the same again with another seed
   graphsent train --task mytasks:make --model kimcnn --out runs/mine
       on a task of your own: the function `make` of mytasks.py here, or of an installed module
+  graphsent train --task sst5 --model my_models:Mine --hidden 100 --out runs/mine
+      a model of your own, with its own options: the class `Mine` of my_models.py
   graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
       cross-validation; --seeds 0-4 trains with several seeds, on any task; repeat it to continue
   graphsent train --task twitter --model nbow --stream --data-dir DATA --out runs/large
@@ -45,15 +47,13 @@ More examples:
 from __future__ import annotations
 
 import argparse
-import inspect
-from collections.abc import Mapping
-from typing import Any, get_type_hints
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from graphsent._names import unknown
-from graphsent.cli.declared import MISSING, attribute, constant, docstrings, options, parameters
+from graphsent.cli.declared import MISSING, constant, options, parameters
+from graphsent.cli.learners import Learner, model_named, task_named
 from graphsent.cli.own_data import add_own_data, is_asked_for
 from graphsent.cli.usage import UsageError, descriptions, flag
-from graphsent.errors import ModelError
 from graphsent.tokenizers import TOKENIZERS
 
 __all__ = ["COMMON", "DEFAULT_MODEL", "add_arguments"]
@@ -77,19 +77,19 @@ _INPUT_KINDS = constant("graphsent.tasks:INPUT_KINDS")
 _MODELS = constant("graphsent.models:MODELS")
 _SHAPES = constant("graphsent.trees:SHAPES")
 _TASKS = constant("graphsent.tasks:TASKS")
-_NOT_CHOSEN = constant("graphsent.training.building:NOT_CHOSEN")
-
-_Parameters = Mapping[str, tuple[Any, Any]]  # name -> type, None if it has none, and default
 
 
 def add_arguments(parser: Any) -> None:
     """Declares the arguments; those of the model and the task depend on which ones they are."""
     chosen = _peek(parser.arguments)
+    model = model_named(chosen.model)
     add = parser.add_argument
     add("--config", type=str, metavar="FILE", help="Settings as in the config.yaml of a run.")
     tasks = ", ".join(sorted(_TASKS))
     add("--task", type=str, help=f"What to learn: {tasks}; or module:function of your own.")
-    add("--model", type=str, help=f"{', '.join(sorted(_MODELS))} (default: {DEFAULT_MODEL}).")
+    models = ", ".join(sorted(_MODELS))
+    text = f"{models}; or module:Class of your own (default: {DEFAULT_MODEL})."
+    add("--model", type=str, help=text)
     add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
     add("--tree-kind", choices=_INPUT_KINDS, help="Default: what the model was made for.")
     add(
@@ -153,59 +153,51 @@ def add_arguments(parser: Any) -> None:
     of_task = parser.add_argument_group(
         "your own data" if is_own_data else f"options of the task {chosen.task}"
     )
-    _add_model(parser, chosen)
+    _add_model(parser, chosen, model)
     if is_own_data:
         add_own_data(of_task, judges=True)
     else:
-        _add_task(parser, of_task, chosen)
+        _add_task(parser, of_task, chosen, model)
 
 
-def _add_model(parser: Any, chosen: argparse.Namespace) -> None:
+def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
     """Declares the options of the model, and those of training with its defaults."""
-    place = _MODELS[chosen.model]
-    group = parser.add_argument_group(f"options of the model {chosen.model}")
-    task = chosen.task or "own"
-    of_task = parameters(_TASKS[task]) if task in _TASKS else {}
-    # An option that both have, such as `fold`, is the task's; that of the model is for --config.
-    declared = {
-        name: each
-        for name, each in parameters(place).items()
-        if name not in {*_NOT_CHOSEN, *of_task}
-    }
-    defaults = attribute(place, "task_defaults").get(chosen.task, {})
-    _add_parameters(group, declared, docstrings(place), defaults)
-    group = parser.add_argument_group("training")
-    defaults = attribute(place, "training_defaults")
+    of_model = parser.add_argument_group(f"options of the model {chosen.model}")
+    training = parser.add_argument_group("training")
+    defaults = model.defaults["training_defaults"]
     for option in options("graphsent.training.options:TrainingOptions"):
         default = defaults.get(option.name, option.default)
-        group.add_argument(
+        training.add_argument(
             flag(option.name),
             **({"choices": option.choices} if option.choices else {"type": option.type}),
             help=f"{option.help} (default: {default})",
         )
+    task = chosen.task or "own"
+    of_task = parameters(_TASKS[task]) if task in _TASKS else {}
+    # An option that both have, such as `fold`, is the task's; that of the model is for --config.
+    declared = {name: each for name, each in model.options.items() if name not in of_task}
+    if model.is_own:
+        _check_flags(parser, f"model {chosen.model}", declared)
+    defaults = model.defaults["task_defaults"].get(chosen.task, {})
+    _add_options(of_model, declared, model.documents, defaults)
 
 
-def _add_task(parser: Any, group: Any, chosen: argparse.Namespace) -> None:
+def _add_task(parser: Any, group: Any, chosen: argparse.Namespace, model: Learner) -> None:
     """Declares the options of a task; one of a user's own is imported."""
-    defaults = attribute(_MODELS[chosen.model], "task_option_defaults").get(chosen.task, {})
-    if chosen.task in _TASKS:
-        place = _TASKS[chosen.task]
-        _add_parameters(group, parameters(place), docstrings(place), defaults)
-        return
-    from graphsent.cli.own_tasks import import_from_here
-    from graphsent.tasks import task_maker, task_options
+    task = task_named(chosen.task)
+    if task.is_own:  # those of the package's tasks are checked by tests
+        _check_flags(parser, f"task {chosen.task}", task.options)
+    defaults = model.defaults["task_option_defaults"].get(chosen.task, {})
+    _add_options(group, task.options, task.documents, defaults)
 
-    import_from_here(chosen.task)
-    make, found = task_maker(chosen.task), task_options(chosen.task)
-    for name in found:  # those of the package's tasks are checked by tests
+
+def _check_flags(parser: Any, whose: str, names: Iterable[str]) -> None:
+    for name in names:
         if flag(name) in parser.options:
             raise UsageError(
-                f"the task {chosen.task} has an option {name!r}, but {flag(name)} is an "
+                f"the {whose} has an option {name!r}, but {flag(name)} is an "
                 "option of this command already: expected another name"
             )
-    types = _types(make)
-    declared = {name: (types.get(name), each.default) for name, each in found.items()}
-    _add_parameters(group, declared, [inspect.getdoc(make) or ""], defaults)
 
 
 def _add_inputs(parser: Any) -> None:
@@ -240,13 +232,14 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
                 f"{chosen.task}: expected one of the two"
             )
     chosen.model = chosen.model or DEFAULT_MODEL
-    if chosen.model not in _MODELS:
-        raise ModelError(unknown("model", chosen.model, sorted(_MODELS)))
     return chosen
 
 
-def _add_parameters(
-    group: Any, declared: _Parameters, documents: list[str], defaults: Mapping[str, Any]
+def _add_options(
+    group: Any,
+    declared: Mapping[str, tuple[Any, Any]],
+    documents: list[str],
+    defaults: Mapping[str, Any],
 ) -> None:
     """Adds a flag for each parameter, described by the first of some docstrings that has it."""
     texts = {
@@ -260,10 +253,3 @@ def _add_parameters(
             help_ += " With --vectors it is theirs."
         plain = str if required or default is None else type(default)
         group.add_argument(flag(name), type=kind or plain, help=help_.lstrip())
-
-
-def _types(function: Any) -> dict[str, Any]:
-    try:
-        return get_type_hints(function.__init__ if inspect.isclass(function) else function)
-    except NameError:  # of a user's own, imported for type checkers alone
-        return {}

@@ -17,7 +17,13 @@ from graphsent.models.embeddings.contextual import Contextual
 from graphsent.models.embeddings.inputs import Inputs
 from graphsent.parsing import TreeSource
 
-__all__ = ["restore"]
+__all__ = ["own_class", "restore"]
+
+
+def own_class(cls: type) -> str | None:
+    """``module:Class`` of a class that is not of the package; None of one that is."""
+    is_ours = cls.__module__.partition(".")[0] == "graphsent"
+    return None if is_ours else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def restore(
@@ -40,6 +46,10 @@ def restore(
     if saved.name != cls.name:
         raise ModelError(
             f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
+        )
+    if saved.own_class is not None and own_class(cls) is None:  # it may have kept the name
+        raise ModelError(
+            f"{directory}: the class of the model is {saved.own_class}, not {cls.__name__}"
         )
     # Shapes first, without memory for them: sizes in a damaged config may be anything.
     with suppress(NotImplementedError), torch.device("meta"):

@@ -1,7 +1,8 @@
 """A saved model as a directory: written whole or not at all, read without pickle.
 
-``config.json`` holds the model's name, its constructor arguments, and the SHA-256 of the two other
-files: ``vocabulary.json`` with its words, ``model.safetensors`` with its parameters. An encoder
+``config.json`` holds the model's name, its constructor arguments, the class of a model that is not
+of the package, and the SHA-256 of the two other files: ``vocabulary.json`` with its words,
+``model.safetensors`` with its parameters. An encoder
 that was trained with the model lies beside them, in a directory ``encoder`` of its own format.
 ``README.md``, the model's card, is for people: it may be missing, and be changed.
 """
@@ -55,6 +56,7 @@ class SavedModel(NamedTuple):
     trees: dict[str, Any] | None = None
     encoder: Encoder | None = None  # that is a part of it; it is read by itself
     card: str | None = None
+    own_class: str | None = None  # module:Class of one that is not of the package
 
     @property
     def dtype(self) -> torch.dtype | None:
@@ -116,7 +118,8 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
             inside = directory / "model"
             hint = f"; the run's model is {inside}" if (inside / CONFIG_FILE).is_file() else ""
             raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
-    name, arguments, tokenizer, inputs, trees, sums = _read_config(directory / CONFIG_FILE)
+    config = directory / CONFIG_FILE
+    name, arguments, tokenizer, inputs, trees, own_class, sums = _read_config(config)
     for file, expected in sums.items():
         of = encoder_sha256 if file == ENCODER_DIRECTORY else sha256
         _check_sum(directory / file, of(directory / file), expected)
@@ -134,7 +137,9 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         card = (directory / CARD_FILE).read_text(encoding="utf-8")
     except (OSError, ValueError):  # nothing depends on it
         card = None
-    return SavedModel(name, arguments, vocab, tensors, tokenizer, inputs, trees, card=card)
+    return SavedModel(
+        name, arguments, vocab, tensors, tokenizer, inputs, trees, card=card, own_class=own_class
+    )
 
 
 def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
@@ -191,12 +196,17 @@ def _config_of(model: SavedModel) -> dict[str, Any]:
         "model": model.name,
         "arguments": model.arguments,
     }
-    optional = {"tokenizer": model.tokenizer, "inputs": model.inputs, "trees": model.trees}
+    optional = {
+        "class": model.own_class,
+        "tokenizer": model.tokenizer,
+        "inputs": model.inputs,
+        "trees": model.trees,
+    }
     return {**config, **{name: value for name, value in optional.items() if value is not None}}
 
 
 def _read_config(path: Path) -> tuple[Any, ...]:
-    """Name, arguments, tokenizer, inputs, trees, and sums of the other files, if it has them."""
+    """Name, arguments, tokenizer, inputs, trees, class, and sums of other files; None for none."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
@@ -214,17 +224,19 @@ def _read_config(path: Path) -> tuple[Any, ...]:
     name, arguments = config.get("model"), config.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise ModelError(f"{path}: expected a name as 'model' and an object as 'arguments'")
-    tokenizer, sums = config.get("tokenizer"), config.get(_SUMS, {})
-    if not isinstance(tokenizer, str | None):
-        raise ModelError(f"{path}: expected a name as 'tokenizer', got {tokenizer!r}")
+    tokenizer, own_class = config.get("tokenizer"), config.get("class")
+    for key, value in (("tokenizer", tokenizer), ("class", own_class)):
+        if not isinstance(value, str | None):
+            raise ModelError(f"{path}: expected a name as {key!r}, got {value!r}")
     inputs, trees = config.get("inputs"), config.get("trees")
     for key, value in (("inputs", inputs), ("trees", trees)):
         if not isinstance(value, dict | None):
             raise ModelError(f"{path}: expected an object as {key!r}, got {value!r}")
+    sums = config.get(_SUMS, {})
     known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
     if not known or (_SUMS in config and set(sums) - {ENCODER_DIRECTORY} != set(_SUMMED)):
         raise ModelError(f"{path}: expected in {_SUMS!r} the sums of {' and '.join(_SUMMED)}")
-    return name, arguments, tokenizer, inputs, trees, sums
+    return name, arguments, tokenizer, inputs, trees, own_class, sums
 
 
 def _refuse_constant(name: str) -> NoReturn:

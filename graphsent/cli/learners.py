@@ -1,0 +1,95 @@
+"""The options of tasks and models, for the flags of a command.
+
+Those of the package are read from its source, see :mod:`graphsent.cli.declared`. What users wrote
+themselves is imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_type_hints
+
+from graphsent._names import unknown
+from graphsent._own import is_own
+from graphsent.cli.declared import attribute, constant, docstrings, parameters
+from graphsent.errors import ModelError
+
+__all__ = ["Learner", "model_named", "task_named"]
+
+_MODELS = constant("graphsent.models:MODELS")
+_TASKS = constant("graphsent.tasks:TASKS")
+_NOT_CHOSEN = constant("graphsent.training.building:NOT_CHOSEN")
+_DEFAULTS = ("task_defaults", "task_option_defaults", "training_defaults")
+
+
+class Learner(NamedTuple):
+    """A task or a model, as its options say it.
+
+    Attributes:
+        options: Name -> type, None if it has none, and default.
+        documents: Docstrings that describe them, the nearest first.
+        is_own: Whether it is a user's own.
+        defaults: Attributes of a model's class that say other defaults, by name.
+    """
+
+    options: Mapping[str, tuple[Any, Any]]
+    documents: list[str]
+    is_own: bool
+    defaults: Mapping[str, Mapping[str, Any]]
+
+
+def model_named(name: str) -> Learner:
+    """A model: its options are the arguments of the constructor that a user chooses.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    if not is_own(name):
+        if name not in _MODELS:
+            valid = [*sorted(_MODELS), "module:Class of your own"]
+            raise ModelError(unknown("model", name, valid))
+        place = _MODELS[name]
+        found = parameters(place)
+        options = {each: found[each] for each in found if each not in _NOT_CHOSEN}
+        defaults = {each: attribute(place, each) for each in _DEFAULTS}
+        return Learner(options, docstrings(place), False, defaults)
+    from graphsent.cli.own_tasks import import_from_here
+    from graphsent.models import model_class
+    from graphsent.models.arguments import hints_of
+    from graphsent.training.building import model_options
+
+    import_from_here(name)
+    cls, hints = model_class(name), hints_of(model_class(name))
+    options = {
+        each: (hints.get(each), found.default) for each, found in model_options(name).items()
+    }
+    classes = (cls, getattr(cls, "encoder_class", object), *cls.__mro__)
+    documents = [inspect.cleandoc(each.__doc__ or "") for each in classes]
+    return Learner(options, documents, True, {each: getattr(cls, each) for each in _DEFAULTS})
+
+
+def task_named(name: str) -> Learner:
+    """A task: its options are the parameters of its function.
+
+    Raises:
+        DataError: There is no such task.
+    """
+    if name in _TASKS:
+        place = _TASKS[name]
+        return Learner(parameters(place), docstrings(place), False, {})
+    from graphsent.cli.own_tasks import import_from_here
+    from graphsent.tasks import task_maker, task_options
+
+    import_from_here(name)
+    make = task_maker(name)
+    types = _types(make)
+    options = {each: (types.get(each), found.default) for each, found in task_options(name).items()}
+    return Learner(options, [inspect.getdoc(make) or ""], True, {})
+
+
+def _types(function: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    except NameError:  # of a user's own, imported for type checkers alone
+        return {}

@@ -1,0 +1,48 @@
+"""docs/own_model.md: its code and its commands run as typed, on a small treebank."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+
+import pytest
+from toy_treebank import write_treebank
+
+from graphsent.cli import main
+
+
+@pytest.fixture
+def page(repository, tmp_path, monkeypatch):
+    """The blocks of the page, in a directory with the module that it writes."""
+    text = (repository / "docs" / "own_model.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    module, in_python = (code for language, code in blocks if language == "python")
+    (commands,) = (code for language, code in blocks if not language)
+    (tmp_path / "my_models.py").write_text(module)
+    write_treebank(tmp_path / "data")
+    monkeypatch.setenv("GRAPHSENT_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield commands, in_python
+    sys.modules.pop("my_models", None)
+
+
+def test_it_runs_as_typed(page, monkeypatch, capsys):
+    commands, in_python = page
+    *lines, pipe = commands.replace("|\n", "|").strip().split("\n")
+    (_, tree), predict = map(shlex.split, pipe.split("|"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(tree.encode())))
+    for words in (*map(shlex.split, lines), predict):
+        assert words[0] == "graphsent"
+        try:
+            status = main(words[1:])
+        except SystemExit as end:  # --help-all
+            status = end.code
+        assert status == 0
+    printed = capsys.readouterr().out
+    assert "--hidden HIDDEN" in printed
+    assert printed.splitlines()[-1].endswith("\tThe film is dull")
+    exec(compile(in_python, "own_model.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == printed.splitlines()[-1].partition("\t")[0]
