@@ -17,7 +17,7 @@ from pathlib import Path
 
 import graphsent
 from graphsent._names import nearest
-from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, outcome
+from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, in_one_line, outcome
 
 __all__ = ["COMMANDS", "main"]
 
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status, message = found
         if status > USAGE and sys.stderr.isatty():  # which shows ^C in the same line
             print(file=sys.stderr)
-        print(f"graphsent {command}".rstrip() + f": {_in_one_line(message)}", file=sys.stderr)
+        print(f"graphsent {command}".rstrip() + f": {in_one_line(message)}", file=sys.stderr)
         if argv is None and isinstance(error, KeyboardInterrupt):
             # Python would end by a signal instead if a library had met the interrupt first.
             sys.stdout.flush()
@@ -95,12 +95,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             os._exit(status)
         return status
     return 0
-
-
-def _in_one_line(message: str) -> str:
-    """The message without line ends and unprintable characters."""
-    line = " ".join(message.split())
-    return line.encode(errors="backslashreplace").decode()
 
 
 def _run(command: str, arguments: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ import yaml
 from graphsent._files import atomic_path
 from graphsent._names import nearest
 from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.statuses import in_one_line
 from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import DataError
 from graphsent.reproduction import Catalogue, Configuration, Places
@@ -116,7 +117,7 @@ def _check(paths: Sequence[str]) -> None:
         total += len(faults)
         for fault in faults:
             place = f"{path}:{fault.line}" if fault.line else path
-            print(f"{place}: {fault.message}", file=sys.stderr)
+            print(f"{place}: {in_one_line(fault.message)}", file=sys.stderr)
         if not faults:
             print(f"{path}: nothing is wrong with it")
     if total:

@@ -14,6 +14,7 @@ from graphsent._files import atomic_path
 from graphsent.cli.streams import Answered
 from graphsent.cli.usage import UsageError, counted
 from graphsent.drawing import write_page
+from graphsent.errors import GraphsentError
 from graphsent.models import PairPrediction, Prediction, RankedParses
 from graphsent.trees import DependencyTree, Tree, escape, relabel, to_conllu
 from graphsent.vocabulary import Vocabulary
@@ -55,7 +56,11 @@ def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> I
         return
     with text_stream(path) as stream:
         output = _FORMS[form](stream) if vocab is None else _FullText(stream, vocab)
-        yield output
+        try:
+            yield output
+        except GraphsentError:  # what is on standard output already is to be whole
+            output.close()
+            raise
         output.close()
 
 

@@ -34,6 +34,7 @@ __all__ = ["run", "write"]
 _COMMAND = "predict"
 _JSON = ("json", "jsonl")
 _TREES = ("brackets", "trees")
+_OF_TEXT = ("", ".txt", ".tsv")
 _OF_CLASSES = (*_TREES, "html", "png", "svg")
 
 
@@ -46,6 +47,7 @@ def run(arguments: Any) -> None:
         run_on_ray(_COMMAND, arguments.format or "text", asked, arguments)
         return
     check_out(asked, arguments)
+    _format(arguments)
     model = load_asked(asked, arguments, _COMMAND)
     if isinstance(model, ParseReranker):
         _rerank(model, asked, _format(arguments), arguments)
@@ -93,8 +95,12 @@ def _in_full(asked: Asked, arguments: Any) -> bool:
 
 def _format(arguments: Any) -> str:
     """The format that is asked for, or that of the name of the file to write."""
-    suffix = Path(arguments.out or "").suffix.lower().removeprefix(".")
-    return arguments.format or (suffix if suffix in FORMATS else "text")
+    suffix = Path(arguments.out or "").suffix.lower()
+    form = "text" if suffix in _OF_TEXT else suffix.removeprefix(".")
+    if arguments.format is None and form not in FORMATS:
+        endings = ", ".join((".txt", *(f".{each}" for each in FORMATS if each != "text")))
+        raise UsageError(f"--out {arguments.out}: expected a name in {endings}; or add --format")
+    return arguments.format or form
 
 
 def _check_format(model: Any, form: str) -> None:

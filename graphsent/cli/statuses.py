@@ -6,7 +6,7 @@ import signal
 
 from graphsent.errors import FailedError, GraphsentError
 
-__all__ = ["BROKEN_PIPE", "EXPLANATION", "FAILED", "USAGE", "outcome"]
+__all__ = ["BROKEN_PIPE", "EXPLANATION", "FAILED", "USAGE", "in_one_line", "outcome"]
 
 FAILED = 1
 USAGE = 2
@@ -37,6 +37,7 @@ _EXTRAS = {
     "transformers": "contextual",
     "wandb": "wandb",
 }
+_LONGEST = 1_000  # of a message
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # of torch
 
 
@@ -68,3 +69,11 @@ def outcome(error: BaseException) -> tuple[int, str] | None:
         case RuntimeError() if any(text in str(error) for text in _NO_MEMORY):
             return FAILED, f"there is too little memory for this: {str(error).splitlines()[0]}"
     return None
+
+
+def in_one_line(message: str) -> str:
+    """The message without line ends and unprintable characters, and not too long."""
+    line = " ".join(message.split()).encode(errors="backslashreplace").decode()
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[:_LONGEST]} ... ({len(line) - _LONGEST:,} more characters)"

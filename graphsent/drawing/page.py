@@ -57,7 +57,7 @@ def write_page(
 
     The page lists the sentences, searches and filters them (all, mistakes, sentences with a wrong
     phrase, by predicted and by gold class), orders them by confidence, and shows the tree of one
-    with its classes; hovering over a node shows the probabilities of all classes. Gold labels are
+    with its classes; hovering over a node shows the probabilities of the classes. Gold labels are
     those that the trees have, by number or by name: nodes with another prediction are framed.
 
     Everything is text to the page, never markup, and its content security policy runs no other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["RunConfig", "Settings", "default_training", "read_settings"]
+
+_MOST = 10_000
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,7 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
     try:
         text = Path(path).read_text(encoding="utf-8")
         values, node = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+        number = _number_of(node, {})
     except OSError as error:
         raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -233,7 +237,19 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
         raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
     if not isinstance(values, dict):
         raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
+    if number > _MOST:  # aliases of aliases stand for any number
+        raise DataError(f"{path}: expected at most {_MOST:,} settings, got {number:,}")
     return Settings({str(name): value for name, value in values.items()}, node)
+
+
+def _number_of(node: Any, known: dict[int, int]) -> int:
+    """How many values a node of YAML stands for; one that has several places counts at each."""
+    if isinstance(node, yaml.CollectionNode) and id(node) not in known:
+        parts = (
+            chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+        )
+        known[id(node)] = sum(_number_of(each, known) for each in parts)
+    return known.get(id(node), 1)
 
 
 def default_training(model: str) -> TrainingOptions:

@@ -199,6 +199,8 @@ def test_pictures_and_pages(capsys):
         (["wrods", "good film"], "wrods is not a directory"),
         (["words", "good film", "--format=svg"], "--format svg needs --out with a name in .svg"),
         (["words", "good film", "--format=svg", "--out=a.png"], "needs --out with a name in .svg"),
+        (["words", "good film", "--out=a.pdf"], "--out a.pdf: expected a name in .txt, .json, "),
+        (["words", "good film", "--out=a.txt.gz"], "a name in .txt, .json, .jsonl, .brackets"),
         (["words", "good film", "--format=brackets"], "--format brackets is for trees"),
         (["pairs", "a b", "c d", "--out=x.svg"], "--format svg is for classes of nodes"),
         (["trees", "trees.txt", "--out=trees.txt"], "would replace what is read"),

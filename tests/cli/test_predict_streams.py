@@ -80,6 +80,8 @@ def test_the_first_bad_line_is_the_end_if_strict(words, tmp_path, capsys):
     assert texts(captured.out) == ["good"]
     message = f"graphsent predict: {path}:2: an empty line: expected a sentence\n"
     assert captured.err == message
+    assert main(["predict", words, str(path), "--strict", "--format=json"]) == 1
+    assert [each["text"] for each in json.loads(capsys.readouterr().out)] == ["good"]
     path.write_text("good\nfilm\n")
     assert main(["predict", words, str(path), "--strict"]) == 0
 

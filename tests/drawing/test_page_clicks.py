@@ -148,6 +148,19 @@ def test_a_node_shows_its_probabilities(page):
     assert "a dull play" in page.inner_text("#tip")
 
 
+def test_of_many_classes_the_most_probable_are_shown(page, tmp_path):
+    names = tuple(f"class {number}" for number in range(50))
+    row = np.full(50, 0.3 / 49, np.float32)
+    row[31] = 0.7
+    tree = Tree.from_string("(31 film)")
+    write_page([Prediction(tree, row[None], names, ordered_classes=False)], tmp_path / "50.html")
+    page.goto((tmp_path / "50.html").as_uri())
+    rows = [" ".join(each.inner_text().split()) for each in page.query_selector_all(".shares tr")]
+    assert len(rows) == 8
+    assert rows[0] == "class 31 70.0 %"
+    assert rows[-1] == "43 others 26.3 %"
+
+
 def test_mistakes_are_framed_and_numbers_have_a_legend(page):
     page.click("li:nth-child(3) button")
     framed = page.query_selector_all(".node.off")

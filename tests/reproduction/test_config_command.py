@@ -44,6 +44,24 @@ def test_configurations_are_listed_by_words_in_their_names(here, capsys):
     assert "did you mean 'toy-nbow'?" in err
 
 
+def test_settings_that_stand_for_more_than_they_are_are_not_written_out(here, capsys):
+    lines = ["a: &a [x]"]
+    for before, name in zip("abcdefg", "bcdefgh", strict=True):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
+    (here / "my.yaml").write_text("\n".join([*lines, "task: *h", "model: nbow"]) + "\n")
+    code, _, err = outcome(capsys, "check", "my.yaml")
+    assert code == 2
+    assert "my.yaml: expected at most 10,000 settings, got 10,163,820" in err
+    long = ", ".join(["[sst5]"] * 3_000)
+    (here / "my.yaml").write_text(f"task: [{long}]\nmodel: nbow\n")
+    for command in (["config", "check", "my.yaml"], ["train", "--config=my.yaml", "--out=run"]):
+        assert main(command) == 2
+        line, *_ = capsys.readouterr().err.splitlines()
+        assert "task: expected a name, got [['sst5'], ['sst5']," in line
+        assert line.endswith(" more characters)")
+        assert len(line) < 1_200
+
+
 def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
     code, shown, _ = outcome(capsys, "show", "toy-tree-left", "--brief")
     assert code == 0

@@ -65,7 +65,11 @@ def add_arguments(parser: Any) -> None:
     add("run", type=str, nargs="?", metavar="RUN", help="Run or model directory.")
     text = "What to read, two for pairs; or sentences. - is standard input, the default."
     add("inputs", type=str, nargs="*", metavar="FILE", help=text)
-    add("--format", choices=FORMATS, help="Of the output (default: that of --out, or text).")
+    add(
+        "--format",
+        choices=FORMATS,
+        help="Of the output (default: as the name of --out ends, or text).",
+    )
     add("--out", "-o", type=str, metavar="FILE", help="Write to a file, whole or not at all.")
     add("--input", choices=_INPUTS, default="auto", help="What the lines are (default: auto).")
     add(

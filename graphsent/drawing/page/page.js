@@ -3,6 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const PAGE = 200;  // sentences listed at once
+const CLASSES = 8;  // whose probabilities are shown
 const state = { shown: PAGE, chosen: null, found: [] };
 const hasGold = data.items.some((item) => item.gold[item.root] >= 0);
 const hasPhrases = data.items.some((item) => item.gold.filter((label) => label >= 0).length > 1);
@@ -155,11 +156,16 @@ function picture(item) {
   return svg;
 }
 
+// Of many classes the most probable ones.
 function shares(item, n) {
-  return element("table", { class: "shares" }, ...item.probabilities[n].map((share, label) => {
-    const meter = element("meter", { min: 0, max: 1, value: share });
-    return element("tr", {}, element("td", {}, badge(label)), element("td", {}, meter), element("td", {}, percent(share)));
-  }));
+  const row = (name, share) => element("tr", {}, element("td", {}, name),
+    element("td", {}, element("meter", { min: 0, max: 1, value: share })), element("td", {}, percent(share)));
+  const all = item.probabilities[n].map((share, label) => ({ share, label }));
+  const shown = all.length > CLASSES ? [...all].sort((a, b) => b.share - a.share).slice(0, CLASSES - 1) : all;
+  const rows = shown.map(({ share, label }) => row(badge(label), share));
+  const rest = Math.max(0, shown.reduce((left, each) => left - each.share, 1));
+  if (shown.length < all.length) rows.push(row(`${all.length - shown.length} others`, rest));
+  return element("table", { class: "shares" }, ...rows);
 }
 
 function tip(item, n, node) {
