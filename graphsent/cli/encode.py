@@ -14,15 +14,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from graphsent._files import atomic_path
+from graphsent.cli.asked import Asked, asked_for, check_out, load_asked
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import text_stream
 from graphsent.cli.streams import (
     Answered,
-    Asked,
     answered,
-    asked_for,
-    check_out,
-    load_asked,
     reader_of_texts,
     singles_in,
 )
@@ -62,7 +59,7 @@ def write(model: Model, asked: Asked, arguments: Any) -> Tally:
         raise UsageError(f"the model {model.name!r} chooses among parses: it has no vectors to use")
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
     source = asked.single(model)
-    pieces = singles_in(source, reader_of_texts(_COMMAND, model, arguments), arguments.input)
+    pieces = singles_in(source, reader_of_texts(_COMMAND, model, arguments), arguments)
 
     def encode(sentences: list[Any]) -> np.ndarray:
         return model.encode(sentences, arguments.batch_size, show_progress_bar=False)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import atomic_path, sha256
-from graphsent.cli.streams import Asked, load_asked
+from graphsent.cli.asked import Asked, load_asked
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.models.base.hub import local_directory
@@ -31,7 +31,7 @@ __all__ = ["run_on_ray"]
 _ABOUT = "about.json"
 _ERRORS = ".errors"
 # Options that results depend on, beside the model.
-_LASTING = ("input", "parser")
+_LASTING = ("input", "parser", "text_column")
 
 
 def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:

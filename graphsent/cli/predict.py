@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.cli.arguments.predict import FORMATS
+from graphsent.cli.asked import Asked, asked_for, check_out, load_asked
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import output_of
 from graphsent.cli.streams import (
     Answered,
-    Asked,
     Input,
     answered,
-    asked_for,
-    check_out,
-    load_asked,
     pairs_in,
     reader_of_texts,
     singles_in,
@@ -68,10 +65,10 @@ def write(model: Model, asked: Asked, arguments: Any) -> Tally:
     pieces: Iterable[list[Input]]
     if isinstance(model, RelatednessModel):
         first, second = asked.pair(model)
-        pieces = pairs_in((first, second), read_texts, arguments.input, tally)
+        pieces = pairs_in((first, second), read_texts, arguments, tally)
     else:
         first = asked.single(model)
-        pieces = singles_in(first, read_texts, arguments.input)
+        pieces = singles_in(first, read_texts, arguments)
     if form in _TREES:
         pieces = _trees_alone(pieces, form)
     vocab = model.vocab if _in_full(asked, arguments) else None

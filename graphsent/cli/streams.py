@@ -1,73 +1,31 @@
-"""What predict and encode share: inputs of a model piece by piece, and what is wrong with them."""
+"""Inputs of a model piece by piece, and what is wrong with them, for predict and encode."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphsent.cli.own_tasks import class_asked_for, import_from_here
+from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import Given, ReadTexts, Source, given_in, name_of
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError
 from graphsent.errors import GraphsentError, GraphsentWarning
-from graphsent.models import Model, Sentence
-from graphsent.pretrained import PACKAGED, load
+from graphsent.models import Sentence
 from graphsent.trees import TreeError
 from graphsent.trees.errors import TextOutsideTree
 
 __all__ = [
     "Answered",
-    "Asked",
     "Input",
     "answered",
-    "asked_for",
-    "check_out",
-    "load_asked",
     "pairs_in",
     "reader_of_texts",
     "singles_in",
 ]
 
 _AT_ONCE = 1024  # inputs whose results are in memory together
-
-
-class Asked(NamedTuple):
-    """What is asked for: a model, and the files or the sentences that it is to read."""
-
-    run: str | None  # None for the model that comes with the package
-    files: tuple[str, ...]
-    texts: tuple[str, ...]  # sentences that were given as arguments
-
-    def single(self, model: Model) -> Source:
-        """What a model of single sentences reads.
-
-        Raises:
-            UsageError: There are two files.
-        """
-        if self.texts:
-            return self.texts
-        if len(self.files) != 1:
-            raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
-        return self.files[0]
-
-    def pair(self, model: Model) -> tuple[Source, Source]:
-        """Where a model of pairs has first and second sentences from.
-
-        Raises:
-            UsageError: There are not two.
-        """
-        if len(self.texts or self.files) != 2:
-            raise UsageError(
-                f"the model {model.name!r} scores pairs of sentences: give a file of first and one "
-                "of second sentences"
-            )
-        if self.texts:
-            return (self.texts[0],), (self.texts[1],)
-        return self.files[0], self.files[1]
 
 
 class Input(NamedTuple):
@@ -94,60 +52,6 @@ class Answered(NamedTuple):
     input: Input
     answer: Any
     errors: tuple[str, ...] = ()
-
-
-def asked_for(arguments: Any) -> Asked:
-    """The run, and the files or sentences, among the arguments of a command.
-
-    An argument with a blank in it that names no file is a sentence. A model is a directory, so that
-    a file in its place is one to read.
-
-    Raises:
-        UsageError: There are files and sentences.
-    """
-    given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
-    run = given.pop(0) if given and not _is_input(given[0]) else None
-    of_kind: dict[bool, list[str]] = {True: [], False: []}
-    for each in given:
-        of_kind[_is_sentence(each)].append(each)
-    if of_kind[True] and of_kind[False]:
-        raise UsageError(
-            f"expected files or sentences, got both: {of_kind[False][0]}, {of_kind[True][0]!r}"
-        )
-    files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
-    if len(files) > 2:
-        raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
-    return Asked(run, tuple(files), tuple(of_kind[True]))
-
-
-def _is_input(argument: str) -> bool:
-    return argument == "-" or os.path.isfile(argument) or _is_sentence(argument)
-
-
-def _is_sentence(argument: str) -> bool:
-    return len(argument.split()) != 1 and not os.path.exists(argument)
-
-
-def check_out(asked: Asked, arguments: Any) -> None:
-    """Checks that ``--out`` can be written, and replaces nothing that is read.
-
-    Raises:
-        UsageError: It would replace an input or a file of the model, or is a directory.
-    """
-    run = Path(asked.run or PACKAGED)
-    model = run.rglob("*") if os.path.isdir(run) else ()
-    check_target(arguments.out, "--out", (*asked.files, *model))
-
-
-def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
-    """The model that is asked for."""
-    if asked.run is None:
-        say(
-            command, "no RUN: this is the model that comes with graphsent, for sentiment in English"
-        )
-    model = load(asked.run, arguments.encoder, class_asked_for(arguments))
-    model.engine = arguments.engine
-    return model
 
 
 def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
@@ -201,18 +105,20 @@ def _say_warnings(command: str, caught: Sequence[warnings.WarningMessage]) -> No
 
 
 def singles_in(
-    source: Source, read_texts: ReadTexts | None, expected: str
+    source: Source, read_texts: ReadTexts | None, arguments: Any
 ) -> Iterator[list[Input]]:
-    """Single inputs of a model, piece by piece; arguments as of :func:`given_in`."""
-    for piece in given_in(source, read_texts, expected):
+    """Single inputs of a model, piece by piece, see :func:`given_in`."""
+    for piece in given_in(source, read_texts, arguments.input, arguments.text_column):
         yield [Input(each.line, each.content, _errors(source, each)) for each in piece]
 
 
 def pairs_in(
-    sources: tuple[Source, Source], read_texts: ReadTexts | None, expected: str, tally: Tally
+    sources: tuple[Source, Source], read_texts: ReadTexts | None, arguments: Any, tally: Tally
 ) -> Iterator[list[Input]]:
     """Pairs of what comes in two files, neither of which is read much further than the other."""
-    pieces = [given_in(source, read_texts, expected) for source in sources]
+    pieces = [
+        given_in(source, read_texts, arguments.input, arguments.text_column) for source in sources
+    ]
     waiting: list[deque[Given]] = [deque(), deque()]
     counts = [0, 0]
     ended = False

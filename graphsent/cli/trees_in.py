@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphsent._unpacking import open_gzip
+from graphsent.cli.tables_in import is_table, texts_in_table
 from graphsent.errors import DataError, GraphsentError
 from graphsent.sentences import Sentence
 from graphsent.trees import (
@@ -78,7 +79,7 @@ def name_of(path: Source) -> str:
 
 
 def given_in(
-    path: Source, read_texts: ReadTexts | None, expected: str = "auto"
+    path: Source, read_texts: ReadTexts | None, expected: str = "auto", column: str | None = None
 ) -> Iterator[list[Given]]:
     """The trees or sentences of a file, of standard input for ``-``, piece by piece as they come.
 
@@ -94,6 +95,7 @@ def given_in(
         expected: ``"text"``, so that every line is raw text; ``"trees"``; or ``"auto"``, so that a
             line is a tree if it is exactly one, wrong if it begins as a tree whose brackets do not
             match, and raw text otherwise.
+        column: Of the lines in a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
 
     Raises:
         DataError: The file cannot be opened, or be read to its end.
@@ -102,7 +104,10 @@ def given_in(
     if expected == "trees":
         read_texts = None
     with opened(path) as stream:
-        pieces = lines_of(stream, source)
+        if isinstance(path, str) and is_table(path):
+            pieces = texts_in_table(path, column)
+        else:
+            pieces = lines_of(stream, source)
         is_conllu = isinstance(path, str) and path.endswith(_CONLLU) and expected != "text"
         if path == "-" and expected != "text":
             is_conllu, pieces = _recognized(pieces, trees=read_texts is None)

@@ -22,6 +22,7 @@ __all__ = [
     "add_encoder",
     "add_model_class",
     "add_ray",
+    "add_text_column",
     "check_target",
     "counted",
     "descriptions",
@@ -135,6 +136,12 @@ def add_model_class(parser: Any) -> None:
         metavar="module:Class",
         help="The class of a model of your own, whose module is imported: as in train --model.",
     )
+
+
+def add_text_column(parser: Any) -> None:
+    """Declares the column of sentences in a table."""
+    text = "Of sentences, in a table: *.csv or *.jsonl (default: one with a usual name)."
+    parser.add_argument("--text-column", type=str, metavar="NAME", help=text)
 
 
 def add_ray(parser: Any) -> None:

@@ -103,7 +103,7 @@ def test_many_rows_have_a_header_as_long_as_that_of_none(capsys):
         (["words", "text.txt", "--out=v.txt"], "expected a name in .npy, .npz, .jsonl"),
         (["words", "text.txt", "--batch-size=0"], "--batch-size: expected at least 1"),
         (["words", "text.txt", "text.txt"], "reads single sentences, got two files"),
-        (["none", "text.txt"], "none is not a directory"),
+        (["none", "text.txt"], "there is no run, model or file none"),
         (["words", "text.txt", "--otu=v.npy"], "did you mean '--out'?"),
     ],
 )

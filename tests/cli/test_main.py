@@ -116,7 +116,7 @@ def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
         (["train", "--config=none.yaml"], "none.yaml: cannot read the configuration"),
         (["train", "--resume=none"], "none is not a run: it has no config.yaml"),
         (["evaluate", "none"], "none is not a run"),
-        (["predict", "none"], "none is not a directory"),
+        (["predict", "none"], "there is no run, model or file none"),
         (["draw", "none.txt", "--out=x.png"], "cannot read none.txt: No such file"),
         (["draw", "--tree=(A a", "--out=x.png"], "--tree:1:1: the bracket"),
         (["draw", "--tree=(A a)", "--out=x.pdf"], "expected a name in .png or .svg"),

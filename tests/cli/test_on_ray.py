@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from graphsent.cli import main, on_ray
+from graphsent.cli.asked import Asked
 from graphsent.cli.predict import write
-from graphsent.cli.streams import Asked
 
 TREE = "(4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))\n"
 OTHER = "(0 (2 (2 the) (2 film)) (0 (2 is) (0 awful)))\n"
@@ -156,6 +156,7 @@ def test_a_model_that_reads_no_such_files_is_misused(trained, tmp_path):
         "format": "text",
         "input": "text",
         "model_class": None,
+        "text_column": None,
         "parser": None,
         "strict": False,
         "unknown": False,

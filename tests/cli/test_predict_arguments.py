@@ -29,6 +29,7 @@ def here(tmp_path, monkeypatch) -> Path:
     TreeLSTMClassifier(VOCABULARY, 3, 3, 4, label_names=NAMES).save_pretrained("trees")
     SequenceRelatedness(VOCABULARY, 5, 3, 4, comparison=3).save_pretrained("pairs")
     Path("trees.txt").write_text(TREES)
+    Path("table.csv").write_text("a,b\n1,good film\n")
     return tmp_path
 
 
@@ -196,7 +197,11 @@ def test_pictures_and_pages(capsys):
         (["words", "trees.txt", "trees.txt"], "reads single sentences, got two files"),
         (["words", "a", "b", "c"], "expected one file, or two for pairs, got 3"),
         (["words", "none.txt"], "cannot read none.txt: No such file"),
-        (["wrods", "good film"], "wrods is not a directory"),
+        (["wrods", "good film"], "there is no run, model or file wrods"),
+        (["wrods.txt"], "there is no run, model or file wrods.txt"),
+        (["words", "table.csv"], "table.csv:1: which column holds the text? Name one of 'a', 'b'"),
+        (["words", "table.csv", "--text-column=c"], "table.csv:1: no column 'c': expected one of"),
+        (["words", "trees.txt", "--text-column=c"], "--text-column goes with .csv, .jsonl, "),
         (["words", "good film", "--format=svg"], "--format svg needs --out with a name in .svg"),
         (["words", "good film", "--format=svg", "--out=a.png"], "needs --out with a name in .svg"),
         (["words", "good film", "--out=a.pdf"], "--out a.pdf: expected a name in .txt, .json, "),

@@ -72,6 +72,26 @@ def test_objects_stand_for_bad_lines(words, tmp_path, capsys):
     assert second == {"line": 2, "error": f"{path}:2: an empty line: expected a sentence"}
 
 
+def test_rows_of_a_table(words, tmp_path, capsys):
+    path = tmp_path / "table.csv"
+    path.write_text(
+        'id,review,stars\n1,"good\nfilm",5\n2,,1\n3,film\n4,"(S (A good) (B film))",3\n'
+    )
+    assert main(["predict", words, str(path), "--format=jsonl"]) == 1
+    captured = capsys.readouterr()
+    first, second, third, tree = map(json.loads, captured.out.splitlines())
+    assert (first["text"], tree["text"]) == ("good film", "good film")
+    assert len(tree["nodes"]) == 3
+    assert second == {"line": 4, "error": f"{path}:4: the text is empty: expected a sentence"}
+    assert third["error"] == f"{path}:5: expected 3 columns, as in the first row, got 2"
+    objects = tmp_path / "table.jsonl"
+    objects.write_text('{"id": 1, "said": "good film"}\n')
+    assert main(["predict", words, str(objects), "--text-column=said"]) == 0
+    assert capsys.readouterr().out.endswith("\tgood film\n")
+    assert main(["encode", words, str(objects), "--text-column=said"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "good film"
+
+
 def test_the_first_bad_line_is_the_end_if_strict(words, tmp_path, capsys):
     path = tmp_path / "text.txt"
     path.write_text("good\n\nfilm\n\n")

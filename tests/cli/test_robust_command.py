@@ -91,7 +91,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         (["train", "--task=sst5", "--out=a\udcff"], "expected a name in UTF-8"),
         (["train", "--task=sst5", "--out=" + "a" * 300], "File name too long"),
         (["evaluate", "none" * 100], "is not a run"),
-        (["predict", "none" * 100], "is not a directory"),
+        (["predict", "none" * 100], "there is no run, model or file"),
         (["draw", "--tree=(A a)", "--out=."], "--out .: expected a file, found a directory"),
     ],
 )

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder, add_model_class, add_ray
+from graphsent.cli.usage import add_encoder, add_model_class, add_ray, add_text_column
 
 __all__ = ["add_arguments"]
 
@@ -39,6 +39,7 @@ def add_arguments(parser: Any) -> None:
     add("inputs", type=str, nargs="*", metavar="FILE", help=text)
     add("--out", "-o", type=str, metavar="FILE", help="Write to a file, whole or not at all.")
     add("--input", choices=_INPUTS, default="auto", help="What the lines are (default: auto).")
+    add_text_column(parser)
     text = "Parses raw text for a model of trees; as for graphsent predict."
     add("--parser", type=str, metavar="NAME", help=text)
     add("--strict", action="store_true", help="Stop at the first input that is bad.")

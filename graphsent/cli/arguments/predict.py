@@ -5,7 +5,8 @@ labelled or not, and of any shape that the model takes. A bracketed tree may con
 lines. Raw text, one sentence per line, is accepted, too: models of words divide it with the
 tokenizer chosen in training; models of trees parse it with the parser that they were trained with,
 or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
-brackets do not match, and raw text otherwise; --input overrides this. Arguments with a blank in
+brackets do not match, and raw text otherwise; --input overrides this. Of a table, *.csv or *.jsonl,
+one column is read, a row as a line. Arguments with a blank in
 them are sentences or trees themselves. Without a RUN, that is if the first argument is a sentence
 or a file, the model that comes with graphsent predicts the sentiment of sentences in English. One
 result per tree or sentence:
@@ -37,6 +38,7 @@ Examples:
   graphsent predict runs/a trees.txt
   echo '(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ dull))))' | graphsent predict runs/a
   graphsent predict runs/a trees.txt --format jsonl | jq .name
+  graphsent predict runs/own reviews.csv --text-column review --out predicted.jsonl
   echo "Where's the Louvre?" | graphsent predict runs/dcnn
   echo "A moving film." | graphsent predict runs/a --parser benepar:DIRECTORY
   graphsent predict runs/rerank wsj.nbest.heldout.gz > chosen.trees
@@ -50,7 +52,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder, add_model_class, add_ray
+from graphsent.cli.usage import add_encoder, add_model_class, add_ray, add_text_column
 
 __all__ = ["FORMATS", "add_arguments"]
 
@@ -72,6 +74,7 @@ def add_arguments(parser: Any) -> None:
     )
     add("--out", "-o", type=str, metavar="FILE", help="Write to a file, whole or not at all.")
     add("--input", choices=_INPUTS, default="auto", help="What the lines are (default: auto).")
+    add_text_column(parser)
     add(
         "--parser",
         type=str,

@@ -1,0 +1,118 @@
+"""What predict and encode are asked for: a model, and what it is to read."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphsent._files import recover
+from graphsent.cli.own_tasks import class_asked_for
+from graphsent.cli.tables_in import TABLES, is_table
+from graphsent.cli.tally import say
+from graphsent.cli.trees_in import Source
+from graphsent.cli.usage import UsageError, check_target
+from graphsent.models import Model
+from graphsent.models.base.hub import is_on_hub
+from graphsent.pretrained import PACKAGED, load
+
+__all__ = ["Asked", "asked_for", "check_out", "load_asked"]
+
+
+class Asked(NamedTuple):
+    """What is asked for: a model, and the files or the sentences that it is to read."""
+
+    run: str | None  # None for the model that comes with the package
+    files: tuple[str, ...]
+    texts: tuple[str, ...]  # sentences that were given as arguments
+
+    def single(self, model: Model) -> Source:
+        """What a model of single sentences reads.
+
+        Raises:
+            UsageError: There are two files.
+        """
+        if self.texts:
+            return self.texts
+        if len(self.files) != 1:
+            raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
+        return self.files[0]
+
+    def pair(self, model: Model) -> tuple[Source, Source]:
+        """Where a model of pairs has first and second sentences from.
+
+        Raises:
+            UsageError: There are not two.
+        """
+        if len(self.texts or self.files) != 2:
+            raise UsageError(
+                f"the model {model.name!r} scores pairs of sentences: give a file of first and one "
+                "of second sentences"
+            )
+        if self.texts:
+            return (self.texts[0],), (self.texts[1],)
+        return self.files[0], self.files[1]
+
+
+def asked_for(arguments: Any) -> Asked:
+    """The run, and the files or sentences, among the arguments of a command.
+
+    An argument with a blank in it that names no file is a sentence, and beside such a one, so is
+    one without a blank. A model is a directory, so that a file in its place is one to read.
+
+    Raises:
+        UsageError: There are files and sentences, or there is no such model.
+    """
+    given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
+    run = given.pop(0) if given and not _is_input(given[0]) else None
+    if run is not None and not is_on_hub(run):
+        with suppress(OSError):
+            recover(Path(run).absolute())  # a model that a killed process had moved
+        if not os.path.exists(run):
+            raise UsageError(f"there is no run, model or file {run}")
+    of_kind: dict[bool, list[str]] = {True: [], False: []}
+    beside = any(map(_is_sentence, given))  # sentences, of which one may have one word
+    for each in given:
+        is_one = _is_sentence(each) or (beside and not _is_input(each))
+        of_kind[is_one].append(each)
+    if of_kind[True] and of_kind[False]:
+        raise UsageError(
+            f"expected files or sentences, got both: {of_kind[False][0]}, {of_kind[True][0]!r}"
+        )
+    files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
+    if arguments.text_column and not any(map(is_table, files)) and not arguments.ray:
+        raise UsageError(f"--text-column goes with {', '.join(TABLES)}, not {files[0]}")
+    if len(files) > 2:
+        raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
+    return Asked(run, tuple(files), tuple(of_kind[True]))
+
+
+def _is_input(argument: str) -> bool:
+    return argument == "-" or os.path.isfile(argument) or _is_sentence(argument)
+
+
+def _is_sentence(argument: str) -> bool:
+    return len(argument.split()) != 1 and not os.path.exists(argument)
+
+
+def check_out(asked: Asked, arguments: Any) -> None:
+    """Checks that ``--out`` can be written, and replaces nothing that is read.
+
+    Raises:
+        UsageError: It would replace an input or a file of the model, or is a directory.
+    """
+    run = Path(asked.run or PACKAGED)
+    model = run.rglob("*") if os.path.isdir(run) else ()
+    check_target(arguments.out, "--out", (*asked.files, *model))
+
+
+def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
+    """The model that is asked for."""
+    if asked.run is None:
+        say(
+            command, "no RUN: this is the model that comes with graphsent, for sentiment in English"
+        )
+    model = load(asked.run, arguments.encoder, class_asked_for(arguments))
+    model.engine = arguments.engine
+    return model

@@ -1,0 +1,53 @@
+"""The texts of a table, as lines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphsent.errors import DataError
+from graphsent.tasks.own.examples import BadLine
+from graphsent.tasks.own.lines import lines_in
+from graphsent.tasks.own.reader import OwnFile
+from graphsent.tasks.own.tables import READERS, Row, finder
+from graphsent.trees import TreeError
+from graphsent.trees.records import Line
+
+__all__ = ["TABLES", "is_table", "texts_in_table"]
+
+TABLES = (".csv", ".jsonl", ".ndjson", ".json")
+_AT_ONCE = 256
+
+
+def is_table(path: str) -> bool:
+    """Whether a file is a table with named columns, by its name."""
+    return path.lower().removesuffix(".gz").endswith(TABLES)
+
+
+def texts_in_table(path: str, column: str | None) -> Iterator[list[Line]]:
+    """The texts of a table piece by piece: a line for each row, at the line where the row begins.
+
+    Args:
+        path: The table.
+        column: That of the texts; by default one with a usual name.
+
+    Raises:
+        DataError: The table cannot be read, or has no such column.
+    """
+    file = OwnFile(Path(path))
+    lines = itertools.chain.from_iterable(lines_in(file.path))
+    find = finder((column,) if column else (), None, False)
+    rows = READERS[file.format()](lines, path, find)
+    while piece := list(itertools.islice(rows, _AT_ONCE)):
+        yield [_line(row, path) for row in piece]
+
+
+def _line(row: Row | BadLine, path: str) -> Line:
+    if isinstance(row, BadLine):
+        message = row.message.removeprefix(f"{path}:{row.line}: ")
+        return Line(row.line, "", TreeError(message, path, row.line))
+    text, *others = row.texts
+    if others:
+        raise DataError(f"{path}: pairs of sentences: choose one by --text-column")
+    return Line(row.line, " ".join(text.split()))
