@@ -204,10 +204,21 @@ def _wrong_choice(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
     return match.string + nearest(match[1], choices)
 
 
+_KINDS = {
+    "int": "an integer",
+    "float": "a finite number",
+    "bool": "true or false",
+    "str": "a string",
+    "tuple": "a list such as [2,3]",
+    "NoneType": "null",
+}
+
+
 def _wrong_type(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
-    kinds = {"int": "an integer", "float": "a finite number", "bool": "true or false"}
     name, kind, value = match.groups()
-    return f"{flag(name)}: expected {kinds.get(kind, kind)}, got {value!r}"
+    kinds = re.findall(r"<class '(\w+)'>", kind)
+    expected = " or ".join(_KINDS.get(each, each) for each in kinds) or f"one of {kind}"
+    return f"{flag(name)}: expected {expected}, got {value!r}"
 
 
 # Messages of argparse and jsonargparse, and what they become.
@@ -215,7 +226,12 @@ _REWORDED: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
     (re.compile(r"^unrecognized arguments: (.*)$"), _unrecognized),
     (re.compile(r"^argument .*: invalid choice: '(.*)' \(choose from (.*)\)$"), _wrong_choice),
     (
-        re.compile(r'Parser key "(\w+)".*: Expected a <class \'(\w+)\'>. Got value: (.*)$'),
+        re.compile(r'Parser key "(\w+)".* Subtypes: \[(.*?)\] Errors: .* Given value: (.*)$'),
+        _wrong_type,
+    ),
+    (re.compile(r'Parser key "(\w+)".*: Expected a (<.*?>). Got value: (.*)$'), _wrong_type),
+    (
+        re.compile(r'Parser key "(\w+)".*: Expected a typing.Literal\[(.*)\]. Got value: (.*)$'),
         _wrong_type,
     ),
 )

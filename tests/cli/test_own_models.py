@@ -19,7 +19,7 @@ from graphsent.training import RunConfig, TrainingOptions, load_model, train
 MODULE = '''
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
@@ -95,6 +95,18 @@ class Broken(NBoW):
     def __init__(self, vocab, num_classes, **options):
         super().__init__(vocab, num_classes, **options)
         self.width = options["width"]
+
+
+class Typed(NBoW):
+    def __init__(
+        self,
+        vocab,
+        num_classes,
+        kind: Literal["sum", "mean"] = "sum",
+        most: int | None = None,
+        widths: tuple[int, ...] = (2,),
+    ):
+        super().__init__(vocab, num_classes)
 
 
 class Fixed(NBoW):
@@ -296,6 +308,26 @@ def test_what_is_no_model_is_refused_before_anything_is_written(here, capsys, mo
     line = refused(capsys, "train", "--task=sst5", f"--model={model}", *RUN)
     assert re.search(message, line)
     assert [each for each in sorted(here.iterdir()) if each.name != "__pycache__"] == before
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--kind=max", "--kind: expected one of 'sum', 'mean', got 'max'"),
+        ("--most=many", "--most: expected an integer or null, got 'many'"),
+        ("--widths=wide", "--widths: expected a list such as [2,3], got 'wide'"),
+        ("--widths=[2,x]", "--widths: expected an integer, got 'x'"),
+    ],
+)
+def test_values_of_another_type(here, capsys, option, message):
+    arguments = ["train", "--task=sst5", "--model=own_models_here:Typed", option, *RUN]
+    assert message in refused(capsys, *arguments)
+
+
+def test_options_of_several_types(here):
+    trained("--kind=mean", "--most=3", "--widths=[2,4]", model="Typed")
+    options = RunConfig.load("run/config.yaml").model_options
+    assert options == {"kind": "mean", "most": 3, "widths": [2, 4]}
 
 
 def test_vectors_need_a_place_in_it(here, capsys):
