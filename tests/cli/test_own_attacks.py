@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 import yaml
@@ -38,9 +39,11 @@ def test_what_is_no_file(tmp_path, capsys):
     line = refused(capsys, "train", f"--train={tmp_path}/pipe.tsv", *NBOW, out)
     assert "pipe.tsv: it is a pipe" in line
     line = refused(capsys, "train", f"--train={tmp_path}/loop.tsv", *NBOW, out)
-    assert "loop.tsv' is not a path: Symlink loop" in line
+    # Python finds the loop itself until 3.12.
+    loop = re.compile("loop.tsv(' is not a path: Symlink loop|: Too many levels of symbolic links)")
+    assert loop.search(line)
     line = refused(capsys, "debug-data", f"--train={tmp_path}/loop.tsv")
-    assert "is not a path" in line
+    assert loop.search(line)
     assert not (tmp_path / "run").exists()
 
 
