@@ -27,7 +27,7 @@ def load(
             sentences in English.
         encoder: Where the frozen encoder is that the model was trained with, if it was moved.
         model_class: The class of a model of your own, for instance
-            ``graphsent.models.model_class("my_models:Mine")``; see :doc:`/own_model`.
+            ``graphsent.models.model_class("my_models:Mine")``; see docs/own_model.md.
 
     Raises:
         ModelError: There is no sound model, or it is of another class.
