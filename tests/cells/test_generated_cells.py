@@ -13,6 +13,7 @@ from generated_cases import (
     build,
     each_cell,
     graphs_for,
+    needs_compiler,
     star,
     tree,
 )
@@ -90,6 +91,7 @@ def test_without_gradients(name, monkeypatch):
             assert torch.equal(one, other)
 
 
+@needs_compiler
 @each_cell
 def test_finite_differences(name):
     cell = build(name)
@@ -242,6 +244,7 @@ def test_what_cannot_be_traced(kind, monkeypatch):
     torch.testing.assert_close(*found)
 
 
+@needs_compiler
 def test_hooks_and_parametrizations():
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
@@ -260,6 +263,7 @@ def test_autocast_runs_in_torch():
     assert explained == ("traced", "there is no compiled code for torch.bfloat16")
 
 
+@needs_compiler
 def test_explanations_of_other_ways(monkeypatch):
     graph = star(2)
     cell = ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
-from generated_cases import results, shared, tree
+from generated_cases import needs_compiler, results, shared, tree
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -109,6 +109,7 @@ def test_expressions_in_torch(seed, monkeypatch):
     check(seed, "traced", monkeypatch)
 
 
+@needs_compiler
 @pytest.mark.parametrize("seed", range(0, 60, 6))  # each is compiled
 def test_expressions_in_generated_code(seed, monkeypatch):
     check(seed, "compiled", monkeypatch)
@@ -150,7 +151,7 @@ class Overlapping(SlottedCell):
         return (torch.tanh(self.pair(torch.cat([torch.zeros_like(both), both], -1)) + x),)
 
 
-@pytest.mark.parametrize("way", ["compiled", "traced"])
+@pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
 @pytest.mark.parametrize("kind", [Latest, Overlapping])
 def test_cells_that_need_care(kind, way, monkeypatch):
     torch.manual_seed(0)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from generated_cases import HAS_COMPILER
 
 from graphsent.propagation import untraced
 
@@ -37,7 +38,8 @@ def test_a_compiled_module_gives_the_same(backend, repository):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.stdout == "the same\n", done.stderr
     assert done.returncode == 0
-    if backend == "eager":  # other ones have messages of their own
+    # Other ones have messages of their own; in torch, phrases ask for the length of the longest.
+    if backend == "eager" and HAS_COMPILER:
         said = done.stderr.replace("building compiled kernels, once\n", "")
         assert not said  # such as that something was compiled too often
 

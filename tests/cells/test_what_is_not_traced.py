@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from generated_cases import results, tree
+from generated_cases import needs_compiler, results, tree
 from torch import nn
 from torch.nn import functional
 
@@ -139,6 +139,7 @@ CHANGES = {
 }
 
 
+@needs_compiler
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_is_traced_again(name):
     of, change = CHANGES[name]
