@@ -82,7 +82,8 @@ def asked_for(arguments: Any) -> Asked:
         )
     files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
     if arguments.text_column and not any(map(is_table, files)) and not arguments.ray:
-        raise UsageError(f"--text-column goes with {', '.join(TABLES)}, not {files[0]}")
+        other = files[0] if files else "sentences"
+        raise UsageError(f"--text-column goes with {', '.join(TABLES)}, not {other}")
     if len(files) > 2:
         raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
     return Asked(run, tuple(files), tuple(of_kind[True]))

@@ -202,6 +202,7 @@ def test_pictures_and_pages(capsys):
         (["words", "table.csv"], "table.csv:1: which column holds the text? Name one of 'a', 'b'"),
         (["words", "table.csv", "--text-column=c"], "table.csv:1: no column 'c': expected one of"),
         (["words", "trees.txt", "--text-column=c"], "--text-column goes with .csv, .jsonl, "),
+        (["words", "good film", "--text-column=c"], "goes with .csv, .jsonl, .ndjson, .json, not"),
         (["words", "good film", "--format=svg"], "--format svg needs --out with a name in .svg"),
         (["words", "good film", "--format=svg", "--out=a.png"], "needs --out with a name in .svg"),
         (["words", "good film", "--out=a.pdf"], "--out a.pdf: expected a name in .txt, .json, "),

@@ -2,8 +2,8 @@
 
 ``config.json`` holds the model's name, its constructor arguments, the class of a model that is not
 of the package, and the SHA-256 of the two other files: ``vocabulary.json`` with its words,
-``model.safetensors`` with its parameters. An encoder
-that was trained with the model lies beside them, in a directory ``encoder`` of its own format.
+``model.safetensors`` with its parameters. An encoder that was trained with the model lies beside
+them, in a directory ``encoder`` of its own format.
 ``README.md``, the model's card, is for people: it may be missing, and be changed.
 """
 
