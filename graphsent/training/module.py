@@ -18,6 +18,7 @@ from graphsent.training.errors import TrainingFailed
 from graphsent.training.optimizers import (
     build_optimizers,
     clip_gradients,
+    freeze_word_tables,
     take_step,
     word_tables,
 )
@@ -46,6 +47,7 @@ class TrainingModule(LightningModule):
         self.automatic_optimization = False
         self.model = model
         self.options = options
+        freeze_word_tables(model, options)
         self.metrics = task.metrics()
         self.average: WeightAverage | None = None
         if options.average:

@@ -23,6 +23,7 @@ __all__ = [
     "build_optimizers",
     "clip_gradients",
     "encoder_parameters",
+    "freeze_word_tables",
     "take_step",
     "takes_rows",
     "word_tables",
@@ -64,8 +65,7 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     of_encoder = [of_pieces(encoder, lr=options.encoder_lr)] if encoder else []
     groups = [{"params": rest, "weight_decay": options.weight_decay}]
     if options.embedding_lr == 0 or not tables:
-        for table in tables:
-            table.requires_grad_(False)
+        freeze_word_tables(model, options)
         return [make(groups, lr=options.lr), *of_encoder]
     if options.embedding_optimizer == "same":
         groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
@@ -105,6 +105,16 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:
     scale = max_norm / norm.clamp(min=max_norm)
     for each in values:
         each.mul_(scale)
+
+
+def freeze_word_tables(model: nn.Module, options: TrainingOptions) -> None:
+    """Leaves out gradients of word vectors that stay as they are, with ``embedding_lr=0``.
+
+    Several processes have to know before they begin, for they wait for the gradients of each other.
+    """
+    if options.embedding_lr == 0:
+        for table in word_tables(model):
+            table.requires_grad_(False)
 
 
 def word_tables(model: nn.Module) -> Iterable[torch.Tensor]:

@@ -33,7 +33,7 @@ def results(tmp_path_factory) -> dict[str, list[dict]]:
     }
 
 
-@pytest.mark.parametrize("name", ["shuffled", "size", "pairs"])
+@pytest.mark.parametrize("name", two_processes.CASES)
 def test_two_processes_equal_one_with_the_doubled_batch(name, results):
     one, two = results[name]
     assert one["steps"] == two["steps"] == 2 * -(-TRAIN // BATCH)
@@ -45,7 +45,7 @@ def test_two_processes_equal_one_with_the_doubled_batch(name, results):
         assert ours == pytest.approx(theirs, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["shuffled", "size", "pairs"])
+@pytest.mark.parametrize("name", two_processes.CASES)
 def test_every_example_once_an_epoch_in_the_same_batches(name, results):
     (one,), (first, second) = (result["ranks"] for result in results[name])
     for whole, *shares in zip(one["seen"], first["seen"], second["seen"], strict=True):

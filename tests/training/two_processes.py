@@ -60,6 +60,14 @@ CASES = {
         pairs,
         {"batching": "depth", "average": 2.0},
     ),
+    "fixed words": (
+        "sst5",
+        TreeLSTMClassifier,
+        (6, 6),
+        {"dropout": 0.0, "sparse_embedding": True},
+        trees,
+        {"embedding_lr": 0.0},
+    ),
 }
 
 
@@ -67,6 +75,7 @@ class PlainDescent(TrainingModule):
     """With plain gradient descent, so that rounding is not made larger."""
 
     def configure_optimizers(self):
+        super().configure_optimizers()  # which also decides what is learned
         return torch.optim.SGD(self.model.parameters(), lr=0.1)
 
 
