@@ -119,5 +119,6 @@ def test_a_model_of_ones_own_keeps_dtype_and_ties(tmp_path):
     assert theirs.second.weight is theirs.output.weight
     assert theirs.output.weight.dtype == torch.float64
     torch.testing.assert_close(theirs.state_dict(), ours.state_dict(), rtol=0, atol=0)
-    with pytest.raises(ModelError, match="is test_interrupted_saving:Tied, whose code runs only if you ask for it"):
+    message = "is test_interrupted_saving:Tied, whose code runs only if you ask for it"
+    with pytest.raises(ModelError, match=message):
         load_pretrained(tmp_path / "model")
