@@ -101,7 +101,7 @@ def _known_warnings_ignored() -> Iterator[None]:
     with warnings.catch_warnings():
         # Docstrings in DGL's sources, seen when Python compiles them for the first time.
         for category in (DeprecationWarning, SyntaxWarning):
-            warnings.filterwarnings("ignore", r"invalid escape sequence", category)
+            warnings.filterwarnings("ignore", r".*invalid escape sequence", category)
         # torchdata 0.8 and 0.9, whose datapipes GraphBolt uses.
         warnings.filterwarnings("ignore", r"(?s).*'datapipes', 'dataloader2' modules", UserWarning)
         yield

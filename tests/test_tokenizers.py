@@ -24,6 +24,7 @@ from graphsent.trees import read_trees
         ("“It’s fine…” — I can’t say", "`` It 's fine ... '' -- I ca n't say"),
         ("a 'quoted film' of the '70s", "a ` quoted film ' of the '70s"),
         ("The actors' film", "The actors ' film"),
+        ("'tis'twas", "'t is 't was"),
         ("Mr. Smith, of the U.S. army", "Mr. Smith , of the U.S. army"),
         (" \t ", ""),
     ],

@@ -55,7 +55,7 @@ def test_the_code_runs_and_its_tests_pass(files):
     shown = subprocess.run(
         [sys.executable, "run.py"], cwd=files, capture_output=True, text=True, check=True
     )
-    assert shown.stdout.startswith(("compiled: ", "levels: "))
+    assert shown.stdout.startswith(("compiled: ", "traced: ", "levels: "))
     options = ["-q", "-p", "no:cacheprovider", "-k", "gated_sum or batch_equals or numbering"]
     command = [sys.executable, "-m", "pytest", *options, "test_my_cells.py"]
     done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False)
