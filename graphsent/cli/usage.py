@@ -216,7 +216,7 @@ _KINDS = {
 
 def _wrong_type(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
     name, kind, value = match.groups()
-    kinds = re.findall(r"<class '(\w+)'>", kind)
+    kinds: list[str] = re.findall(r"<class '(\w+)'>", kind)
     expected = " or ".join(_KINDS.get(each, each) for each in kinds) or f"one of {kind}"
     return f"{flag(name)}: expected {expected}, got {value!r}"
 
