@@ -23,7 +23,7 @@ import torch
 
 from graphsent._cache import cache_directory
 from graphsent.kernels.processes import only_builder, run
-from graphsent.kernels.structures import Convolution, Largest, Windows, layout_in_c
+from graphsent.kernels.structures import Convolution, Largest, Linear, Windows, layout_in_c
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -35,7 +35,7 @@ COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
 """Seconds after which a compiler is given up, and waiting for another process that builds."""
 
-SHARED = (Windows, Largest, Convolution)
+SHARED = (Linear, Windows, Largest, Convolution)
 """Structures of ``kernels.c`` that Python has, too."""
 
 PATIENCE = 2.0

@@ -40,6 +40,7 @@ _FUNCTIONS = {
     "order_numbers": "nnpppp",
     "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
+    "linear_numbers": "pn",
 }
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)

@@ -55,6 +55,16 @@ def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None
             raise OSError(f"expected struct {kind.tag} of size and offsets {here}, got {there}")
 
 
+class Linear(Structure):
+    """``struct linear`` of ``c/linear.h``."""
+
+    tag = "linear"
+    _fields_ = fields(
+        "num_rows in_feats columns num_threads",
+        "inputs weight bias sums dinputs dweight dbias workspace",
+    )
+
+
 class Windows(Structure):
     """``struct windows`` of ``c/windows.h``."""
 

@@ -15,6 +15,7 @@ from graphsent.layers.errors import LayerError
 from graphsent.layers.folding import Folding
 from graphsent.layers.kmax import DynamicKMaxPooling, KMaxPooling, dynamic_k
 from graphsent.layers.lengths import time_mask, zero_beyond
+from graphsent.layers.linear import Linear
 from graphsent.layers.pooling import MaxPooling, MeanPooling, SumPooling
 from graphsent.layers.recurrent import GRU, LSTM
 from graphsent.layers.relatedness import (
@@ -35,6 +36,7 @@ __all__ = [
     "Folding",
     "KMaxPooling",
     "LayerError",
+    "Linear",
     "MaxPooling",
     "MeanPooling",
     "NarrowConv1d",

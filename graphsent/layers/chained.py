@@ -17,6 +17,7 @@ from graphsent.layers.steps import Batch, fits, packed_batch
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.chains import Chains, Step, chain_recurrence, chain_states, make_chains
+from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.untraced import untraced
 
@@ -95,7 +96,7 @@ class Recurrent(nn.RNNBase):
         """
         weights = self._weights_of(layer, reverse)
         bias, step_weights = self._divided(weights)
-        inputs = functional.linear(feat, weights[0], bias)
+        inputs = linear(feat, weights[0], bias)
         return chain_states(
             self._recurrence(step_weights), chains, inputs, step_weights, rows, start
         )

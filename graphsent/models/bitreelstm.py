@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import nn
 
 from graphsent.cells.initialization import glorot_
+from graphsent.layers import Linear
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.trees import TreeBatch
 from graphsent.models.encoders.bitreelstm import BiTreeLSTMEncoder
@@ -78,7 +78,7 @@ class BiTreeLSTMClassifier(TreeClassifier):
             **options,
         )
         self.encoder = BiTreeLSTMEncoder(embedding_dim, hidden, **of_encoder)
-        self.readout = nn.Linear(self.encoder.num_features, readout)
+        self.readout = Linear(self.encoder.num_features, readout)
         glorot_(self.readout.weight, self.readout.bias)
         glorot_(self.output.weight, self.output.bias)
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from graphsent.propagation.backends.c.run import Inputs, Start, run_recurrence
 from graphsent.propagation.backends.levels import run_levels
@@ -27,6 +26,7 @@ from graphsent.propagation.feats import (
     with_zeros,
 )
 from graphsent.propagation.found import Found, find_recurrence
+from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.evaluation import chosen_rows, placed_columns
 from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
@@ -195,17 +195,18 @@ class Run:
 
     def _projected(self, rows: Tensor) -> Tensor:
         """What ``project`` gives."""
-        return self.cell.checked_project(rows)
+        known = None if self.compiled is None else self.compiled.linear()
+        return self.cell.checked_project(rows) if known is None else linear(rows, *known)
 
     def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
         """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
         traced = None if self.initial is not None else self.traced
-        linear = None if traced is None else traced.linear()
-        if traced is None or linear is None or traced.recurrence.start.hoisted:
+        known = None if traced is None else traced.linear()
+        if traced is None or known is None or traced.recurrence.start.hoisted:
             return self._projected(rows)
-        (weight, bias), columns = linear, traced.recurrence.columns
+        (weight, bias), columns = known, traced.recurrence.columns
         if columns[0][0] > 0 or len(columns) > 1:
-            weight, bias = (chosen_rows(part, columns) for part in linear)
+            weight, bias = (chosen_rows(part, columns) for part in known)
         outputs = FirstOutputs(rows, weight, bias, sum(last - first for first, last in columns))
         by_walk = self.compiled is not None and traced.recurrence.projects_starts
         return outputs if by_walk else self._made(outputs)
@@ -215,7 +216,7 @@ class Run:
         if isinstance(outputs, Tensor):
             return outputs
         rows, weight, bias, count = outputs
-        made = functional.linear(rows, weight[:count], bias[:count])
+        made = linear(rows, weight[:count], bias[:count])
         assert self.traced is not None  # it has said which columns
         recurrence = self.traced.recurrence
         return placed_columns(made, recurrence.columns, recurrence.input_widths[0])
@@ -228,9 +229,9 @@ class Run:
 
     def _of_no_input(self) -> Tensor:
         rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
-        linear = None if self.compiled is None else self.compiled.linear()
-        if linear is not None:
-            return linear[1]
+        known = None if self.compiled is None else self.compiled.linear()
+        if known is not None:
+            return known[1]
         return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
 
     def _shares_leaves(self) -> bool:
@@ -267,8 +268,8 @@ class Run:
         if given:
             start = self._start(x)
         elif isinstance(x.leaves, FirstOutputs) and recurrence.projects_starts:
-            *linear, projected = x.leaves
-            start = (*linear, *self.leaf_extra)
+            *rows_and_map, projected = x.leaves
+            start = (*rows_and_map, *self.leaf_extra)
         else:
             start = (self._made(x.leaves), *self.leaf_extra)
         return run_recurrence(

@@ -18,12 +18,15 @@ import pytest
 import torch
 
 from graphsent._cache import cache_directory
+from graphsent.cells import NaryTreeLSTM
 from graphsent.kernels import build as compiled_library
 from graphsent.kernels import library as compiled
 from graphsent.kernels import processes as compiled_builds
 from graphsent.kernels.build import SHARED, build, options_of
 from graphsent.kernels.library import kernels_in_use
 from graphsent.kernels.structures import Structure, check_layout, fields, layout_in_c
+from graphsent.propagation.backends.c.library import _open, _text
+from graphsent.propagation.found import find_recurrence
 
 pytestmark = pytest.mark.skipif(not kernels_in_use(torch.float64), reason="there is no C compiler")
 
@@ -143,6 +146,26 @@ def test_every_field_is_compared(in_c, tmp_path):
     else:
         with pytest.raises(OSError, match="expected struct pair of size and offsets"):
             check_layout(ctypes.CDLL(str(library)), [kind])
+
+
+@pytest.mark.parametrize("teams", [(), ("kernels",), ("walk",), ("kernels", "walk")])
+def test_walks_and_kernels_agree_on_teams_of_threads(teams, tmp_path):
+    """In kernels without OpenMP the threads of a walk would not wait for each other."""
+    found = find_recurrence(NaryTreeLSTM(2, 2), torch.zeros(1, 2), {}, 2)
+    compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
+    headers = Path(compiled_library.__file__).parent / "c"
+    for name, text in (("kernels", '#include "kernels.c"'), ("walk", _text(found.recurrence))):
+        (source := tmp_path / f"of_{name}.c").write_text(text)
+        with_teams = ["-fopenmp"] if name in teams else []
+        files = [source, "-o", tmp_path / f"{name}.so", f"-I{headers}"]
+        command = [compiler, *compiled_library._COMMAND, *options_of("float"), *with_teams]
+        subprocess.run([*command, *files], check=True)
+    kernels = ctypes.CDLL(str(tmp_path / "kernels.so"))
+    if len(teams) == 1:
+        with pytest.raises(OSError, match="are not both built with OpenMP, or without it"):
+            _open(kernels, tmp_path / "walk.so")
+    else:
+        _open(kernels, tmp_path / "walk.so")
 
 
 def test_each_compiler_is_tried_once_whatever_it_is_called(

@@ -21,11 +21,13 @@
 #include "arena.h"
 #include "library.h"
 #include "affine.h"
+#include "linear.h"
 #include "windows.h"
 #include "largest.h"
 #include "rows.h"
 
 const struct library library_of_walks = {
+    TEAMS,
     pack,         pack_transposed, multiply_into, multiply_transposed,
     begin_affine, pack_affine,     affine_rows,   affine_gradients,
 };

@@ -12,6 +12,7 @@ struct affine {
 };
 
 struct library {
+  int64_t teams;  // TEAMS of the kernels: without, they have no barriers
   void (*pack)(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
                int64_t part, int64_t parts);
   void (*pack_transposed)(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
@@ -31,7 +32,11 @@ struct library {
 #ifdef GENERATED
 static const struct library *library;
 
-void use_library(const struct library *given) { library = given; }
+// Returns whether they can work together.
+int64_t use_library(const struct library *given) {
+  library = given;
+  return given->teams == TEAMS;
+}
 
 #define pack library->pack
 #define pack_transposed library->pack_transposed

@@ -10,6 +10,7 @@
 #endif
 
 #ifdef _OPENMP
+enum { TEAMS = 1 };  // whether there may be more than one thread
 #define IN_TEAM(work, w)                                                        \
   {                                                                             \
     const unsigned of_caller = ARITHMETIC();                                    \
@@ -21,6 +22,7 @@
   }
 #define BARRIER _Pragma("omp barrier")
 #else
+enum { TEAMS = 0 };
 #define IN_TEAM(work, w) work(w, 0, 1)
 #define BARRIER
 #endif

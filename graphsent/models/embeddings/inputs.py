@@ -15,6 +15,7 @@ from graphsent._dgl import dgl
 from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, word_ranges
+from graphsent.layers import Linear
 from graphsent.models.arguments import check_sizes, check_types
 from graphsent.models.batches.trees import Context, context_of
 from graphsent.models.embeddings.contextual import Contextual, ContextualFeatures
@@ -114,7 +115,7 @@ class WordInputs(nn.Module):
             self.contextual = ContextualFeatures(inputs.contextual, rate)
         self.projection: nn.Module = nn.Identity()
         if inputs.projected:
-            self.projection = nn.Linear(inputs.dim, self.embedding_dim, bias=False)
+            self.projection = Linear(inputs.dim, self.embedding_dim, bias=False)
             nn.init.xavier_uniform_(self.projection.weight)
         # Knows the device, whatever else there is.
         self.register_buffer("_place", torch.empty(0), persistent=False)

@@ -20,6 +20,7 @@ from graphsent.layers import WideConv1d, compiled_sentences, time_mask
 from graphsent.layers.correlation import correlate
 from graphsent.layers.selection import select_largest
 from graphsent.propagation.autocast import autocast_enabled
+from graphsent.propagation.linear import linear
 
 __all__ = [
     "convolve",
@@ -60,7 +61,7 @@ def word_products(convolution: WideConv1d, words: Tensor) -> Tensor:
     Returns:
         (num_words, width * out_channels), column ``place * out_channels + channel``.
     """
-    return words @ convolution.weight.permute(1, 2, 0).flatten(1)
+    return linear(words, convolution.weight.permute(2, 0, 1).flatten(0, 1))
 
 
 def sum_windows(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
 
 _POINTWISE: dict[str, Callable[..., Tensor]] = {
@@ -125,7 +126,7 @@ class Evaluation:
 
     def _product(self, value: Value) -> Tensor:
         (rows, number, column, *_), *others = value.data  # the first fills all columns
-        total = functional.linear(self.values[rows], self._weight(number, column, rows.width))
+        total = linear(self.values[rows], self._weight(number, column, rows.width))
         for rows, number, column, first, width in others:
             weight = self._weight(number, column, rows.width)
             total.narrow(1, first, width).addmm_(self.values[rows], weight.t())

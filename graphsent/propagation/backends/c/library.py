@@ -66,7 +66,8 @@ def _open(kernels: ctypes.CDLL, path: Path) -> ctypes.CDLL:
     for name in ("recurrence_forward", "recurrence_backward", "recurrence_sizes"):
         getattr(library, name)
     check_layout(library, (Walk,))
-    library.use_library(ctypes.byref(ctypes.c_char.in_dll(kernels, "library_of_walks")))
+    if not library.use_library(ctypes.byref(ctypes.c_char.in_dll(kernels, "library_of_walks"))):
+        raise OSError(f"{path} and the kernels are not both built with OpenMP, or without it")
     # Kept as long as they are called.
     library.kernels = kernels  # type: ignore[attr-defined]
     return library

@@ -1,0 +1,56 @@
+// A linear map of rows by itself, outside of walks: sums = inputs @ weight.T + bias.
+
+struct linear {
+  int64_t num_rows, in_feats, columns, num_threads;
+  const real *inputs, *weight, *bias;  // the bias may be NULL
+  real *sums;                          // (num_rows, columns); their gradients, on the way back
+  real *dinputs, *dweight, *dbias;     // NULL: not wanted
+  real *workspace;                     // as many numbers as linear_numbers says
+};
+
+static struct affine affine_of(const struct linear *l, struct arena *arena) {
+  struct affine a = {.in_feats = l->in_feats,
+                     .num_rows = l->num_rows,
+                     .columns = l->columns,
+                     .num_outputs = l->columns,
+                     .inputs = l->inputs,
+                     .weight = l->weight,
+                     .dinputs = l->dinputs,
+                     .dweight = l->dweight,
+                     .dbias = l->dbias};
+  begin_affine(&a, arena, 1, l->num_threads);
+  return a;
+}
+
+int64_t linear_numbers(const struct linear *l, int64_t backward) {
+  if (!backward) return l->num_threads * l->in_feats * PANEL;
+  struct arena arena = {0};
+  affine_of(l, &arena);
+  return numbers_in(&arena);
+}
+
+// Each thread makes some columns of all sums.
+static void linear_forward_by(const struct linear *l, int64_t thread, int64_t threads) {
+  const int64_t depth = l->in_feats, columns = l->columns, panels = padded(columns) / PANEL;
+  const int64_t last = share(0, panels, thread + 1, threads);
+  real *packed = l->workspace + thread * depth * PANEL;
+  for (int64_t panel = share(0, panels, thread, threads); panel < last; panel++) {
+    const int64_t j = panel * PANEL, width = smaller(columns - j, PANEL);
+    const struct sums to = {l->sums + j, columns, NULL, 0, l->bias != NULL};
+    for (int64_t n = 0; n < l->num_rows && l->bias; n++) {
+      memcpy(to.matrix + n * columns, l->bias + j, width * sizeof(real));
+    }
+    pack_panel(l->weight, depth, depth, columns, panel, packed);
+    multiply_into(l->inputs, depth, l->num_rows, packed, depth, width, to);
+  }
+}
+
+static void linear_backward_by(const struct linear *l, int64_t thread, int64_t threads) {
+  struct arena arena = {(char *)l->workspace, 0};
+  const struct affine a = affine_of(l, &arena);
+  affine_gradients(&a, l->sums, thread, threads);
+}
+
+void linear_forward(const struct linear *w) { IN_TEAM(linear_forward_by, w); }
+
+void linear_backward(const struct linear *w) { IN_TEAM(linear_backward_by, w); }

@@ -1,0 +1,129 @@
+"""Linear maps by the compiled kernels, against those of torch."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from graphsent.cells import AttentiveTreeLSTM
+from graphsent.graphs import constituency_batch
+from graphsent.kernels import library
+from graphsent.kernels.library import kernels_for
+from graphsent.layers import Linear
+from graphsent.propagation import linear as module
+from graphsent.propagation.linear import linear
+
+pytestmark = pytest.mark.skipif(not kernels_for(torch.empty(0)), reason="no compiled kernels")
+
+SHAPES = [(1, 1, 1), (3, 5, 31), (12, 7, 32), (13, 4, 33), (70, 33, 65), (150, 40, 96)]
+
+
+@pytest.fixture(autouse=True)
+def of_any_size(monkeypatch):
+    monkeypatch.setattr(module, "FEWEST", 1)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often the kernels make a map, and the gradients of one."""
+    calls = []
+    run = module._run
+    monkeypatch.setattr(
+        module, "_run", lambda name, *rest, **named: calls.append(name) or run(name, *rest, **named)
+    )
+    return calls
+
+
+def numbers(*shape, dtype=torch.float64):
+    return torch.randn(shape, dtype=dtype, requires_grad=True)
+
+
+def gradients(function, tensors):
+    result = function(*tensors)
+    wanted = [part for part in tensors if part is not None and part.requires_grad]
+    weights = torch.linspace(-1, 2, result.numel(), dtype=result.dtype).view_as(result)
+    return result, *torch.autograd.grad((result * weights).sum(), wanted)
+
+
+def check(*tensors, rtol=1e-12):
+    torch.testing.assert_close(
+        gradients(linear, tensors), gradients(functional.linear, tensors), rtol=rtol, atol=rtol
+    )
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize(("num_rows", "in_feats", "out_feats"), SHAPES)
+def test_like_torch(num_rows, in_feats, out_feats, biased, num_threads, monkeypatch, counted):
+    monkeypatch.setattr(module, "threads_for", lambda _: num_threads)
+    bias = numbers(out_feats) if biased else None
+    check(numbers(num_rows, in_feats), numbers(out_feats, in_feats), bias)
+    assert counted == ["forward", "backward"]
+
+
+def test_single_precision():
+    of = {"dtype": torch.float32}
+    check(numbers(50, 40, **of), numbers(60, 40, **of), numbers(60, **of), rtol=1e-4)
+
+
+@pytest.mark.parametrize("wanted", range(3))
+def test_one_gradient(wanted):
+    tensors = [numbers(9, 4), numbers(6, 4), numbers(6)]
+    check(*(part.requires_grad_(n == wanted) for n, part in enumerate(tensors)))
+
+
+def test_tensors_that_are_not_contiguous():
+    check(numbers(4, 9).t(), numbers(5, 12)[:, 2:6], numbers(10)[::2])
+    result = linear(*(tensors := (numbers(9, 4), numbers(6, 4))))
+    expected = torch.autograd.grad(functional.linear(*tensors).sum(), tensors)
+    torch.testing.assert_close(torch.autograd.grad(result.sum(), tensors), expected)  # expanded
+
+
+def test_gradients_of_gradients():
+    tensors = numbers(4, 3), numbers(5, 3), numbers(5)
+    assert torch.autograd.gradcheck(linear, tensors)
+    assert torch.autograd.gradgradcheck(linear, tensors)
+
+
+def test_what_torch_computes(counted, monkeypatch):
+    weight = torch.randn(4, 3)
+    linear(torch.randn(2, 5, 3), weight)  # not a matrix
+    linear(torch.randn(2, 3, dtype=torch.float16), weight.half())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert linear(torch.randn(2, 3), weight).dtype == torch.bfloat16
+    assert linear(torch.empty(0, 3), weight).shape == (0, 4)
+    monkeypatch.setenv(library.SWITCH, "0")
+    linear(torch.randn(2, 3), weight)
+    assert counted == []
+    with pytest.raises(RuntimeError):
+        linear(torch.randn(2, 5), weight)
+
+
+def test_the_wrong_shapes_are_an_error(counted):
+    for tensors in [
+        (torch.randn(2, 5), torch.randn(4, 3)),
+        (torch.randn(2, 3), torch.randn(4, 3), torch.randn(5)),
+    ]:
+        with pytest.raises(RuntimeError):
+            linear(*tensors)
+    assert counted == []
+
+
+def test_the_layer_is_that_of_torch(counted):
+    torch.manual_seed(0)
+    layer = Linear(4, 6, dtype=torch.float64)
+    torch.manual_seed(0)
+    other = torch.nn.Linear(4, 6, dtype=torch.float64)
+    assert layer.state_dict().keys() == other.state_dict().keys()
+    x = torch.randn(5, 4, dtype=torch.float64)
+    torch.testing.assert_close(layer(x), other(x), rtol=1e-12, atol=1e-12)
+    assert counted == ["forward"]
+
+
+def test_cells_project_their_inputs_by_it(counted):
+    graph = constituency_batch(["(S (A a) (B (C c) (D d)))"])
+    cell = AttentiveTreeLSTM(4, 3)
+    cell(graph, torch.randn(graph.num_nodes(), 4)).sum().backward()
+    assert {"forward", "backward"} <= set(counted)
+    before = len(counted)
+    cell(graph, torch.randn(graph.num_nodes(), 4), engine="dgl").sum().backward()
+    assert len(counted) == before
