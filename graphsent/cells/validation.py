@@ -17,6 +17,8 @@ from graphsent.propagation.errors import described
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.schedule.schedule import Schedule
 
+_modes = torch._C._TorchDispatchModeKey
+_RECORDERS = (_modes.FAKE, _modes.PROXY, _modes.FUNCTIONAL)
 LEAF, SLOT = "leaf", "slot"
 """Node data of all cells, and a message of some; no part of a state is called so."""
 
@@ -32,12 +34,18 @@ def check_size(name: str, size: int) -> None:
 def check_graph(graph: Any) -> None:
     """Raises a CellError unless it is a graph with one type of nodes and one of edges.
 
-    Also in transforms of ``torch.func``, where not even a graph can be read.
+    Also in transforms of ``torch.func`` and in records of operations, where not even a graph can
+    be read.
     """
     if torch._C._are_functorch_transforms_active():  # whose tensors have no memory to read
         raise CellError(
             "cells do not run in transforms of torch.func (grad, vmap, jvp, ...): use "
             "torch.autograd, whose gradients have gradients, too"
+        )
+    if torch._C._len_torch_dispatch_stack() and any(map(torch._C._get_dispatch_mode, _RECORDERS)):
+        raise CellError(
+            "cells do not run where operations are recorded or tensors are fake (torch.export, "
+            "make_fx, FakeTensorMode)"
         )
     problem = graph_problem(graph)
     if problem:

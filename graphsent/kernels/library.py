@@ -72,12 +72,32 @@ def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
         *tensors: all of float32, or all of float64, and all on the CPU; None is left out.
     """
     dtype = next((part.dtype for part in tensors if part is not None), None)
-    if dtype not in _TYPES:
+    if dtype not in _TYPES or _transformed():
         return None
     for part in tensors:
-        if part is not None and not (part.is_cpu and part.dtype == dtype):
+        if part is not None and not (part.is_cpu and part.dtype == dtype and in_memory(part)):
             return None
     return library_for(_TYPES[dtype])
+
+
+def in_memory(tensor: Tensor) -> bool:
+    """Whether a tensor on the CPU has an address: fake, sparse and other wrapped ones have not."""
+    plain = type(tensor).__torch_dispatch__ is Tensor.__torch_dispatch__
+    return plain and tensor.layout == torch.strided
+
+
+def _transformed() -> bool:
+    """Whether torch does more than compute: it must see each operation then, as kernels are not.
+
+    In ``torch.func``, ``torch.export``, ``make_fx``, traces of TorchScript, counters of operations,
+    and where derivatives go forward.
+    """
+    return (
+        torch._C._are_functorch_transforms_active()
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch.autograd.forward_ad._current_level >= 0
+        or torch.jit.is_tracing()
+    )
 
 
 def library_for(real: str) -> ctypes.CDLL | None:

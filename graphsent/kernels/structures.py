@@ -20,7 +20,24 @@ class Structure(ctypes.Structure):
     def point(self, **tensors: Tensor | None) -> None:
         """Sets pointers by name; the caller keeps the tensors, which are contiguous."""
         for name, tensor in tensors.items():
-            setattr(self, name, None if tensor is None else tensor.data_ptr())
+            setattr(self, name, address_of(tensor))
+
+
+def address_of(tensor: Tensor | None) -> int | None:
+    """Where a contiguous tensor begins.
+
+    Raises:
+        TypeError: if it is in no memory, as wrappers and fakes are.
+    """
+    if tensor is None:
+        return None
+    address = tensor.data_ptr()
+    if not address and tensor.numel():
+        raise TypeError(
+            f"expected a tensor in memory for compiled code, got a {type(tensor).__name__}; "
+            "with GRAPHSENT_KERNELS=0 all runs in torch"
+        )
+    return address
 
 
 def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:

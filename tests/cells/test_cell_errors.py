@@ -7,6 +7,9 @@ import torch
 from cell_contract import cells_where, each_cell
 from cell_structures import Structure, bottom_up, in_edge_order, join, sibling
 from strategies import chain_shape, star_shape
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.flop_counter import FlopCounterMode
 
 from graphsent import cells
 from graphsent._dgl import dgl
@@ -67,6 +70,22 @@ def test_transforms_of_torch_func(row):
     for use in uses.values():
         with pytest.raises(CellError, match=r"do not run in transforms of torch\.func"):
             use()
+
+
+@each_cell
+def test_records_of_operations_and_fake_tensors(row):
+    structure, cell = row.small_structure(), row.cell()
+    graph, arguments = structure.graph(), row.arguments(structure)
+    feat = torch.randn(structure.num_nodes, 3).double()
+    with pytest.raises(CellError, match="operations are recorded or tensors are fake"):
+        make_fx(lambda feat: cell(graph, feat, **arguments))(feat)
+    with (
+        FakeTensorMode(allow_non_fake_inputs=True),
+        pytest.raises(CellError, match="operations are recorded or tensors are fake"),
+    ):
+        cell(graph, feat, **arguments)
+    with FlopCounterMode(display=False):  # counts operations of real tensors
+        cell(graph, feat, **arguments)
 
 
 @each_cell

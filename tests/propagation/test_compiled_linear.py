@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
-from graphsent.cells import AttentiveTreeLSTM
+from graphsent.cells import AttentiveTreeLSTM, ChildSumTreeLSTM
 from graphsent.graphs import constituency_batch
 from graphsent.kernels import library
 from graphsent.kernels.library import kernels_for
@@ -96,6 +99,46 @@ def test_what_torch_computes(counted, monkeypatch):
     assert counted == []
     with pytest.raises(RuntimeError):
         linear(torch.randn(2, 5), weight)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_where_torch_must_see_the_operation(counted):
+    rows, weight, bias = numbers(5, 4), numbers(6, 4), numbers(6)
+    expected = functional.linear(rows, weight, bias)
+    given = [part.detach() for part in (rows, weight, bias)]
+    torch.testing.assert_close(torch.vmap(linear)(*(part[None] for part in given))[0], expected)
+    _, found = torch.func.jvp(linear, tuple(given), tuple(given))
+    torch.testing.assert_close(found, 2 * expected - bias)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(given[0], given[0])
+        found = torch.autograd.forward_ad.unpack_dual(linear(dual, *given[1:])).tangent
+    torch.testing.assert_close(found, expected - bias)
+    recorded = make_fx(linear)(*given)
+    torch.testing.assert_close(recorded(2 * rows, weight, bias), 2 * expected - bias)
+    traced = torch.jit.trace(lambda rows: linear(rows, *given[1:]), given[0], check_trace=False)
+    assert "aten::linear" in str(traced.graph)
+    with FlopCounterMode(display=False) as counter:
+        linear(*given)
+    assert counter.get_total_flops() == 2 * 5 * 4 * 6
+    torch.testing.assert_close(linear(given[0].to_sparse(), *given[1:]), expected)
+    assert counted == []
+
+
+def test_tensors_without_memory(counted):
+    with FakeTensorMode():
+        rows, weight = numbers(5, 4), numbers(6, 4)
+    assert linear(rows, weight).shape == (5, 6)
+    assert counted == []
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor:UserWarning")
+def test_weights_without_memory():
+    graph = constituency_batch(["(S (A a) (B b))"])
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        cell = ChildSumTreeLSTM(4, 3)
+    with pytest.raises(TypeError, match=r"expected a tensor in memory .* got a FakeTensor"):
+        cell(graph, torch.randn(graph.num_nodes(), 4))
 
 
 def test_the_wrong_shapes_are_an_error(counted):

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
-from graphsent.kernels.structures import Walk
+from graphsent.kernels.structures import Walk, address_of
 from graphsent.propagation.gradients import Plain, by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.recurrence import Recurrence
@@ -78,7 +78,7 @@ def run_generated(plan: Plan, given: Given) -> tuple[Tensor, ...]:
 
 
 def _pointers(tensors: Sequence[Tensor | None]) -> Any:
-    addresses = [None if part is None else part.data_ptr() for part in tensors]
+    addresses = [address_of(part) for part in tensors]
     return (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
 
 
