@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -56,11 +57,13 @@ class Recursion(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew."""
-        raise self._undefined("reset_parameters()")
+        raise self._undefined("reset_parameters", (), "draws all parameters anew")
 
     def project(self, feat: Tensor) -> Tensor:
         """What the inputs contribute to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
-        raise self._undefined("project(feat)")
+        raise self._undefined(
+            "project", ("feat",), "returns a row for each of feat, (num_nodes, in_feats)"
+        )
 
     # With *Any and **Any an override may take what its input_names say, by any names.
 
@@ -73,7 +76,9 @@ class Recursion(nn.Module):
         Returns:
             The parts of the states, each (num_nodes, hidden_feats).
         """
-        raise self._undefined("start(*inputs)")
+        raise self._undefined(
+            "start", self.input_names, f"returns {self._a_state()} of nodes without predecessors"
+        )
 
     def combine(self, children: State, *inputs: Any, **_: Any) -> State:
         """States of nodes with predecessors.
@@ -86,7 +91,11 @@ class Recursion(nn.Module):
         Returns:
             The parts of the states, each (num_nodes, hidden_feats).
         """
-        raise self._undefined("combine(children, *inputs)")
+        raise self._undefined(
+            "combine",
+            ("children", *self.input_names),
+            f"returns {self._a_state()} of nodes with predecessors",
+        )
 
     def checked_project(self, feat: Tensor) -> Tensor:
         """What :meth:`project` returns; a CellError if that has not a row for each of feat."""
@@ -132,8 +141,17 @@ class Recursion(nn.Module):
     def check_structure(self, graph: Graph) -> None:
         """Raises a CellError if the cell cannot run over a graph of this shape."""
 
-    def _undefined(self, method: str) -> CellError:
-        return CellError(f"expected {type(self).__name__} to define {method}, see Recursion")
+    def _undefined(self, method: str, arguments: Sequence[str], purpose: str) -> CellError:
+        signature = f"{method}({', '.join(('self', *arguments))})"
+        return CellError(
+            f"the cell {type(self).__name__} has no method {signature}, which {purpose}: "
+            "see docs/own_cell.md"
+        )
+
+    def _a_state(self) -> str:
+        """What a state is, for errors."""
+        names = ", ".join(self.state_names) + ("," if len(self.state_names) == 1 else "")
+        return f"the state ({names}), a tuple of tensors (num_nodes, hidden_feats),"
 
     def extra_repr(self) -> str:
         """The sizes."""

@@ -66,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # the shell has closed it (`<&-`)
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
+    if argv is None:  # torch's advice from C++ is for those who call it
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     try:
         arguments = list(sys.argv[1:] if argv is None else argv)
         debug = _DEBUG in arguments

@@ -162,21 +162,30 @@ class RunConfig:
             temporary.write_text(text, encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> RunConfig:
+    def load(cls, path: str | os.PathLike[str], *, of_run: bool = False) -> RunConfig:
         """Reads what :meth:`save` wrote, or a part of it with task and model.
+
+        Args:
+            path: The file.
+            of_run: As in :meth:`from_dict`.
 
         Raises:
             DataError: The file is missing or is not such a configuration.
         """
         values = read_settings(path).values
         try:
-            return cls.from_dict(values)
+            return cls.from_dict(values, of_run=of_run)
         except (DataError, TrainingError) as error:
             raise DataError(f"{path}: {error}") from None
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+    def from_dict(cls, values: Mapping[str, Any], *, of_run: bool = False) -> RunConfig:
         """Inverse of :meth:`to_dict`; what is left out has its default.
+
+        Args:
+            values: The settings.
+            of_run: They are those of a run. Its model may be the code of others, and is not
+                imported for its defaults: what a run does not say was unknown when it began.
 
         Raises:
             DataError: A name is unknown or missing, or a value is of the wrong type.
@@ -206,8 +215,7 @@ class RunConfig:
         values["inputs"] = InputOptions(**values["inputs"])
         _check_names(values["training"], TrainingOptions, "training option")
         training = values["training"]
-        if training.keys() < {item.name for item in fields(TrainingOptions)}:
-            # A run, which has all, is read without its model: that may be the code of others.
+        if not of_run and training.keys() < {item.name for item in fields(TrainingOptions)}:
             training = {**default_training(values["model"]).to_dict(), **training}
         values["training"] = TrainingOptions(**training)
         return cls(**{**values, "vectors": tuple(vectors)})

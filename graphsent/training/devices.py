@@ -46,7 +46,8 @@ def trainer_devices(options: TrainingOptions) -> dict[str, Any]:
             f"{options.nodes} nodes, such as srun, torchrun or Ray"
         )
     if options.num_processes > 1:
-        found.update(num_nodes=options.nodes, strategy="ddp")
+        # Batches of words alone use no weights of children, and models of users may have any parts.
+        found.update(num_nodes=options.nodes, strategy="ddp_find_unused_parameters_true")
     return found
 
 

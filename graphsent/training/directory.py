@@ -162,7 +162,7 @@ class RunDirectory:
         if not os.path.isfile(self.config):
             self.check_single()
             raise TrainingError(f"{self.path} is not a run: it has no {self.config.name}")
-        return RunConfig.load(self.config)
+        return RunConfig.load(self.config, of_run=True)
 
     def check_single(self) -> None:
         """Raises a TrainingError if the directory is that of several runs."""

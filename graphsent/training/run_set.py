@@ -97,7 +97,8 @@ class RunSet:
         try:
             values = yaml.safe_load(self.config.read_text(encoding="utf-8"))
             folds, seeds = (tuple(map(int, values[name])) for name in ("folds", "seeds"))
-            return Runs(RunConfig.from_dict(values["config"]), folds, seeds, bool(values["test"]))
+            config = RunConfig.from_dict(values["config"], of_run=True)
+            return Runs(config, folds, seeds, bool(values["test"]))
         except OSError as error:
             raise TrainingError(f"{self.config}: cannot read it: {error.strerror}") from None
         except (yaml.YAMLError, ValueError, TypeError, KeyError, RecursionError) as error:

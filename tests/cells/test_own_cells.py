@@ -130,8 +130,10 @@ def test_projections_of_another_kind(engine):
 
 
 @each_engine
-@pytest.mark.parametrize("name", ["project", "start", "combine"])
-def test_missing_methods(name, engine):
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("project", "feat"), ("start", "x"), ("combine", "children, x")]
+)
+def test_missing_methods(name, arguments, engine):
     class Mine(cells.TreeCell):
         state_names = ("h",)
 
@@ -141,9 +143,9 @@ def test_missing_methods(name, engine):
 
     for other in {"project", "start", "combine"} - {name}:
         setattr(Mine, other, getattr(Own, other))
-    with raises(f"expected Mine to define {name}("):
+    with raises(f"the cell Mine has no method {name}(self, {arguments}), which returns "):
         Mine()(GRAPH, FEAT, engine=engine)
-    with raises("expected Mine to define reset_parameters()"):
+    with raises("the cell Mine has no method reset_parameters(self), which draws all parameters"):
         Mine().reset_parameters()
 
 

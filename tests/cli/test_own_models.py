@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from toy_treebank import write_treebank
 
 import graphsent
@@ -239,6 +240,28 @@ def test_its_code_runs_if_it_is_asked_for(here, capsys, command):
         ("treelstm", "expected a model 'treelstm' for TreeLSTMClassifier, got 'mine'"),
     ):
         assert message in refused(capsys, *command, f"--model-class={wrong}")
+
+
+@pytest.mark.parametrize("form", ["run", "runs"])
+def test_a_run_in_the_way_is_not_asked_for_code(here, capsys, form, monkeypatch):
+    """What it lacks, such as an option of a later version, is no reason to import its class."""
+    installed = here / "installed"
+    installed.mkdir()
+    (here / "own_models_here.py").rename(installed / "own_models_here.py")
+    monkeypatch.syspath_prepend(installed)
+    config = {"task": "sst5", "model": "own_models_here:Mine", "training": {"epochs": 1}}
+    several = {"config": config, "folds": [], "seeds": [0], "test": True}
+    Path("run").mkdir()
+    if form == "run":
+        Path("run/config.yaml").write_text(yaml.safe_dump(config))
+        Path("run/last.ckpt").touch()
+    else:
+        Path("run/runs.yaml").write_text(yaml.safe_dump(several))
+    line = refused(
+        capsys, "train", "--task=sst5", "--model=nbow", *RUN, *(["--seeds=0"] * (form == "runs"))
+    )
+    assert "run holds " in line
+    assert "own_models_here" not in sys.modules
 
 
 def test_in_python(here, monkeypatch):

@@ -78,6 +78,28 @@ def test_two_devices_are_one_with_the_doubled_batch(toy_data, one, tmp_path):
     check_equal(out, one)
 
 
+MODULE = """
+import torch
+from graphsent.models import TreeLSTMClassifier
+
+class Spare(TreeLSTMClassifier):
+    def __init__(self, vocab, num_classes, embedding_dim, hidden, **options):
+        super().__init__(vocab, num_classes, embedding_dim, hidden, **options)
+        self.spare = torch.nn.Linear(2, 2)  # which no step uses
+"""
+
+
+def test_a_model_of_ones_own_with_a_part_that_no_step_uses(toy_data, tmp_path, monkeypatch):
+    (tmp_path / "own_model_of_two.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    own = ["--model=own_model_of_two:Spare", "--devices=2", "--out=run"]
+    process = run([*COMMAND, *flags(toy_data, 5), *own])
+    out, errors = process.communicate(timeout=600)
+    assert process.returncode == 0, errors
+    assert "wrote run" in out
+    assert errors == ""
+
+
 @pytest.mark.slow
 def test_a_run_of_two_processes_is_resumed(toy_data, one, tmp_path):
     out = tmp_path / "run"

@@ -18,7 +18,7 @@ from graphsent.models import ARNNRelatedness, TreeLSTMClassifier
 from graphsent.pairs import TreePair
 from graphsent.tasks import get_task
 from graphsent.training import TrainingModule, TrainingOptions, TreeDataModule
-from graphsent.trees import DependencyTree
+from graphsent.trees import DependencyTree, parse_trees
 from graphsent.vocabulary import Vocabulary
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -33,12 +33,27 @@ def trees(size: int, seed: int) -> list:
     return [random_tree(rng, rng.randint(2, 9), 2, labels=labels, words=WORDS) for _ in range(size)]
 
 
+def short(size: int, seed: int) -> list:
+    """Most of them words, each another one, so that a process may have a batch without children."""
+    most = 3 * size // 4
+    words = [parse_trees(f"({i % 5} w{i % 12})")[0] for i in range(most)]
+    return words + trees(size - most, seed)
+
+
 def pairs(size: int, seed: int) -> list:
     rng = random.Random(seed)
     chains = [
         DependencyTree(rng.choices(WORDS, k=3), [-1, 0, rng.randint(0, 1)]) for _ in range(2 * size)
     ]
     return [TreePair(chains[2 * i], chains[2 * i + 1], rng.uniform(1, 5)) for i in range(size)]
+
+
+class Spare(TreeLSTMClassifier):
+    """With a part that no step uses."""
+
+    def __init__(self, *arguments, **options) -> None:
+        super().__init__(*arguments, **options)
+        self.spare = torch.nn.Linear(2, 2)
 
 
 # Name -> task, model, its sizes and options, examples, training options.
@@ -67,6 +82,14 @@ CASES = {
         {"dropout": 0.0, "sparse_embedding": True},
         trees,
         {"embedding_lr": 0.0},
+    ),
+    "unused parts": (
+        "sst5",
+        Spare,
+        (6, 6),
+        {"dropout": 0.0, "sparse_embedding": True},
+        short,
+        {"max_grad_norm": 0.5},
     ),
 }
 
@@ -129,7 +152,7 @@ def run(name: str, processes: int, path: Path) -> None:
         max_epochs=2,
         accelerator="cpu",
         devices=processes,
-        **({"strategy": "ddp_fork"} if processes > 1 else {}),
+        **({"strategy": "ddp_fork_find_unused_parameters_true"} if processes > 1 else {}),
         callbacks=[watch],
         logger=False,
         enable_checkpointing=False,
