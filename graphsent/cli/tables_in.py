@@ -36,17 +36,17 @@ def texts_in_table(path: str, column: str | None) -> Iterator[list[Line]]:
         DataError: The table cannot be read, or has no such column.
     """
     file = OwnFile(Path(path))
-    lines = itertools.chain.from_iterable(lines_in(file.path))
+    lines = itertools.chain.from_iterable(lines_in(file.path, None))
     find = finder((column,) if column else (), None, False)
-    rows = READERS[file.format()](lines, path, find)
+    rows = READERS[file.format()](lines, str(file.path), find)
     while piece := list(itertools.islice(rows, _AT_ONCE)):
         yield [_line(row, path) for row in piece]
 
 
 def _line(row: Row | BadLine, path: str) -> Line:
     if isinstance(row, BadLine):
-        message = row.message.removeprefix(f"{path}:{row.line}: ")
-        return Line(row.line, "", TreeError(message, path, row.line))
+        place, _, message = row.message.removeprefix(f"{Path(path)}:").partition(": ")
+        return Line(row.line, "", TreeError(message, path, *map(int, place.split(":"))))
     text, *others = row.texts
     if others:
         raise DataError(f"{path}: pairs of sentences: choose one by --text-column")

@@ -23,7 +23,7 @@ from graphsent.trees import (
     read_conllu,
     read_trees,
 )
-from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, UnclosedTree
+from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, TreeError, UnclosedTree
 from graphsent.trees.records import (
     Line,
     Readable,
@@ -104,10 +104,8 @@ def given_in(
     if expected == "trees":
         read_texts = None
     with opened(path) as stream:
-        if isinstance(path, str) and is_table(path):
-            pieces = texts_in_table(path, column)
-        else:
-            pieces = lines_of(stream, source)
+        in_table = isinstance(path, str) and is_table(path)
+        pieces = texts_in_table(str(path), column) if in_table else lines_of(stream, source)
         is_conllu = isinstance(path, str) and path.endswith(_CONLLU) and expected != "text"
         if path == "-" and expected != "text":
             is_conllu, pieces = _recognized(pieces, trees=read_texts is None)
@@ -115,11 +113,13 @@ def given_in(
             for records in conllu_records(pieces):
                 yield _read(records, source, read_conllu_records)
             return
-        if expected == "text":
+        if in_table or expected == "text":
             found: Iterator[list[Record]] = ([Record(*line) for line in piece] for piece in pieces)
         else:
             found = line_records(pieces, sentences=read_texts is not None)
         read = _reader_of_lines(read_texts, brackets=expected != "text")
+        if in_table:
+            read = partial(_read_one_each, read)
         for records in found:
             for begin in range(0, len(records), _AT_ONCE):
                 yield _read(records[begin : begin + _AT_ONCE], source, read)
@@ -219,6 +219,18 @@ def _reader_of_lines(
         return found  # type: ignore[return-value]
 
     return read
+
+
+def _read_one_each(
+    read: Callable[[list[Record], str], list[list[Any]]], records: list[Record], source: str
+) -> list[list[Any]]:
+    """What is in rows of a table, of which each has one result."""
+    found = read(records, source)
+    for record, contents in zip(records, found, strict=True):
+        if len(contents) != 1:
+            message = f"expected one tree in a row, got {len(contents)} trees"
+            contents[:] = [TreeError(message, source, record.line)]
+    return found
 
 
 def _with_error_if_empty(record: Record, source: str) -> Record:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -90,6 +91,37 @@ def test_rows_of_a_table(words, tmp_path, capsys):
     assert capsys.readouterr().out.endswith("\tgood film\n")
     assert main(["encode", words, str(objects), "--text-column=said"]) == 0
     assert json.loads(capsys.readouterr().out)["text"] == "good film"
+
+
+def test_each_row_of_a_table_has_one_result(trained, tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text('text\n""\n"(3 (2 a)"\n"(3 film))"\n(2 (2 a)) (2 b)\n(3 (2 a) (2 film))\n')
+    assert main(["predict", str(trained), str(path), "--format=jsonl"]) == 1
+    *bad, tree = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [each["line"] for each in bad] == [2, 3, 4, 5]
+    assert bad[-1]["error"] == f"{path}:5: expected one tree in a row, got 2 trees"
+    assert tree["text"] == "a film"
+
+
+def test_what_is_no_text_in_a_table(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_bytes(b"id,text\n1,caf\xe9\n2,good\n")
+    assert main(["predict", words, "./rows.csv"]) == 1
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["", "good"]
+    message = "./rows.csv:2:6: 0xE9 is not valid UTF-8 (unexpected end of data): expected UTF-8"
+    assert captured.err.splitlines()[0] == f"graphsent predict: {message}"
+    Path("rows.csv").write_bytes(b"caf\xe9,text\n1,good\n2,film\n")
+    assert main(["predict", words, "rows.csv", "--text-column=2"]) == 2
+    assert "rows.csv:1:4: 0xE9 is not valid UTF-8" in capsys.readouterr().err
+
+
+def test_columns_of_objects_by_number(words, tmp_path, capsys):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 1, " said ": "good film"}\n{" said ": "film", "id": 2}\n')
+    for column in ("2", "said"):
+        assert main(["predict", words, str(path), f"--text-column={column}"]) == 0
+        assert texts(capsys.readouterr().out) == ["good film", "film"]
 
 
 def test_the_first_bad_line_is_the_end_if_strict(words, tmp_path, capsys):

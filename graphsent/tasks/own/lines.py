@@ -17,12 +17,12 @@ __all__ = ["lines_in"]
 _UTF8 = "utf-8"
 
 
-def lines_in(path: Path, encoding: str = _UTF8) -> Iterator[list[Line]]:
+def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
     r"""The lines of a file, without ``\r`` at their ends and without a byte-order mark.
 
     Args:
         path: The file; unzipped if named ``*.gz``.
-        encoding: Its encoding.
+        encoding: Its encoding; None is UTF-8, where the user cannot name another.
 
     Yields:
         Some lines at once. What is wrong with a line, such as bytes that are no text or a NUL
@@ -39,13 +39,13 @@ def lines_in(path: Path, encoding: str = _UTF8) -> Iterator[list[Line]]:
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
     with stream:
-        for lines in lines_of(_in_utf8(stream, path, encoding), str(path)):
-            yield [_checked(line, path) for line in lines]
+        for lines in lines_of(_in_utf8(stream, path, encoding or _UTF8), str(path)):
+            yield [_checked(line, path, encoding) for line in lines]
 
 
-def _checked(line: Line, path: Path) -> Line:
+def _checked(line: Line, path: Path, encoding: str | None) -> Line:
     text, error = line.text.removesuffix("\r"), line.error
-    if error is not None and "--encoding" not in error.message:
+    if error is not None and encoding is not None and "--encoding" not in error.message:
         message = f"{error.message}, or the encoding by name (--encoding latin-1)"
         error = UndecodableText(message, str(path), line.number, error.column)
     elif "\0" in text:

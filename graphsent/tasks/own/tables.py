@@ -7,9 +7,11 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from graphsent.errors import DataError
 from graphsent.tasks.own.columns import Columns, find_columns
 from graphsent.tasks.own.examples import BadLine
 from graphsent.trees.records import Line
@@ -66,14 +68,19 @@ def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
     """Rows of comma-separated values (RFC 4180) below a header; also ``;`` or tabs if it has these.
 
     A quoted cell may span several lines.
+
+    Raises:
+        DataError: The header is no text.
     """
     texts = _Texts(lines)
-    header = next((text for text in texts if text.strip()), "")
+    header = next((text for text in texts if text.strip() or texts.bad), "")
     number = texts.number
+    if texts.bad is not None:
+        raise DataError(str(texts.bad.error))
     rows = csv.reader(
         itertools.chain([header], texts), delimiter=max(_DELIMITERS, key=header.count), strict=True
     )
-    columns = None
+    columns, counts_empty = None, False
     while True:
         where = f"{source}:{number}"
         try:
@@ -86,11 +93,13 @@ def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
         if texts.bad is not None:
             yield BadLine(texts.bad.number, str(texts.bad.error))
             texts.bad = None
-        elif any(cell.strip() for cell in cells):
+        elif any(cell.strip() for cell in cells) or (cells and counts_empty):
             is_header = columns is None
             if columns is None:
                 columns = find(cells, where=where)
                 is_header = columns.has_header
+                # What spreadsheets leave below the last example trains nothing, but has a result.
+                counts_empty = columns.label is None
             if not is_header:
                 yield _row(cells, columns, number, where)
         number = texts.number + 1
@@ -132,7 +141,7 @@ def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator
                 found = f"got {line.text[:_SHOWN]!r}"
                 yield BadLine(line.number, f"{where}: expected a JSON object a line, {found}")
                 continue
-            columns = columns or find(list(row), where=where)
+            columns = columns or replace(find(list(row), where=where), names=tuple(row))
             yield _row_of_object(row, columns, line.number, where)
 
 
