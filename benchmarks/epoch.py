@@ -4,7 +4,7 @@
 
 Trains the Tree-LSTM on ``sst5`` for two epochs, as ``graphsent train`` does, and prints the shares
 of the second in a Markdown table, by the clock of the process, with one thread. The first epoch is
-left out: in it every tree is put into the shape of the model and gets its levels.
+left out: before it every tree is put into the shape of the model and gets its levels.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import torch
 from graphsent.errors import GraphsentError
 from graphsent.models import TreeLSTMClassifier
 from graphsent.models.embeddings.table import WordEmbedding
-from graphsent.training import RunConfig, TrainingOptions, module, train
+from graphsent.training import RunConfig, TrainingOptions, data, module, train
 from graphsent.training.batching import BATCHINGS
 from graphsent.training.module import TrainingModule
 
 PARTS = {
-    "graphs and schedules": (TreeLSTMClassifier, "collate"),
+    "graphs and schedules": (data._Batches, "__getitem__"),
     "look-up of words": (WordEmbedding, "indexed"),
     "forward": (TreeLSTMClassifier, "forward"),
     "backward": (TrainingModule, "manual_backward"),

@@ -77,12 +77,13 @@ def constituency_batch(
     """
     fields.check_direction(direction)
     read = [as_tree(tree) for tree in trees]
-    make_forest = _with_tokens if direction == fields.SIBLING else _forest
     return trees_to_graph(read, direction, make_forest, vocab, label_index)
 
 
-def _with_tokens(trees: Sequence[Tree]) -> Forest:
-    return split_tokens(_forest(trees))
+def make_forest(trees: Sequence[Tree], direction: str) -> Forest:
+    """The nodes of the graph of some trees in one direction."""
+    forest = _forest(trees)
+    return split_tokens(forest) if direction == fields.SIBLING else forest
 
 
 def _forest(trees: Sequence[Tree]) -> Forest:

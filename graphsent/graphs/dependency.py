@@ -77,12 +77,13 @@ def dependency_batch(
     for tree in trees:
         if not isinstance(tree, DependencyTree):
             raise DataError(f"expected a DependencyTree, got {type(tree).__name__}")
-    make_forest = _with_tokens if direction == fields.SIBLING else _forest
     return trees_to_graph(trees, direction, make_forest, vocab, label_index)
 
 
-def _with_tokens(trees: Sequence[DependencyTree]) -> Forest:
-    return split_tokens(split_heads(_forest(trees)))
+def make_forest(trees: Sequence[DependencyTree], direction: str) -> Forest:
+    """The nodes of the graph of some trees in one direction."""
+    forest = _forest(trees)
+    return split_tokens(split_heads(forest)) if direction == fields.SIBLING else forest
 
 
 def _forest(trees: Sequence[DependencyTree]) -> Forest:

@@ -21,6 +21,7 @@ from graphsent.vocabulary import Vocabulary
 AnyTree = TypeVar("AnyTree", bound=Tree | DependencyTree)
 Trees = Sequence[Tree | DependencyTree]
 Texts = Sequence[Tree | DependencyTree | Sentence]
+MakeForest = Callable[[Any, str], Forest]  # of trees, in a direction
 _NOTHING_KEPT = (None, None)
 
 
@@ -46,10 +47,19 @@ class FlatTree(NamedTuple):
     edges: np.ndarray  # (4, num_edges)
 
 
+class FlatTrees(NamedTuple):
+    """The same of several trees, the columns of one tree after those of another."""
+
+    nodes: np.ndarray  # (7, num_nodes)
+    edges: np.ndarray  # (4, num_edges)
+    num_nodes: np.ndarray  # (num_trees,)
+    num_edges: np.ndarray  # (num_trees,)
+
+
 def trees_to_graph(
     trees: Sequence[AnyTree],
     direction: str,
-    make_forest: Callable[[Sequence[AnyTree]], Forest],
+    make_forest: MakeForest,
     vocab: SymbolIndex | None,
     label_index: SymbolIndex | None,
 ) -> dgl.DGLGraph:
@@ -58,36 +68,52 @@ def trees_to_graph(
     Args:
         trees: all of one kind.
         direction: one of ``fields.DIRECTIONS``.
-        make_forest: the structure of trees, with nodes for words in sibling graphs. A tree's own
-            nodes come first among its nodes there.
+        make_forest: the structure of trees in a direction, with nodes for words in sibling graphs.
+            A tree's own nodes come first among its nodes there.
         vocab: numbers the words.
         label_index: numbers the labels.
     """
-    sibling = direction == fields.SIBLING
-    parts = _flat_trees(trees, make_forest, sibling)
-    nodes = _Nodes(*joined([part.nodes for part in parts], len(_Nodes._fields)))
-    edges = Edges(*joined([part.edges for part in parts], len(Edges._fields)))
-    num_nodes = np.array([part.nodes.shape[1] for part in parts], np.int64)
-    num_edges = np.array([part.edges.shape[1] for part in parts], np.int64)
+    parts = _kept_trees(trees, make_forest, direction)
+    flat = FlatTrees(
+        joined([part.nodes for part in parts], len(_Nodes._fields)),
+        joined([part.edges for part in parts], len(Edges._fields)),
+        np.array([part.nodes.shape[1] for part in parts], np.int64),
+        np.array([part.edges.shape[1] for part in parts], np.int64),
+    )
+    if label_index is not None:
+        flat.nodes[0] = _labels(trees, flat.num_nodes, label_index)
+    words = [] if vocab is None else word_numbers(trees, vocab)
+    return flat_graph(flat, at_nodes(words, flat), direction)
+
+
+def flat_graph(flat: FlatTrees, token: np.ndarray, direction: str) -> dgl.DGLGraph:
+    """The batched graph of some trees.
+
+    Args:
+        flat: the trees, all numbers int64.
+        token: (num_nodes,) int64, vocabulary index of the word at each node.
+        direction: that which they were made for.
+    """
+    nodes, edges = _Nodes(*flat.nodes), Edges(*flat.edges)
+    num_nodes, num_edges = flat.num_nodes, flat.num_edges
     first = np.repeat(np.cumsum(num_nodes) - num_nodes, num_edges)
     ends = edges.source + first, edges.target + first
     if direction == fields.TOP_DOWN:
         ends = ends[::-1]
 
-    labels = nodes.label if label_index is None else _labels(trees, num_nodes, label_index)
     graph = dgl.graph(tuple(map(torch.from_numpy, ends)), num_nodes=int(num_nodes.sum()))
     graph.set_batch_num_nodes(torch.from_numpy(num_nodes))
     graph.set_batch_num_edges(torch.from_numpy(num_edges))
     graph.ndata.update(
         {
-            fields.TOKEN: torch.from_numpy(_tokens(trees, nodes.position, vocab)),
-            fields.LABEL: torch.from_numpy(labels),
+            fields.TOKEN: torch.from_numpy(token),
+            fields.LABEL: torch.from_numpy(nodes.label),
             fields.POSITION: torch.from_numpy(nodes.position),
             fields.DEPTH: torch.from_numpy(nodes.depth),
             fields.SPAN: torch.from_numpy(np.stack((nodes.begin, nodes.end), axis=1)),
         }
     )
-    if sibling:
+    if direction == fields.SIBLING:
         graph.edata[fields.KIND] = torch.from_numpy(edges.kind)
     graph.edata[fields.CHILD_INDEX] = torch.from_numpy(edges.child_index)
     note_edge_ends(graph, *ends)
@@ -96,26 +122,32 @@ def trees_to_graph(
     return graph
 
 
-def _flat_trees(
-    trees: Sequence[AnyTree], make_forest: Callable[[Sequence[AnyTree]], Forest], sibling: bool
+def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str) -> FlatTrees:
+    """The arrays of some trees, int64, without keeping them; arguments as above."""
+    forest = make_forest(trees, direction)
+    edges = edges_of(forest, sibling=direction == fields.SIBLING)
+    levels = levels_of(edges, len(forest.parent))
+    num_nodes = np.bincount(forest.tree, minlength=len(trees))
+    labels = _labels(trees, num_nodes, None)
+    nodes = np.stack((labels, forest.depth, *forest.span.T, forest.position, *levels))
+    of_edge = forest.tree[edges.source]
+    first = (np.cumsum(num_nodes) - num_nodes)[of_edge]
+    local = (edges.source - first, edges.target - first, edges.child_index, edges.kind)
+    return FlatTrees(nodes, np.stack(local), num_nodes, np.bincount(of_edge, minlength=len(trees)))
+
+
+def _kept_trees(
+    trees: Sequence[AnyTree], make_forest: MakeForest, direction: str
 ) -> list[FlatTree]:
-    """The arrays of each tree; those that are missing are made at once."""
-    name = "sibling_graph" if sibling else "graph"
+    """The arrays kept with each tree; those that are missing are made at once."""
+    name = "sibling_graph" if direction == fields.SIBLING else "graph"
     missing = [tree for tree in trees if name not in tree.derived]
     if missing:
-        forest = make_forest(missing)
-        edges = edges_of(forest, sibling=sibling)
-        levels = levels_of(edges, len(forest.parent))
-        num_nodes = np.bincount(forest.tree, minlength=len(missing))
-        labels = _labels(missing, num_nodes, None)
-        nodes = np.stack((labels, forest.depth, *forest.span.T, forest.position, *levels))
-        of_edge = forest.tree[edges.source]
-        first = (np.cumsum(num_nodes) - num_nodes)[of_edge]
-        local = (edges.source - first, edges.target - first, edges.child_index, edges.kind)
+        flat = flat_trees(missing, make_forest, direction)
         parts = zip(
             missing,
-            _split(nodes, num_nodes),
-            _split(np.stack(local), np.bincount(of_edge, minlength=len(missing))),
+            _split(flat.nodes, flat.num_nodes),
+            _split(flat.edges, flat.num_edges),
             strict=True,
         )
         for tree, own_nodes, own_edges in parts:
@@ -135,13 +167,13 @@ def joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
     return np.concatenate(parts, axis=1, dtype=np.int64)
 
 
-def _tokens(trees: Trees, position: np.ndarray, vocab: SymbolIndex | None) -> np.ndarray:
-    """Vocabulary index of the word at each node, -1 without one."""
-    if vocab is None:
-        return np.full(len(position), NOTHING)
+def at_nodes(words: Sequence[np.ndarray], flat: FlatTrees) -> np.ndarray:
+    """Numbers of the words of some trees in order at the nodes with words, -1 at the others."""
+    position = _Nodes(*flat.nodes).position
     token = np.full(len(position), NOTHING)
-    numbers = np.concatenate([token[:0], *word_numbers(trees, vocab)], dtype=np.int64)
-    token[position >= 0] = numbers  # nodes with words are in the order of the sentence
+    if words:
+        # Nodes with words are in the order of the sentence.
+        token[position >= 0] = np.concatenate(words, dtype=np.int64)
     return token
 
 

@@ -47,7 +47,7 @@ class TreeDataModule(LightningDataModule):
         self, model: Model, train: Sequence[Any], dev: Sequence[Any], options: TrainingOptions
     ) -> None:
         super().__init__()
-        self._collate = model.collate
+        self._model = model
         self._train = train
         self.dev = dev
         self._options = options
@@ -67,7 +67,7 @@ class TreeDataModule(LightningDataModule):
             **self._processes(),
         )
         return DataLoader(
-            _Batches(self._train, self._collate),
+            _Batches(self._batches()),
             batch_size=None,  # the sampler gives whole batches
             sampler=sampler,
             # The loader would make tensors of what is in a batch.
@@ -82,7 +82,7 @@ class TreeDataModule(LightningDataModule):
             cast("Dataset", self.dev),
             _EVALUATION_BATCH,
             sampler=InOrder(len(self.dev), **self._processes()),
-            collate_fn=self._collate,
+            collate_fn=self._model.collate,
             generator=torch.Generator(),
         )
 
@@ -91,6 +91,13 @@ class TreeDataModule(LightningDataModule):
     ) -> Any:
         """Moves a batch by its own ``to``."""
         return batch.to(device)
+
+    def _batches(self) -> Callable[[Share], Any]:
+        """What gives the batch of some training examples."""
+        model, train = self._model, self._train
+        if isinstance(train, ShardedExamples):  # are read for each batch
+            return lambda share: model.collate([train[number] for number in share])
+        return model.batches_of(train)
 
     def _processes(self) -> dict[str, int]:
         """How many processes train together, and which of them this is."""
@@ -103,12 +110,11 @@ class TreeDataModule(LightningDataModule):
 class _Batches(Dataset):
     """The batch of some indices."""
 
-    def __init__(self, examples: Sequence[Any], collate: Callable[[list[Any]], Any]) -> None:
-        self._examples = examples
-        self._collate = collate
+    def __init__(self, batch_of: Callable[[Share], Any]) -> None:
+        self._batch_of = batch_of
 
     def __getitem__(self, share: Share) -> Any:
-        batch = self._collate([self._examples[index] for index in share])
+        batch = self._batch_of(share)
         return batch if share.weight == 1 else WeightedBatch(batch, share.weight)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Signature
 from typing import Any, ClassVar, TypeVar
 
@@ -143,6 +143,14 @@ class Model(Encodes, EmbedsWords, ABC):
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> Any:
         """The batch of some trees: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
+
+    def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
+        """What gives the batch of some of these examples by their numbers: that of :meth:`collate`.
+
+        Args:
+            examples: Those that training draws from, in memory.
+        """
+        return lambda numbers: self.collate([examples[number] for number in numbers])
 
     @abstractmethod
     def forward(self, batch: Any) -> torch.Tensor:

@@ -19,6 +19,7 @@ from graphsent.graphs import (
     dependency_batch,
     root_nodes,
 )
+from graphsent.graphs.table import TreeTable
 from graphsent.propagation.feats import to_device
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.trees import DependencyTree, Tree
@@ -32,6 +33,7 @@ __all__ = [
     "context_of",
     "is_labelled",
     "tree_batch",
+    "tree_batches",
     "tree_graph",
 ]
 
@@ -141,12 +143,16 @@ def tree_graph(
     """
     of_words = bool(trees) and isinstance(trees[0], DependencyTree)
     build: Callable[..., dgl.DGLGraph] = dependency_batch if of_words else constituency_batch
-    graph = build(trees, direction, vocab)
+    graph = _with_schedule(build(trees, direction, vocab), both_ways)
+    if context is not None:
+        notes_of(graph).facts[_CONTEXT] = context
+    return graph
+
+
+def _with_schedule(graph: dgl.DGLGraph, both_ways: bool) -> dgl.DGLGraph:
     schedule_of(graph)
     if both_ways:
         schedule_of(graph, turn_edges=True)
-    if context is not None:
-        notes_of(graph).facts[_CONTEXT] = context
     return graph
 
 
@@ -165,10 +171,33 @@ def tree_batch(
 ) -> TreeBatch | SiblingBatch:
     """The batch of some trees; arguments as of :func:`tree_graph`."""
     graph = tree_graph(trees, vocab, direction, both_ways=both_ways, context=context)
+    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+    return _batch_of(graph, sizes, direction)
+
+
+def tree_batches(
+    trees: Sequence[Tree | DependencyTree],
+    vocab: Vocabulary,
+    direction: str = BOTTOM_UP,
+    *,
+    both_ways: bool = False,
+) -> Callable[[Sequence[int]], TreeBatch | SiblingBatch]:
+    """What gives the batches of some trees by their numbers; arguments as of :func:`tree_graph`."""
+    table = TreeTable(trees, vocab, direction)
+    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+
+    def batch(numbers: Sequence[int]) -> TreeBatch | SiblingBatch:
+        graph = _with_schedule(table.graph(numbers), both_ways)
+        return _batch_of(graph, sizes[numbers], direction)
+
+    return batch
+
+
+def _batch_of(graph: dgl.DGLGraph, sizes: np.ndarray, direction: str) -> TreeBatch | SiblingBatch:
+    """The batch of a graph; the sizes are the numbers of nodes of the trees themselves."""
     if direction != SIBLING:
         return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
     # The nodes of each tree come first among those of its graph, in their own order.
-    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     added = graph.batch_num_nodes().numpy() - sizes
     shift = np.cumsum(added) - added  # nodes added to the trees before
     nodes = torch.from_numpy(np.arange(sizes.sum()) + np.repeat(shift, sizes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from graphsent.models.base.model import Model
 from graphsent.models.base.prediction import Prediction
 from graphsent.models.base.reading import ReadsTrees, ReadsWords
 from graphsent.models.batches.shape import nodes_of_same_span
-from graphsent.models.batches.trees import chosen_units, is_labelled
+from graphsent.models.batches.trees import chosen_units, is_labelled, tree_batches
 from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels
@@ -110,7 +110,10 @@ class Classifier(Model):
                 no class.
         """
         shaped = self._shaped(self._read(trees))
-        batch = self._batch(shaped)
+        return self._labelled(self._batch(shaped), shaped)
+
+    def _labelled(self, batch: Any, shaped: Iterable[Any]) -> Any:
+        """A batch of some trees with the labels that the model learns."""
         if self.goal == "regression":
             return batch._replace(labels=score_labels(shaped))
         check_classes(batch.labels, len(self.label_names), "node")
@@ -171,6 +174,17 @@ class Classifier(Model):
 
 class TreeClassifier(ReadsTrees, Classifier):
     """Base of models that classify every node of a tree; arguments as above."""
+
+    def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
+        """What gives the batch of some of the examples by their numbers: from arrays of all."""
+        own = (self.collate, Classifier.collate), (self._batch, ReadsTrees._batch)
+        is_own = all(getattr(each, "__func__", None) is ours for each, ours in own)
+        if not is_own or self._contextual is not None:
+            return super().batches_of(examples)
+        shaped = self._shaped(self._read(examples))
+        encoder = self.encoder
+        batch = tree_batches(shaped, self.vocab, encoder.direction, both_ways=encoder.both_ways)
+        return lambda numbers: self._labelled(batch(numbers), (shaped[i] for i in numbers))
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
         """What the model weighs the edges of some trees by, for pictures.
