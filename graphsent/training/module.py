@@ -79,8 +79,7 @@ class TrainingModule(LightningModule):
         optimizers = self.optimizers()
         optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
         loss = self.model.loss(self.model(batch), batch, self.options.loss_nodes)
-        for optimizer in optimizers:
-            optimizer.zero_grad()
+        self.model.zero_grad()
         # Gradients are means over the processes.
         self.manual_backward(loss if weight == 1 else weight * loss)
         if self.options.max_grad_norm:
