@@ -56,7 +56,7 @@ def _imported(module: str, name: str, what: str, raised: type[GraphsentError]) -
         hint = nearest(error.name, _siblings(error.name))
         message = f"unknown {what} {name!r}: there is no module {error.name!r}{hint}"
         raise raised(message) from None
-    except Exception as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         reason = f"{type(error).__name__}: {error}"
         raise raised(f"the {what} {name}: {module} cannot be imported: {reason}") from error
 
@@ -69,7 +69,7 @@ def _siblings(module: str) -> list[str]:
     return [each.name for each in pkgutil.iter_modules(path, prefix)]
 
 
-def reason_of(error: Exception, cls: type) -> str:
+def reason_of(error: BaseException, cls: type) -> str:
     """What went wrong in a user's code, and in which line of it.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from graphsent._names import unknown
@@ -53,6 +54,14 @@ def model_class(name: str) -> type[Model]:
         raise ModelError(f"the model {name}: the class has no {' and no '.join(lacking)}")
     if not isinstance(getattr(cls, "name", None), str):
         raise ModelError(f"the model {name}: expected a name in the class, such as name = 'mine'")
+    for each in ("training_defaults", "task_defaults", "task_option_defaults"):
+        found = getattr(cls, each)
+        values = found.values() if each != "training_defaults" and _is_mapping(found) else ()
+        if not all(map(_is_mapping, (found, *values))):
+            of_what = "options" if each == "training_defaults" else "tasks and their options"
+            raise ModelError(
+                f"the model {name}: expected {each} to be a dictionary of {of_what}, got {found!r}"
+            )
     first = next(iter(inspect.signature(cls).parameters), "nothing")
     if first != "vocab":
         raise ModelError(
@@ -66,6 +75,10 @@ def _registered(name: str) -> type[Model]:
         raise ModelError(unknown("model", name, [*sorted(MODELS), "module:Class of your own"]))
     module, _, attribute = MODELS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _is_model(value: Any) -> bool:

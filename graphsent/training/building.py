@@ -126,12 +126,15 @@ def _made(cls: type[Model], name: str, arguments: Mapping[str, Any]) -> Model:
     if not is_own(name):
         return cls(**arguments)
     try:
-        return cls(**arguments)
+        model = cls(**arguments)
     except (GraphsentError, NotImplementedError):  # the latter of one that needs memory
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = reason_of(error, cls)
         raise ModelError(f"the model {name} cannot be made: {reason}") from error
+    if "num_features" not in vars(model):
+        raise ModelError(f"the model {name}: its constructor does not call super().__init__")
+    return model
 
 
 def check_goal(config: RunConfig) -> None:

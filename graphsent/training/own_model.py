@@ -48,18 +48,17 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
                 f"the model {name}: collate: expected a batch with {each!r}, got {found}"
             )
     model.eval()  # nothing is drawn
-    with torch.no_grad():
-        outputs = _called(name, model, "forward", batch)
-        _check_outputs(name, outputs, len(batch.labels), task)
-        loss = _called(name, model, "loss", outputs, batch)
-        if _shape(loss) != ():
-            raise ModelError(f"the model {name}: loss: expected one number, got {_shape(loss)}")
-        predictions = _called(name, model, "predict", few)
-        if len(predictions) != len(few):
-            found = f"{len(predictions)} for {len(few)} examples"
-            raise ModelError(
-                f"the model {name}: predict: expected as many predictions, got {found}"
-            )
+    outputs = _called(name, model, "forward", batch)
+    _check_outputs(name, outputs, len(batch.labels), task)
+    loss = _called(name, model, "loss", outputs, batch)
+    if _shape(loss) != ():
+        raise ModelError(f"the model {name}: loss: expected one number, got {_shape(loss)}")
+    if not loss.requires_grad:
+        raise ModelError(f"the model {name}: loss: no weight has a gradient, so none would learn")
+    predictions = _called(name, model, "predict", few)
+    if len(predictions) != len(few):
+        found = f"{len(predictions)} for {len(few)} examples"
+        raise ModelError(f"the model {name}: predict: expected as many predictions, got {found}")
     model.train()
 
 

@@ -87,6 +87,29 @@ class Optimized(NBoW):
     training_defaults = {"lrr": 0.1}
 
 
+class Listed(NBoW):
+    training_defaults = ["lr"]
+
+
+class Flat(NBoW):
+    task_defaults = {"sst5": 3}
+
+
+class Lazy(NBoW):
+    def __init__(self, vocab, num_classes):
+        pass
+
+
+class Ends(NBoW):
+    def __init__(self, vocab, num_classes):
+        raise SystemExit(0)
+
+
+class Detached(NBoW):
+    def forward(self, batch):
+        return super().forward(batch).detach()
+
+
 class Unsaved(NBoW):
     def __init__(self, vocab, num_classes, things: object = frozenset((1,)), **options):
         super().__init__(vocab, num_classes, **options)
@@ -264,6 +287,20 @@ def test_a_run_in_the_way_is_not_asked_for_code(here, capsys, form, monkeypatch)
     assert "own_models_here" not in sys.modules
 
 
+def test_a_class_that_cannot_be_made_any_more(here, capsys):
+    trained()
+    changed = MODULE.replace("        self.encoder", "        assert 0\n        self.encoder")
+    (here / "own_models_here.py").write_text(changed)
+    line = refused(capsys, "predict", "run", "tree.txt", "--model-class=own_models_here:Mine")
+    assert re.search(r"Mine cannot be made: AssertionError: \(.*own_models_here.py:\d+\)$", line)
+
+
+def test_a_module_that_ends_the_process(here, capsys):
+    (here / "own_script_here.py").write_text("raise SystemExit(0)")
+    line = refused(capsys, "train", "--task=sst5", "--model=own_script_here:Mine", *RUN)
+    assert line.endswith("own_script_here cannot be imported: SystemExit: 0")
+
+
 def test_in_python(here, monkeypatch):
     monkeypatch.syspath_prepend(here)
     training = TrainingOptions(epochs=1, num_threads=1)
@@ -316,6 +353,11 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
         ("own_models_here:Needs", "own_models_here:Needs needs the option 'depth'"),
         ("own_models_here:Clash", "has an option 'seed', but --seed is an option of this command"),
         ("own_models_here:Optimized", "unknown training option of own_models_here:Optimized 'lrr'"),
+        ("own_models_here:Listed", r"expected training_defaults to be a dictionary .*\['lr'\]"),
+        ("own_models_here:Flat", "expected task_defaults to be a dictionary .* got {'sst5': 3}"),
+        ("own_models_here:Lazy", r"Lazy: its constructor does not call super\(\)\.__init__"),
+        ("own_models_here:Ends", r"Ends cannot be made: SystemExit: 0 \(.*own_models_here.py:\d+"),
+        ("own_models_here:Detached", "loss: no weight has a gradient, so none would learn"),
         ("own_models_here:Unsaved", "things=.* is no value of JSON"),
         ("own_models_here:Broken", r"cannot be made: KeyError: 'width' \(.*own_models_here.py:\d+"),
         ("own_models_here:Collates", "collate: expected a batch with 'labels', got dict"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from graphsent._own import reason_of
 from graphsent.contextual import Encoder, encoder_sha256, load_encoder
 from graphsent.errors import ModelError
 from graphsent.models.base.storage import ENCODER_DIRECTORY, SavedModel
@@ -84,6 +85,9 @@ def _build(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str])
         reason = str(error).partition("\n")[0]
         name = cls.__name__
         raise ModelError(f"{directory}: wrong arguments of {name}: {reason}") from None
+    except Exception as error:  # whatever a class of a user's own does
+        reason = reason_of(error, cls)
+        raise ModelError(f"{directory}: {cls.__name__} cannot be made: {reason}") from error
 
 
 def _fitting(
