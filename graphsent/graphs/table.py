@@ -30,7 +30,7 @@ class TreeTable:
     """
 
     def __init__(
-        self, trees: Sequence[Tree] | Sequence[DependencyTree], vocab: SymbolIndex, direction: str
+        self, trees: Sequence[Tree | DependencyTree], vocab: SymbolIndex, direction: str
     ) -> None:
         of_words = bool(trees) and isinstance(trees[0], DependencyTree)
         make = dependency.make_forest if of_words else constituency.make_forest
@@ -66,7 +66,7 @@ class _Columns:
 
 
 def _encoded(
-    trees: Sequence[Tree] | Sequence[DependencyTree],
+    trees: Sequence[Tree | DependencyTree],
     vocab: SymbolIndex,
     direction: str,
     make_forest: MakeForest,
