@@ -2,8 +2,8 @@
 
     python examples/torch_geometric_batch.py [--steps 40]
 
-Random acyclic graphs; the label of a graph is whether it has a path of at least eight edges, which
-one convolution cannot see.
+It needs ``pip install torch_geometric``. The graphs are random and acyclic; the label of a graph is
+whether it has a path of at least eight edges, which one convolution cannot see.
 """
 
 from __future__ import annotations

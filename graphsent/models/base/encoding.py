@@ -132,7 +132,7 @@ def _unit_rows(vectors: Any) -> torch.Tensor:
     try:
         rows = vectors if isinstance(vectors, torch.Tensor) else np.array(vectors, np.float32)
     except (TypeError, ValueError):
-        raise ModelError(f"expected vectors, got {vectors!r:.80}") from None
+        raise ModelError(f"expected vectors, as encode gives them, got {vectors!r:.80}") from None
     rows = torch.atleast_2d(torch.as_tensor(rows).float())
     if rows.dim() > 2:
         raise ModelError(f"expected vectors in at most two dimensions, got {rows.dim()}")
