@@ -18,6 +18,7 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -43,6 +44,7 @@ _FUNCTIONS = {
     "linear_numbers": "pn",
 }
 _lock = threading.Lock()
+_PLAIN: Any = Tensor  # of which type checkers do not know how operations are looked up
 _log = logging.getLogger(__name__)
 
 
@@ -82,8 +84,8 @@ def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
 
 def in_memory(tensor: Tensor) -> bool:
     """Whether a tensor on the CPU has an address: fake, sparse and other wrapped ones have not."""
-    plain = type(tensor).__torch_dispatch__ is Tensor.__torch_dispatch__
-    return plain and tensor.layout == torch.strided
+    kind: Any = type(tensor)
+    return kind.__torch_dispatch__ is _PLAIN.__torch_dispatch__ and tensor.layout == torch.strided
 
 
 def _transformed() -> bool:
@@ -96,7 +98,7 @@ def _transformed() -> bool:
         torch._C._are_functorch_transforms_active()
         or torch._C._len_torch_dispatch_stack() > 0
         or torch.autograd.forward_ad._current_level >= 0
-        or torch.jit.is_tracing()
+        or torch._C._is_tracing()
     )
 
 
