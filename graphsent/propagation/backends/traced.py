@@ -286,6 +286,6 @@ def _collected(
     for term, sums in program.gradients.weights:
         if needed[2][term.weight]:
             to = gradient(dconstants, constants, term.weight)
-            part = found.values[sums].narrow(1, term.first, term.width)
-            to.narrow(1, term.column, term.rows.width).addmm_(part.t(), found.values[term.rows])
+            part = to.narrow(1, term.column, term.rows.width)
+            part.addmm_(found.values[sums].t(), found.values[term.rows])
     return dinputs, dconstants

@@ -155,8 +155,7 @@ class _Reverse:
         sums = self.packed(value, pieces)
         for term in value.data:
             self.found.weights.append(WeightShare(term, sums))
-            part = sums.ref().part(term.first, term.width)
-            rows = self.make("back", value.domain, term.rows.width, (part,), term)
+            rows = self.make("back", value.domain, term.rows.width, (sums.ref(),), term)
             self.give(term.rows.ref(), rows.ref(), value.domain)
 
     def packed(self, value: Value, pieces: list[Share]) -> Value:

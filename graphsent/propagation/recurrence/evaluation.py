@@ -125,11 +125,10 @@ class Evaluation:
         return self.constants[number].narrow(1, column, width)
 
     def _product(self, value: Value) -> Tensor:
-        (rows, number, column, *_), *others = value.data  # the first fills all columns
+        (rows, number, column, _), *others = value.data
         total = linear(self.values[rows], self._weight(number, column, rows.width))
-        for rows, number, column, first, width in others:
-            weight = self._weight(number, column, rows.width)
-            total.narrow(1, first, width).addmm_(self.values[rows], weight.t())
+        for rows, number, column, _ in others:
+            total.addmm_(self.values[rows], self._weight(number, column, rows.width).t())
         return total
 
     def _sum(self, rows: Tensor) -> Tensor:

@@ -57,14 +57,12 @@ class Term(NamedTuple):
         rows: what is multiplied; all columns of a value.
         weight: number of the constant, (out_feats, in_feats).
         column: the first column of the weight.
-        first: the first column of the product that it is added to.
-        width: how many, out_feats.
+        width: columns of the product, out_feats.
     """
 
     rows: Value
     weight: int
     column: int
-    first: int
     width: int
 
 

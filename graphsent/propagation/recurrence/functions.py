@@ -177,7 +177,7 @@ def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -
         if not whole or value.op == "number":
             value = tracer.expressions.make("pack", value.domain, ref.width, (ref,))
         key = value.domain, _is_of_inputs(value)
-        groups.setdefault(key, []).append(Term(value, weight, column, 0, out_feats))
+        groups.setdefault(key, []).append(Term(value, weight, column, out_feats))
         column += ref.width
     make = tracer.expressions.make
     results = []

@@ -13,7 +13,6 @@ from graphsent._derived import Unchanging
 from graphsent.propagation.recurrence.calls import Call, Known, run_calls
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
-from graphsent.propagation.recurrence.merging import merge_products
 from graphsent.propagation.recurrence.symbols import NODES, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import Tracer
 
@@ -127,9 +126,8 @@ def trace(
     if not is_a(state, (tuple, list)) or len(state) != num_parts:
         raise Untraceable(f"it does not return the {num_parts} parts of a state")
     results = [_columns(tracer, part, size) for part in state]
-    expressions, results = merge_products(tracer.expressions, results)
-    known = tracer.constants, tracer.shapes, tracer.hoisted, len(expressions.values)
-    return Traced(expressions, results, tracer.calls, *known)
+    known = tracer.constants, tracer.shapes, tracer.hoisted, len(tracer.expressions.values)
+    return Traced(tracer.expressions, results, tracer.calls, *known)
 
 
 def columns_read(traced: Traced) -> tuple[tuple[int, int], ...]:

@@ -192,7 +192,7 @@ class Backward:
             array = self.layout.places[sums]
             text += (
                 f"  BARRIER\n  multiply_pairs_back(s, {part}, {slot}, "
-                f"{array.begin} + {term.first}, {array.stride}, {term.width}, {packed});\n"
+                f"{array.begin}, {array.stride}, {term.width}, {packed});\n"
             )
         return f"{text}  BARRIER\n" if text else ""
 
@@ -225,18 +225,18 @@ class Backward:
         filled.update((term.weight, column) for column in columns)
         to = f"w->dconstants[{term.weight}] + {term.column}"
         array = layout.places[sums]
-        begin = f"{array.begin} + {term.first}"
         head = f"  if (w->dconstants[{term.weight}]) "
         if layout.of_slot(term):
             part, slot = term.rows.data
             return (
-                f"{head}weigh_slot(s, {part}, {slot}, {begin}, {array.stride}, {term.width}, "
+                f"{head}weigh_slot(s, {part}, {slot}, {array.begin}, {array.stride}, {term.width}, "
                 f"{to}, {stride}, {more});\n"
             )
         rows, row_stride = self._all_rows(term.rows)
         count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
         return (
-            f"{head}multiply_transposed((struct rows){{{begin}, {array.stride}, NULL, NULL}}, "
+            f"{head}multiply_transposed("
+            f"(struct rows){{{array.begin}, {array.stride}, NULL, NULL}}, "
             f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
             f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, {more}}}, "
             "s->turned, s->thread, s->threads);\n"

@@ -71,6 +71,6 @@ class Forward:
             seen.add((value, slot))
             text += (
                 f"  multiply_pairs(s, {part}, {slot}, {packed}, {term.width}, "
-                f"s->pairs{value.number} + {term.first}, {stride}, {more});\n"
+                f"s->pairs{value.number}, {stride}, {more});\n"
             )
         return f"  BARRIER\n{text}" if text else ""

@@ -241,7 +241,7 @@ class Steps:
                 packed = self._packed(term, back=False)
                 text += (
                     f"multiply_slot(s, {state}, {slot}, first, last, {packed}, {term.width}, "
-                    f"to + {term.first}, {stride});\n"
+                    f"to, {stride});\n"
                 )
                 self.pairs.append((value, term, packed))
         count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
@@ -252,7 +252,7 @@ class Steps:
             packed = self._packed(term, back=False)
             text += (
                 f"multiply_into({rows}, {row_stride}, {count}, {packed}, {term.rows.width}, "
-                f"{term.width}, (struct sums){{to + {term.first}, {stride}, NULL, 0, {added}}});\n"
+                f"{term.width}, (struct sums){{to, {stride}, NULL, 0, {added}}});\n"
             )
             added = 1
         return text + "}\n"
@@ -281,7 +281,6 @@ class Steps:
         packed = self._packed(term, back=True)
         to, stride = self._rows_begin(part, value)
         rows, row_stride = self._rows_begin(part, sums)
-        rows = f"{rows} + {term.first}"
         if self.layout.of_slot(term):
             slot = term.rows.data[1]
             self.back_pairs.append((sums, term, packed))
