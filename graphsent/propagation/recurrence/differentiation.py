@@ -15,6 +15,7 @@ from graphsent.propagation.recurrence.expressions import (
     Value,
     reached,
 )
+from graphsent.propagation.recurrence.operations import OPERATIONS
 
 
 class Share(NamedTuple):
@@ -68,6 +69,48 @@ def differentiate(expressions: Expressions, results: Sequence[Sequence[Ref]]) ->
         results: for each part of the state the columns it consists of.
     """
     return _Reverse(expressions).run(results)
+
+
+class Columns:
+    """Columns to compute with, as the gradients of operations are written."""
+
+    def __init__(self, expressions: Expressions, ref: Ref) -> None:
+        self.expressions, self.ref = expressions, ref
+
+    def _made(self, op: str, *columns: Columns) -> Columns:
+        refs = (part.ref for part in columns)
+        return Columns(self.expressions, self.expressions.pointwise(op, *refs))
+
+    def number(self, number: float) -> Columns:
+        """A number in each of the columns."""
+        return Columns(self.expressions, self.expressions.number(number, self.ref.width))
+
+    def __add__(self, other: Columns) -> Columns:
+        return self._made("add", self, other)
+
+    def __sub__(self, other: Columns) -> Columns:
+        return self._made("sub", self, other)
+
+    def __rsub__(self, number: float) -> Columns:
+        return self.number(number) - self
+
+    def __neg__(self) -> Columns:
+        return 0 - self
+
+    def __mul__(self, other: Columns) -> Columns:
+        return self._made("mul", self, other)
+
+    def __truediv__(self, other: Columns) -> Columns:
+        return self._made("div", self, other)
+
+    def at_least(self, other: Columns) -> Columns:
+        """1 where they are not less than others, else 0."""
+        return self._made("step", self, other)
+
+    def chosen(self, other: Columns) -> tuple[Columns, Columns]:
+        """Others where these are not 0, and others where they are; else 0."""
+        zeros = other.number(0)
+        return self._made("where", self, other, zeros), self._made("where", self, zeros, other)
 
 
 class _Reverse:
@@ -144,12 +187,20 @@ class _Reverse:
         elif value.op == "product":
             self.through_product(value, pieces)
         else:
-            rule = getattr(self, f"through_{value.op}")
             for first, gradient, _ in pieces:
-                width = gradient.width
-                cut = value.op not in ("rowsum", "pack")
-                args = [arg.part(first, width) for arg in value.args] if cut else []
-                rule(Ref(value, first, width), args, gradient)
+                result = Ref(value, first, gradient.width)
+                if value.op in OPERATIONS:
+                    self.through_operation(result, gradient)
+                else:
+                    getattr(self, f"through_{value.op}")(result, gradient)
+
+    def through_operation(self, result: Ref, gradient: Ref) -> None:
+        args = [arg.part(result.first, result.width) for arg in result.value.args]
+        given = [Columns(self.expressions, ref) for ref in (gradient, result, *args)]
+        shares = OPERATIONS[result.value.op].gradients(*given)
+        for arg, share in zip(args, shares, strict=True):
+            if share is not None:
+                self.give(arg, share.ref, result.value.domain)
 
     def through_product(self, value: Value, pieces: list[Share]) -> None:
         sums = self.packed(value, pieces)
@@ -167,84 +218,12 @@ class _Reverse:
         refs = self.expressions.with_zeros(parts, value.width)
         return self.make("pack", value.domain, value.width, refs)
 
-    def minus(self, ref: Ref) -> Ref:
-        return self.pointwise("sub", self.expressions.number(0, ref.width), ref)
-
-    def rest(self, ref: Ref) -> Ref:
-        """One less some columns."""
-        return self.pointwise("sub", self.expressions.number(1, ref.width), ref)
-
-    # One rule for each operation: from the result, the arguments and the gradient of the result.
-
-    def through_add(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        for arg in args:
-            self.give(arg, gradient, result.value.domain)
-
-    def through_sub(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        self.give(args[0], gradient, result.value.domain)
-        if args[1].value.op != "number":
-            self.give(args[1], self.minus(gradient), result.value.domain)
-
-    def through_mul(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        for arg, other in (args, args[::-1]):
-            if arg.value.op != "number":
-                self.give(arg, self.pointwise("mul", gradient, other), result.value.domain)
-
-    def through_div(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        share = self.pointwise("div", gradient, args[1])
-        self.give(args[0], share, result.value.domain)
-        if args[1].value.op not in ("number", "degree"):
-            through = self.minus(self.pointwise("mul", share, result))
-            self.give(args[1], through, result.value.domain)
-
-    def through_maximum(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        of_first = self.pointwise("step", *args)
-        domain = result.value.domain
-        self.give(args[0], self.pointwise("mul", gradient, of_first), domain)
-        self.give(args[1], self.pointwise("mul", gradient, self.rest(of_first)), domain)
-
-    def through_largest(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        equal = [self.pointwise("step", arg, result) for arg in args]
-        count = equal[0]
-        for other in equal[1:]:
-            count = self.pointwise("add", count, other)
-        share = self.pointwise("div", gradient, count)
-        for arg, one in zip(args, equal, strict=True):
-            self.give(arg, self.pointwise("mul", share, one), result.value.domain)
-
-    def through_step(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        pass
-
-    through_fixed = through_step
-
-    def through_where(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        zeros = self.expressions.number(0, result.width)
-        condition, domain = args[0], result.value.domain
-        self.give(args[1], self.pointwise("where", condition, gradient, zeros), domain)
-        self.give(args[2], self.pointwise("where", condition, zeros, gradient), domain)
-
-    def through_sigmoid(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        slope = self.pointwise("sub", result, self.pointwise("mul", result, result))
-        self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
-
-    def through_tanh(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        slope = self.rest(self.pointwise("mul", result, result))
-        self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
-
-    def through_exp(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        self.give(args[0], self.pointwise("mul", gradient, result), result.value.domain)
-
-    def through_relu(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        zeros = self.expressions.number(0, result.width)
-        slope = self.rest(self.pointwise("step", zeros, result))
-        self.give(args[0], self.pointwise("mul", gradient, slope), result.value.domain)
-
-    def through_rowsum(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+    def through_rowsum(self, result: Ref, gradient: Ref) -> None:
         (whole,) = result.value.args
         spread = Ref(gradient.value, gradient.first, whole.width, True)
         self.give(whole, spread, result.value.domain)
 
-    def through_pack(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+    def through_pack(self, result: Ref, gradient: Ref) -> None:
         begin = 0
         for arg in result.value.args:
             first = max(begin, result.first)
@@ -254,16 +233,16 @@ class _Reverse:
                 self.give(arg.part(first - begin, last - first), part, result.value.domain)
             begin += arg.width
 
-    def through_sum(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
-        self.give(args[0], gradient, Domain.EDGE)
+    def through_sum(self, result: Ref, gradient: Ref) -> None:
+        self.give(result.value.args[0].part(result.first, result.width), gradient, Domain.EDGE)
 
-    def through_softmax(self, result: Ref, args: list[Ref], gradient: Ref) -> None:
+    def through_softmax(self, result: Ref, gradient: Ref) -> None:
         weighted = self.pointwise("mul", gradient, result)
         if weighted.value.domain != Domain.EDGE:
             weighted = self.make("pack", Domain.EDGE, weighted.width, (weighted,)).ref()
         mean = self.make("sum", Domain.NODE, result.width, (weighted,)).ref()
         through = self.pointwise("sub", weighted, self.pointwise("mul", result, mean))
-        self.give(args[0], through, Domain.EDGE)
+        self.give(result.value.args[0].part(result.first, result.width), through, Domain.EDGE)
 
 
 def _is_made(value: Value, gradient: Value) -> bool:

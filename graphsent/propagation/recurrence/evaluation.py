@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,21 +12,7 @@ from torch.nn import functional
 
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
-
-_POINTWISE: dict[str, Callable[..., Tensor]] = {
-    "add": torch.add,
-    "sub": torch.sub,
-    "mul": torch.mul,
-    "div": torch.div,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "exp": torch.exp,
-    "relu": torch.relu,  # others have another gradient at 0
-    "maximum": lambda a, b: torch.where((a >= b) | a.isnan(), a, b),
-    "largest": lambda *parts: torch.amax(torch.stack(torch.broadcast_tensors(*parts)), 0),
-    "step": lambda a, b: (a >= b).to(a.dtype),
-    "where": lambda condition, a, b: torch.where(condition != 0, a, b),
-}
+from graphsent.propagation.recurrence.operations import OPERATIONS
 
 SUMMED_AT_ONCE = 256
 """Longer sums over edges are made in double precision: each addition costs a bit of its digits."""
@@ -92,8 +78,8 @@ class Evaluation:
 
     def _made(self, value: Value) -> Tensor:
         op, data = value.op, value.data
-        if op in _POINTWISE:
-            return _POINTWISE[op](*(self.read(ref, value.domain) for ref in value.args))
+        if op in OPERATIONS:
+            return OPERATIONS[op].function(*(self.read(ref, value.domain) for ref in value.args))
         if op == "input":
             return self.inputs[data]
         if op == "constant":
@@ -110,8 +96,6 @@ class Evaluation:
         if op == "pack":
             return _side_by_side([self.rows(ref, value.domain) for ref in value.args])
         args = [self.read(ref, value.domain) for ref in value.args]
-        if op == "fixed":
-            return args[0].detach()
         if op == "rowsum":
             return args[0].sum(-1, keepdim=True)
         if op == "back":

@@ -66,14 +66,6 @@ class Term(NamedTuple):
     width: int
 
 
-POINTWISE = (
-    *("add", "sub", "mul", "div", "maximum", "largest", "step", "where"),
-    *("sigmoid", "tanh", "exp", "relu"),
-)
-FUNCTIONS = ("sigmoid", "tanh", "exp")
-"""The pointwise operations, and those of them that take long."""
-
-
 @dataclass(eq=False)
 class Value:
     """A row of numbers, and how it is made.
@@ -85,11 +77,7 @@ class Value:
               number of the input or constant; of a state, its part and slot (None at edges); of the
               gradient of a new state, its part.
             - ``"number"``: ``data``.
-            - one of :data:`POINTWISE`; ``"maximum"`` takes the first of equal numbers,
-              ``"largest"``, of several arguments, all of them as far as gradients are concerned;
-              ``"step"`` is 1 where the first argument is not less than the second, else 0;
-              ``"where"`` is its second argument where the first is not 0, else the third.
-            - ``"fixed"``: the same columns, without a gradient.
+            - one of :data:`~.operations.OPERATIONS`, which are pointwise.
             - ``"product"``: the sum of ``data``, a tuple of :class:`Term`.
             - ``"back"``: the gradient of the rows of a term, ``data``, from that of its product.
             - ``"rowsum"``: the sum of the columns.

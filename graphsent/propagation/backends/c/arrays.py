@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from graphsent.propagation.recurrence.expressions import FUNCTIONS, Domain, Value
+from graphsent.propagation.recurrence.expressions import Domain, Value
+from graphsent.propagation.recurrence.operations import OPERATIONS
 
 LEAVES = ("input", "constant", "state", "gradient", "number", "degree")
 """Values that are there already."""
 
-_ARRAYS = ("product", "back", "rowsum", "sum", "pull", "softmax", "pack", *FUNCTIONS)
+_ARRAYS = ("product", "back", "rowsum", "sum", "pull", "softmax", "pack")
 CHEAP = 3
 """So many operations are done again where their result is needed again."""
 
@@ -38,7 +39,8 @@ def choose_arrays(values: Sequence[Value], roots: Iterable[Value], known: set[Va
             raise Unsupported(f"it computes {value.op} of parameters for each node")
         made_of = sum(cost.get(ref.value, 0) for ref in value.args if ref.value not in chosen)
         cost[value] = 1 + made_of
-        if value.op in _ARRAYS or _is_often_used(value, uses[value], cost[value]):
+        slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
+        if slow or _is_often_used(value, uses[value], cost[value]):
             chosen.add(value)
         if value.op == "product":
             chosen |= {term.rows for term in value.data if term.rows.op not in LEAVES}

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from graphsent.propagation.recurrence.expressions import Ref, Value
+from graphsent.propagation.recurrence.operations import OPERATIONS
 
-_CODE = {
-    "add": "({} + {})",
-    "sub": "({} - {})",
-    "mul": "({} * {})",
-    "div": "({} / {})",
-    "sigmoid": "sigmoid({})",
-    "tanh": "hyperbolic_tangent({})",
-    "exp": "exponential_or_infinite({})",
-    "fixed": "{}",
-    "relu": "choose({0} <= all(0), all(0), {0})",
-    "maximum": "first_of_largest({}, {})",
-    "step": "at_least({}, {})",
-    "where": "choose({} != all(0), {}, {})",
-}
 ZEROS = "all(0)"
 SUMMED_AT_ONCE = 256
 """Longer sums are made in parts: each addition to a long one costs a bit of its digits."""
@@ -91,27 +77,17 @@ class Body:
                 self.spread[value, first] = name
                 self.before.append(f"const vec {name} = all({row}[{first}]);")
             return name
-        if value.op == "fixed":
-            return self.code(_columns(value.args[0], ref))
-        args = [self.code(_columns(arg, ref)) for arg in value.args]
-        return self._named(_operation(value.op, args))
+        return self.made(value, ref)
 
-    def made(self, value: Value) -> str:
-        """The name of a vector with what the operation of a value gives."""
-        whole = value.ref()
-        args = [self.code(_columns(arg, whole)) for arg in value.args]
-        return self._named(_operation(value.op, args))
+    def made(self, value: Value, ref: Ref) -> str:
+        """The name of a vector with what the operation of a value gives at some columns."""
+        args = [self.code(_columns(arg, ref)) for arg in value.args]
+        return self._named(OPERATIONS[value.op].code(*args))
 
     def _named(self, code: str) -> str:
         name = f"x{len(self.lines)}"
         self.lines.append(f"vec {name} = {code};")
         return name
-
-
-def _operation(op: str, args: Sequence[str]) -> str:
-    if op != "largest":
-        return _CODE[op].format(*args)
-    return functools.reduce(lambda a, b: f"first_of_largest({a}, {b})", args)
 
 
 def _columns(arg: Ref, ref: Ref) -> Ref:

@@ -142,7 +142,7 @@ class Steps:
 
     def _pointwise(self, part: Part, value: Value) -> str:
         body = self.body(part)
-        name = body.made(value)
+        name = body.made(value, value.ref())
         code = " ".join([*body.lines, f"store(to + (j), {name}, n);"])
         return over_row(
             value.width, code, [*body.before, f"real *to = {self.address(part, value)};"]
