@@ -73,11 +73,6 @@ def first_of_view(self, h):
     return h
 
 
-def chosen_rows(self, h):
-    rows = torch.stack([h, 2 * h, 3 * h, 4 * h], 1)
-    return rows.select(dim=2, index=1)
-
-
 NOT_TRACED = {
     "sums of conditions": lambda self, h: ((h > 0) + (h > -1)) * h,
     "functions of conditions": lambda self, h: torch.sigmoid(h > 0) * h,
@@ -94,7 +89,6 @@ NOT_TRACED = {
     "sum in place": in_place("__iadd__", 1),
     "a name for the same": alias,
     "a view": first_of_view,
-    "names of arguments": chosen_rows,
     "device": lambda self, h: h if h.is_cuda else -h,
     "type": lambda self, h: -h if isinstance(h, torch.Tensor) else h,
 }
@@ -104,6 +98,46 @@ NOT_TRACED = {
 def test_what_is_not_traced(name):
     cell = type("Mine", (Cell,), {"of": NOT_TRACED[name]})()
     assert cell.explain(tree(20, 3)).way == "levels"
+    assert_same(cell)
+
+
+PREDECESSORS = {
+    "the first": lambda h: h[:, 0],
+    "at most some": lambda h: h[:, :100].sum(1),
+    "groups": lambda h: h.split(100, 1)[0].sum(1),
+    "as columns": lambda h: h.flatten(1)[:, :SIZE],
+    "as rows": lambda h: h.view(-1, SIZE)[: h.shape[0]],
+    "by a list": lambda h: h[:, [0]].sum(1),
+}
+
+
+@pytest.mark.parametrize("name", PREDECESSORS)
+def test_predecessors_that_are_told_apart(name):
+    def combine(self, children, x):
+        return (torch.tanh(x + PREDECESSORS[name](children[0])),)
+
+    cell = type("Mine", (Cell,), {"combine": combine})()
+    assert cell.explain(tree(20, 3)).way == "levels"
+    assert_same(cell)
+
+
+MOVED = {
+    "names of arguments": lambda h: torch.stack([h, 2 * h], 1).select(dim=1, index=1),
+    "transposed": lambda h: torch.stack([h, 2 * h], 2).transpose(1, 2).flatten(1)[:, 2:6],
+    "nodes last": lambda h: (h.transpose(0, 1) * 2).permute(1, 0),
+    "nodes in between": lambda h: torch.stack([h, h.sigmoid()]).sum(0),
+    "zeros": lambda h: h.new_zeros(h.shape[0], 2, SIZE).sum(1) + h,
+    "halves": lambda h: torch.cat(h.unflatten(1, (2, -1)).unbind(1)[::-1], 1),
+    "expanded": lambda h: h[:, :1].expand(-1, SIZE) + h[..., None, :].expand(-1, 3, -1).sum(-2),
+    "of the shape of another": lambda h: h.reshape(-1, 2, 2).view_as(h) + h[:, :1].expand_as(h),
+    "pieces": lambda h: torch.cat([h.narrow(1, 2, 2), *h.split([1, 3], 1)[:1], h[:, -1:]], -1),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_columns_that_are_moved(name):
+    cell = type("Mine", (Cell,), {"of": lambda self, h: MOVED[name](h)})()
+    assert cell.explain(tree(20, 3)).way != "levels"
     assert_same(cell)
 
 

@@ -11,6 +11,7 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Valu
 from graphsent.propagation.recurrence.reductions import REDUCTIONS, sums
 from graphsent.propagation.recurrence.symbols import (
     Condition,
+    Size,
     Symbol,
     Untraceable,
     is_a,
@@ -96,7 +97,7 @@ def _comparison(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         def compare(*args: Any) -> Condition:
             found = function(*args)
-            return Condition(found.tracer, found.codes, found.tags)
+            return Condition(found.tracer, found.codes, found.shape)
 
         _register(*names)(compare)
         return function
@@ -148,19 +149,19 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
 def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol:
     if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
         raise Untraceable("it multiplies by a matrix that is no parameter")
-    if input.codes.shape[-1] != weight.shape[1] or input.tags[-1] is not None:
+    if is_a(input.shape[-1], Size) or input.shape[-1] != weight.shape[1]:
         raise Untraceable(f"it multiplies {input.shape} by a weight {tuple(weight.shape)}")
     rows = input.codes.reshape(-1, weight.shape[1])
     if len(weight) == 1:
-        result = sums(tracer, tracer.pointwise("mul", input, _row(tracer, weight)), keepdim=True)
+        result = sums(tracer, tracer.pointwise("mul", input, weight), keepdim=True)
     else:
         number = tracer.constant(weight)
         refs = [
-            _product(tracer, [run[0] for run in tracer._runs([row])], number, len(weight))
+            _product(tracer, [run[0] for run in tracer.runs(row)], number, len(weight))
             for row in rows
         ]
         codes = tracer.codes_of(refs).reshape(*input.codes.shape[:-1], len(weight))
-        result = Symbol(tracer, codes, input.tags)
+        result = Symbol(tracer, codes, (*input.shape[:-1], len(weight)))
     return result if bias is None else tracer.pointwise("add", result, bias)
 
 
@@ -234,11 +235,6 @@ def _is_of_inputs(value: Value) -> bool:
 
 def _unpacked(value: Value) -> Ref:
     return value.args[0] if value.op == "pack" and len(value.args) == 1 else value.ref()
-
-
-def _row(tracer: Tracer, weight: Tensor) -> Symbol:
-    lifted = tracer.lifted(weight)
-    return Symbol(tracer, lifted.codes.reshape(-1), (None,))
 
 
 @_register("gru_cell")

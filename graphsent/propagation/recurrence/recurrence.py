@@ -116,13 +116,11 @@ def trace(
     """
     tracer = Tracer(FUNCTIONS, tensors, num_slots)
     tracer.num_inputs = len(input_widths)
+    inputs: list[Any] = [tracer.input(n, width) for n, width in enumerate(input_widths)]
+    if children:
+        inputs.insert(0, tuple(tracer.children(part, size) for part in range(num_parts)))
     with torch.enable_grad(), tracer:
-        inputs = [tracer.input(n, width) for n, width in enumerate(input_widths)]
-        if children:
-            states = tuple(tracer.children(part, size) for part in range(num_parts))
-            state = function(states, *inputs)
-        else:
-            state = function(*inputs)
+        state = function(*inputs)
     if not is_a(state, (tuple, list)) or len(state) != num_parts:
         raise Untraceable(f"it does not return the {num_parts} parts of a state")
     results = [_columns(tracer, part, size) for part in state]
@@ -146,10 +144,8 @@ def columns_read(traced: Traced) -> tuple[tuple[int, int], ...]:
 
 
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
-    if not is_a(part, Symbol) or part.codes.shape != (1, size):
-        raise Untraceable(f"it does not return rows of {size} numbers")
-    if part.tags != (NODES, None):
-        raise Untraceable("it does not return a row for each node")
+    if not is_a(part, Symbol) or part.numbers != (NODES.number, size):
+        raise Untraceable(f"it does not return a row of {size} numbers for each node")
     refs = tracer.refs(part)
     if any(ref.value.domain not in (Domain.NODE, Domain.CONSTANT) for ref in refs):
         raise Untraceable("it does not return a row for each node")
@@ -169,11 +165,12 @@ def linear_map(
         Untraceable: if that cannot be found out, or it gives no rows of numbers.
     """
     tracer = Tracer(FUNCTIONS, tensors)
+    rows = tracer.input(0, in_feats)
     with torch.enable_grad(), tracer:
-        result = function(tracer.input(0, in_feats))
-    if not is_a(result, Symbol) or result.dim() != 2 or result.tags != (NODES, None):
+        result = function(rows)
+    if not is_a(result, Symbol) or result.numbers[:-1] != (NODES.number,):
         raise Untraceable("it does not return a row for each node")
-    width = result.codes.shape[1]
+    width = result.numbers[1]
     refs = tracer.refs(result)
     added = refs[0].value.args if refs[0].value.op == "add" else refs[:1]
     if len(refs) != 1 or any(ref != ref.value.ref() for ref in (*refs, *added)):

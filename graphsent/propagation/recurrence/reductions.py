@@ -12,12 +12,13 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref, common_dom
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
+    Size,
     Symbol,
     Untraceable,
     is_a,
 )
 from graphsent.propagation.recurrence.tracing import Tracer, registering
-from graphsent.propagation.recurrence.views import dim_of, squeeze, unbind, unsqueeze
+from graphsent.propagation.recurrence.views import squeeze, unbind, unsqueeze
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {}
 _register = registering(REDUCTIONS)
@@ -26,10 +27,21 @@ FEW = 8
 """The sum of so many numbers is made of additions, in the order of torch."""
 
 
+def dim_of(a: Symbol, dim: Any) -> int:
+    """The number of one dimension, counted from the first."""
+    if is_a(dim, (tuple, list)) and len(dim) == 1:
+        dim = dim[0]
+    if dim is None:
+        raise Untraceable("it goes over all dimensions, so over the nodes of a level")
+    if not is_a(dim, int):
+        raise Untraceable("it goes over several dimensions at once")
+    return range(a.dim())[dim]
+
+
 @_register("sum")
 def _sum(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     dim = dim_of(a, dim)
-    if a.tags[dim] is CHILDREN:
+    if a.shape[dim] is CHILDREN:
         return _over_edges(tracer, "sum", a, dim, keepdim)
     if dim == a.dim() - 1 and a.codes.shape[dim] > FEW:
         return sums(tracer, a, keepdim=keepdim)
@@ -39,13 +51,12 @@ def _sum(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> S
 @_register("mean")
 def _mean(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     dim, total = dim_of(a, dim), _sum(tracer, a, dim, keepdim)
-    if a.tags[dim] is not CHILDREN:
+    if a.shape[dim] is not CHILDREN:
         return tracer.pointwise("mul", total, 1 / a.codes.shape[dim])
     degree = tracer.expressions.make("degree", Domain.NODE, 1)
-    shape = [1] * total.dim()
-    codes = tracer.codes_of([degree.ref()]).reshape(shape)
-    tags = (NODES, *(None,) * (total.dim() - 1))
-    return tracer.pointwise("div", total, Symbol(tracer, codes, tags))
+    shape = [size if size is NODES else 1 for size in total.shape]
+    codes = tracer.codes_of([degree.ref()]).reshape([1] * total.dim())
+    return tracer.pointwise("div", total, Symbol(tracer, codes, shape))
 
 
 class _Largest(NamedTuple):
@@ -73,7 +84,7 @@ def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
 
 
 def _check_largest(a: Symbol, dim: Any) -> None:
-    if a.tags[dim_of(a, dim)] is CHILDREN:
+    if a.shape[dim_of(a, dim)] is CHILDREN:
         raise Untraceable("it takes the maximum over any number of predecessors")
     if a.codes.shape[dim_of(a, dim)] > 4 * FEW:
         raise Untraceable(f"it goes over a dimension of size {a.codes.shape[dim_of(a, dim)]}")
@@ -86,7 +97,7 @@ def _softmax(
     if dtype is not None or not is_a(_stacklevel, int):
         raise Untraceable("it changes the type of numbers")
     dim = dim_of(a, dim)
-    if a.tags[dim] is CHILDREN:
+    if a.shape[dim] is CHILDREN:
         return _over_edges(tracer, "softmax", a, dim, True)
     if a.codes.shape[dim] > 4 * FEW:
         raise Untraceable(f"it takes the softmax of {a.codes.shape[dim]} columns")
@@ -109,22 +120,21 @@ def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
     for row in rows:
         parts = [
             tracer.expressions.make("rowsum", run[0].value.domain, 1, run).ref()
-            for run in tracer._runs([row])
+            for run in tracer.runs(row)
         ]
         total = parts[0]
         for part in parts[1:]:
             total = tracer.expressions.pointwise("add", total, part)
         results.append(total)
-    shape, tags = a.codes.shape[:-1], a.tags[:-1]
-    if keepdim:
-        shape, tags = (*shape, 1), (*tags, None)
-    return Symbol(tracer, tracer.codes_of(results).reshape(shape), tags)
+    codes = tracer.codes_of(results).reshape(a.codes.shape[:-1])
+    total = Symbol(tracer, codes, a.shape[:-1])
+    return unsqueeze(tracer, total, -1) if keepdim else total
 
 
 def _chain(
     tracer: Tracer, a: Symbol, dim: int, keepdim: bool, combine: Callable[[Any, Any], Symbol]
 ) -> Symbol:
-    if a.tags[dim] is not None:
+    if is_a(a.shape[dim], Size):
         raise Untraceable("it mixes the nodes of a level")
     if a.codes.shape[dim] > 4 * FEW:
         raise Untraceable(f"it goes over a dimension of size {a.codes.shape[dim]}")
@@ -147,6 +157,5 @@ def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> 
     result = tracer.each(make, a)
     if op == "softmax":
         return result
-    tags = tuple(None if n == dim else tag for n, tag in enumerate(a.tags))
-    summed = Symbol(tracer, result.codes, tags)
+    summed = Symbol(tracer, result.codes, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
     return summed if keepdim else squeeze(tracer, summed, dim)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,10 +14,15 @@ class Untraceable(Exception):
 
 
 class Size:
-    """A number of nodes or of predecessors, which is not known when a function is traced."""
+    """A number of nodes or of predecessors, which is not known when a function is traced.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    Attributes:
+        name: of what.
+        number: stands for it in sizes of tensors without numbers.
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name, self.number = name, number
 
     def _refuse(self, *_: Any) -> Any:
         raise Untraceable(f"it computes with the number of {self.name}")
@@ -33,7 +37,13 @@ class Size:
     __hash__ = __str__ = __format__ = _refuse
 
 
-NODES, CHILDREN = Size("nodes"), Size("predecessors")
+NODES, CHILDREN = Size("nodes", 99_991), Size("predecessors", 99_989)  # primes
+_SIZES = {size.number: size for size in (NODES, CHILDREN)}
+
+
+def shape_of(numbers: Sequence[int]) -> tuple[int | Size, ...]:
+    """The sizes that some numbers stand for."""
+    return tuple(_SIZES.get(n, n) for n in numbers)
 
 
 class Recorder(Protocol):
@@ -50,22 +60,21 @@ class Symbol:
 
     Attributes:
         tracer: what knows the values.
-        codes: number of the value and column at each place; size 1 where ``tags`` has a size.
-        tags: for each dimension its :class:`Size`, or None.
+        codes: int64, number of the value and column at each place; of size 1 where ``shape`` has a
+            :class:`Size`.
+        shape: of the tensor.
     """
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    def __init__(self, tracer: Recorder, codes: np.ndarray, tags: Sequence[Size | None]) -> None:
-        self.tracer, self.codes, self.tags = tracer, codes, tuple(tags)
+    def __init__(self, tracer: Recorder, codes: Tensor, shape: Sequence[int | Size]) -> None:
+        self.tracer, self.codes, self.shape = tracer, codes, tuple(shape)
 
     @property
-    def shape(self) -> tuple[int | Size, ...]:
-        """Sizes, some of which are not known."""
-        return tuple(
-            n if tag is None else tag for n, tag in zip(self.codes.shape, self.tags, strict=True)
-        )
+    def numbers(self) -> tuple[int, ...]:
+        """The shape, with the numbers that stand for sizes."""
+        return tuple(n.number if is_a(n, Size) else n for n in self.shape)
 
     def size(self, dim: int | None = None) -> Any:
         """As of a tensor."""
@@ -73,7 +82,7 @@ class Symbol:
 
     def dim(self) -> int:
         """As of a tensor."""
-        return len(self.tags)
+        return len(self.shape)
 
     ndim = property(dim)
 
@@ -101,9 +110,7 @@ class Symbol:
         )
 
     def __len__(self) -> int:
-        if self.tags[0] is not None:
-            return self.tags[0]._refuse()
-        return len(self.codes)
+        return self.shape[0].__index__()
 
     def __iter__(self) -> Any:
         return iter(self.unbind(0))
@@ -160,21 +167,3 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
 def is_a(given: Any, kinds: type | tuple[type, ...]) -> bool:
     """As ``isinstance``, which symbols refuse."""
     return issubclass(type(given), kinds)
-
-
-def broadcast_tags(symbols: Sequence[Symbol]) -> tuple[Size | None, ...]:
-    """The sizes that are not known, of several symbols together."""
-    dims = max(symbol.dim() for symbol in symbols)
-    tags: list[Size | None] = [None] * dims
-    sizes = [1] * dims
-    for symbol in symbols:
-        shift = dims - symbol.dim()
-        for dim, (tag, n) in enumerate(zip(symbol.tags, symbol.codes.shape, strict=True)):
-            known = tags[shift + dim]
-            if tag is not None and known is not None and tag is not known:
-                raise Untraceable("it combines the dimensions of nodes and of predecessors")
-            tags[shift + dim] = known if tag is None else tag
-            sizes[shift + dim] = max(sizes[shift + dim], n)
-    if any(tag is not None and n > 1 for tag, n in zip(tags, sizes, strict=True)):
-        raise Untraceable("it combines a dimension of nodes or predecessors with another one")
-    return tuple(tags)

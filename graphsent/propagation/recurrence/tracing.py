@@ -23,8 +23,8 @@ from graphsent.propagation.recurrence.symbols import (
     Condition,
     Symbol,
     Untraceable,
-    broadcast_tags,
     is_a,
+    shape_of,
 )
 
 MOST_PIECES = 256
@@ -87,10 +87,10 @@ class Tracer(TorchFunctionMode):
 
     def symbol(self, value: Value) -> Symbol:
         """A symbol for a row of each node, or of each edge."""
-        codes = value.number * _COLUMNS + np.arange(value.width)
+        codes = self.codes_of([value.ref()])
         if value.domain == Domain.NODE:
-            return Symbol(self, codes[None], (NODES, None))
-        return Symbol(self, codes[None, None], (NODES, CHILDREN, None))
+            return Symbol(self, codes[None], (NODES, value.width))
+        return Symbol(self, codes[None, None], (NODES, CHILDREN, value.width))
 
     def input(self, number: int, width: int) -> Symbol:
         """A symbol for inputs, (nodes, width)."""
@@ -103,14 +103,12 @@ class Tracer(TorchFunctionMode):
             return self.symbol(make("state", Domain.SOURCE, width, (), (part, None)))
         slots = range(self.num_slots)
         values = [make("state", Domain.NODE, width, (), (part, slot)) for slot in slots]
-        codes = np.stack([v.number * _COLUMNS + np.arange(width) for v in values])
-        return Symbol(self, codes[None], (NODES, None, None))
+        codes = self.codes_of([value.ref() for value in values])
+        return Symbol(self, codes.reshape(1, -1, width), (NODES, self.num_slots, width))
 
     def refs(self, symbol: Symbol) -> list[Ref]:
         """The columns of a row of a symbol, in their order."""
-        if any(tag is not None for tag in symbol.tags[2:]):
-            raise Untraceable("it moves the dimension of nodes or predecessors")
-        return [refs[0] for refs in self._runs([symbol.codes.ravel()])]
+        return [refs[0] for refs in self.runs(symbol.codes)]
 
     def known_of(self, tensor: Tensor) -> Known:
         """What a tensor is; it must be a parameter, a buffer, or made of them."""
@@ -156,7 +154,8 @@ class Tracer(TorchFunctionMode):
             raise Untraceable(f"it calls {name}, of which there is no expression")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
             raise Untraceable("it computes with the results of comparisons")
-        return self.functions[name](self, *args, **kwargs)
+        with torch._C.DisableTorchFunction():  # what is done with codes is not traced
+            return self.functions[name](self, *args, **kwargs)
 
     def call_now(self, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Calls a function of tensors that are there, and takes note if they are known."""
@@ -183,13 +182,10 @@ class Tracer(TorchFunctionMode):
             return given
         if is_a(given, Tensor):
             number = self.constant(given)
-            width = given.numel()
-            value = self.expressions.make("constant", Domain.CONSTANT, width, (), number)
-            codes = value.number * _COLUMNS + np.arange(width)
-            return Symbol(self, codes.reshape(given.shape), (None,) * given.dim())
+            value = self.expressions.make("constant", Domain.CONSTANT, given.numel(), (), number)
+            return Symbol(self, self.codes_of([value.ref()]).reshape(given.shape), given.shape)
         if is_a(given, (int, float)):
-            value = self.expressions.number(given, 1).value
-            return Symbol(self, np.array(value.number * _COLUMNS), ())
+            return Symbol(self, self.codes_of([self.expressions.number(given, 1)])[0], ())
         raise Untraceable(f"it uses {type(given).__name__} as a number")
 
     def pointwise(self, op: str, *given: Any) -> Symbol:
@@ -199,23 +195,24 @@ class Tracer(TorchFunctionMode):
     def each(self, make: Callable[..., Ref], *given: Any) -> Symbol:
         """A function of each column of symbols, with broadcasting."""
         symbols = [self.lifted(part) for part in given]
-        tags = broadcast_tags(symbols)
-        codes = np.broadcast_arrays(*(symbol.codes for symbol in symbols))
-        results = [make(*refs) for refs in self._runs([part.ravel() for part in codes])]
+        shape = shape_of(torch.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
+        codes = torch.broadcast_tensors(*(symbol.codes for symbol in symbols))
+        results = [make(*refs) for refs in self.runs(*codes)]
         if any(_is_made_of_constants(ref.value) for ref in results):
             raise Untraceable("it combines parameters after the states of nodes")
-        return Symbol(self, self.codes_of(results).reshape(codes[0].shape), tags)
+        return Symbol(self, self.codes_of(results).reshape(codes[0].shape), shape)
 
-    def codes_of(self, refs: Sequence[Ref]) -> np.ndarray:
+    def codes_of(self, refs: Sequence[Ref]) -> Tensor:
         """The number of the value and column of each column."""
         parts = []
         for ref in refs:
             columns = np.zeros(ref.width, np.int64) if ref.spread else np.arange(ref.width)
             parts.append(ref.value.number * _COLUMNS + ref.first + columns)
-        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return torch.from_numpy(np.concatenate(parts) if parts else np.zeros(0, np.int64))
 
-    def _runs(self, codes: Sequence[np.ndarray]) -> list[tuple[Ref, ...]]:
-        """Ranges of places in which each of several symbols goes through one value."""
+    def runs(self, *given: Tensor) -> list[tuple[Ref, ...]]:
+        """Ranges of places in which each of several tensors of codes goes through one value."""
+        codes = [part.reshape(-1).numpy() for part in given]
         length = len(codes[0])
         steps = np.stack([np.diff(part) for part in codes])
         found, begin = [], 0
