@@ -1,4 +1,22 @@
-// What generated walks over slots do with the states in them; `struct own` is generated.
+// What generated walks over slots do with the states in them.
+
+// Begins the sums of some rows, with the products of the states of the first level in some slots.
+static void begin_sums(const struct own *s, const int *slots, int count, int64_t first,
+                       int64_t last, const real *pairs, int64_t width, real *to, int64_t stride) {
+  for (int64_t r = first; r < last; r++, to += stride) {
+    int any = 0;
+    for (int n = 0; n < count; n++) {
+      const int64_t pair = s->places.pair_of[r * COUNT + slots[n]];
+      if (pair < 0) continue;
+      if (any++) {
+        add(to, pairs + pair * stride, 0, width);
+      } else {
+        memcpy(to, pairs + pair * stride, width * sizeof(real));
+      }
+    }
+    if (!any) memset(to, 0, width * sizeof(real));
+  }
+}
 
 // Adds the products of the states of inner nodes in a slot to the sums of some rows.
 static void multiply_slot(struct own *s, int part, int slot, int64_t first, int64_t last,

@@ -1,5 +1,4 @@
-// The way of a generated walk through levels; `struct own` and the functions for some rows are
-// generated.
+// The way of a generated walk through levels; the functions for some rows are generated.
 
 // The row behind those that are handled at once, one at least.
 static int64_t end_of_block(const struct own *s, int64_t first, int64_t last) {
@@ -8,6 +7,22 @@ static int64_t end_of_block(const struct own *s, int64_t first, int64_t last) {
   last = smaller(last, first + s->block);
   while (edges && row < last && edges[row + 1] - edges[first] <= s->edge_block) row++;
   return edges ? row : last;
+}
+
+// The edges to the nodes of a block.
+static void find_edges(struct own *s, int64_t first, int64_t last) {
+  if (!s->walk.first_edge) return;
+  s->first_edge = s->walk.first_edge[first];
+  s->last_edge = s->walk.first_edge[last];
+}
+
+// The states of some rows of the start where they are given, or their gradients where these are
+// wanted.
+static void copy_start(const real *const *from, real *const *to, int64_t first, int64_t last) {
+  for (int part = 0; part < PARTS; part++) {
+    if (!to[part]) continue;
+    memcpy(to[part] + first * SIZE, from[part] + first * SIZE, (last - first) * SIZE * sizeof(real));
+  }
 }
 
 // The first input of some rows of the start.
@@ -34,7 +49,11 @@ static void forward_by(const struct walk *given, int64_t thread, int64_t threads
   for (int64_t row = share(0, w->num_starts, thread, threads); row < end; row += s->block) {
     const int64_t next = smaller(row + s->block, end);
     project_start(s, row, next);
-    start_forward(s, row, next);
+    if (w->start) {
+      copy_start(w->start, s->state, row, next);
+    } else {
+      start_forward(s, row, next);
+    }
     sources_forward(s, row, next);
   }
   pairs_forward(s);
@@ -44,6 +63,7 @@ static void forward_by(const struct walk *given, int64_t thread, int64_t threads
     BARRIER
     for (int64_t row = share(begin, behind, thread, threads), next; row < last; row = next) {
       next = end_of_block(s, row, last);
+      find_edges(s, row, next);
       nodes_forward(s, row, next);
       sources_forward(s, w->num_starts + row, w->num_starts + next);
     }
@@ -70,6 +90,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
     BARRIER
     for (int64_t row = share(begin, behind, thread, threads), next; row < last; row = next) {
       next = end_of_block(s, row, last);
+      find_edges(s, row, next);
       sources_backward(s, w->num_starts + row, w->num_starts + next);
       nodes_backward(s, row, next);
     }
@@ -82,7 +103,12 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   }
   pairs_backward(s);
   for (int64_t row = first; row < end; row += s->block) {
-    start_backward(s, row, smaller(row + s->block, end));
+    const int64_t next = smaller(row + s->block, end);
+    if (w->start) {
+      copy_start((const real *const *)s->dstate, w->dstart, row, next);
+    } else {
+      start_backward(s, row, next);
+    }
   }
   BARRIER
   if (w->num_projected) affine_gradients(&s->affine, s->dprojected, thread, threads);

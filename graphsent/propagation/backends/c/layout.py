@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from graphsent.propagation.backends.c.arrays import Unsupported, needed
+from graphsent.propagation.backends.c.arrays import LEAVES, Unsupported, needed
 from graphsent.propagation.backends.c.parts import Part
-from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.recurrence.recurrence import Differentiated, Recurrence
 
 NODE, SOURCE, EDGE = Domain.NODE, Domain.SOURCE, Domain.EDGE
+ROW = {NODE: "r", SOURCE: "q", EDGE: "e"}
+"""Names of the rows of values."""
+GROUPS = ("WHOLE", "KEPT", "FORWARD", "BACKWARD", "FORWARD_BLOCK", "BACKWARD_BLOCK")
+"""Kinds of arrays, see ``recurrence_memory.h``."""
 
 
 class Array(NamedTuple):
@@ -21,14 +22,13 @@ class Array(NamedTuple):
     Attributes:
         name: of the pointer in ``struct own``.
         stride: numbers from a row to the next, in C.
-        whole: whether there is a row for all nodes, sources or edges, not those of a block alone;
-            ``"kept"``: if a backward pass follows.
+        group: one of :data:`GROUPS`; ``"STATE"`` for a part of the states.
         first: number of the first column in a row, of a value that is a part of another one.
     """
 
     name: str
     stride: str
-    whole: bool | str
+    group: str
     first: int = 0
 
     @property
@@ -43,6 +43,9 @@ class Layout:
     Args:
         recurrence: what a node computes.
 
+    Attributes:
+        arrays: by group, each with its numbers, in C.
+
     Raises:
         Unsupported: if there is no C for it.
     """
@@ -55,15 +58,10 @@ class Layout:
         self.combine = Part(recurrence.combine, "v", starts=False)
         self.start = Part(recurrence.start, "w", starts=True)
         self.places: dict[Value, Array] = {}
-        self.fields: list[tuple[str, str]] = []  # arrays of `struct own`, and their numbers
-        self.back_fields: list[tuple[str, str]] = []
-        self.kept_fields: list[tuple[str, str]] = []
-        self.scratch: list[tuple[str, str]] = []
-        self.back_scratch: list[tuple[str, str]] = []
+        self.arrays: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
         self._check()
         for part in (self.combine, self.start):
             self._place(part)
-        self.accumulators = self._accumulators()
 
     def _check(self) -> None:
         for part in (self.combine, self.start):
@@ -73,44 +71,44 @@ class Layout:
         if any(value.op == "product" for value in self.start.values):
             raise Unsupported("it multiplies by several weights at nodes without predecessors")
 
+    def numbers_a_node(self) -> int:
+        """Numbers that a node takes in the cache."""
+        values = (v for v in self.combine.forward if v.domain in (NODE, EDGE))
+        return self.size + sum(v.width for v in values if v not in self.combine.brief)
+
     # Arrays
 
     def _place(self, part: Part) -> None:
-        whole = self._whole_behind(part)
         for value in sorted(part.forward, key=lambda value: value.number):
             if value in part.direct:
-                self.places[value] = Array(f"state[{part.direct[value]}]", str(self.size), True)
-                continue
-            self._add(part, value, "kept" if value in part.kept else False, back=False)
-        for value in sorted(part.backward, key=lambda value: value.number):
-            if value not in part.inside:
-                self._add(part, value, value in whole or value.domain == SOURCE, back=True)
+                name = f"state[{part.direct[value]}]"
+                self.places[value] = Array(name, str(self.size), "STATE")
+            elif value.domain == SOURCE:
+                self._add(part, value, "WHOLE")
+            else:
+                self._add(part, value, "KEPT" if value in part.kept else "FORWARD_BLOCK")
+        whole = self._whole_behind(part)
+        for value in sorted(part.backward - part.inside.keys(), key=lambda value: value.number):
+            all_rows = value in whole or value.domain == SOURCE
+            self._add(part, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
         for value in part.inside:
             pack, first, *_ = part.located(value.ref())
             self.places[value] = self.places[pack]._replace(first=first)
 
-    def _add(self, part: Part, value: Value, whole: bool | str, *, back: bool) -> None:
-        name = f"{part.prefix}{value.number}"
+    def _add(self, part: Part, value: Value, group: str) -> None:
         stride = f"PADDED({value.width})" if value.op in ("product", "back") else str(value.width)
-        if value.domain == SOURCE:
-            whole = True
         rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
         if part.starts:
             rows = "w->num_starts"
-        if back and self._in_slots(part, value):
-            rows += " + number_of_pairs(w)"
-        local = {NODE: "s->block", EDGE: "s->edge_block", SOURCE: "s->block"}[value.domain]
-        local = "1" if value in part.brief else local
-        self.places[value] = Array(name, stride, whole)
-        if whole == "kept":
-            self.kept_fields.append((name, f"{rows} * {stride}"))
-            self.scratch.append((name, f"{local} * {stride}"))
-        elif whole and back:
-            self.back_fields.append((name, f"({rows}) * {stride}"))
-        elif whole:
-            self.kept_fields.append((name, f"({rows}) * {stride}"))
-        else:
-            (self.back_scratch if back else self.scratch).append((name, f"{local} * {stride}"))
+        if group == "BACKWARD" and self._in_slots(part, value):
+            rows = f"({rows} + number_of_pairs(w))"
+        block = "s->edge_block" if value.domain == EDGE else "s->block"
+        block = "1" if value in part.brief else block
+        array = self.places[value] = Array(f"{part.prefix}{value.number}", stride, group)
+        numbers = f"{block if group.endswith('BLOCK') else rows} * {stride}"
+        if group == "KEPT":
+            numbers += f", {block} * {stride}"
+        self.arrays[group][array.name] = numbers
 
     def _in_slots(self, part: Part, sums: Value) -> bool:
         """Whether gradients of products of states in slots are there."""
@@ -133,61 +131,61 @@ class Layout:
         whole += [share.sums for share in part.gradients.weights]
         return {part.located(value.ref()).value for value in whole}
 
-    def input_width(self, part: Part, number: int) -> int:
-        """Numbers in a row of an input."""
-        return next(v.width for v in part.values if v.op == "input" and v.data == number)
-
     def differentiated(self) -> Differentiated:
         """Which gradients the walk makes."""
-        combine, start = self.recurrence.combine, self.recurrence.start
-        inputs = [
-            "all" if n in self.combine.gradients.inputs else ""
-            for n in range(len(self.recurrence.input_widths) + len(combine.hoisted))
-        ]
-        starts = [
-            "all" if n in self.start.gradients.inputs else ""
-            for n in range(len(self.recurrence.input_widths) + len(start.hoisted))
-        ]
-        constants = [self._kind(self.combine, n, shape) for n, shape in enumerate(combine.shapes)]
-        constants += [self._kind(self.start, n, shape) for n, shape in enumerate(start.shapes)]
-        return Differentiated(tuple(inputs), tuple(starts), tuple(constants))
+        num_inputs = len(self.recurrence.input_widths)
+        combine, start = self.combine, self.start
+        inputs, starts = (part.differentiated_inputs(num_inputs) for part in (combine, start))
+        constants = (*combine.differentiated_constants(), *start.differentiated_constants())
+        return Differentiated(inputs, starts, constants)
 
-    def _kind(self, part: Part, number: int, shape: tuple[int, ...]) -> str:
-        """Whether the gradient of a constant is filled, or added to zeros."""
-        terms = [share.term for share in part.gradients.weights if share.term.weight == number]
-        shares = part.gradients.constants.get(number, ())
-        if terms and shares:
-            raise Unsupported("it uses a parameter as a weight and as numbers")
-        if terms:
-            filled: set[int] = set()
-            whole = True  # no term adds to some columns what it stores in others
-            for term in terms:
-                columns = set(range(term.column, term.column + term.rows.width))
-                whole = whole and (columns <= filled or not columns & filled)
-                filled |= columns
-            return "all" if whole and len(filled) == shape[1] else "some"
-        if not shares:
-            return ""
-        return "all" if _width_of(shares) == math.prod(shape) else "some"
+    # Addresses
 
-    def _accumulators(self) -> dict[tuple[str, int], tuple[str, int]]:
-        """Where a thread adds up the gradients of rows that all nodes share, and how many numbers.
+    def address(self, part: Part, value: Value) -> str:
+        """Where the row of a value begins."""
+        state_row = "r" if part.starts else "(w->num_starts + r)"
+        if value.op == "input":
+            if part.starts:
+                given = f"w->start_inputs[{value.data}] + r * w->start_strides[{value.data}]"
+                if value.data:
+                    return given
+                return f"(w->num_projected ? s->projected + r * PROJECTED : {given})"
+            return f"input_at(w, {value.data}, r)"
+        if value.op == "constant":
+            return f"w->constants[{self.constant(part, value.data)}]"
+        if value.op == "state":
+            number, slot = value.data
+            row = "q" if slot is None else f"s->rows[r * {self.count} + {slot}]"
+            return f"s->state[{number}] + {row} * {self.size}"
+        if value.op == "gradient":
+            return f"s->dstate[{value.data}] + {state_row} * {self.size}"
+        array, row = self.places[value], ROW[value.domain]
+        origin = "s->first_edge" if value.domain == EDGE else "first"
+        origin = row if value in part.brief else origin
+        if array.group == "STATE":
+            row = state_row
+        elif array.group == "KEPT":
+            row = f"({row} - (w->keep ? 0 : {origin}))"
+        elif array.group.endswith("BLOCK"):
+            row = f"({row} - {origin})"
+        return f"{array.begin} + {row} * {array.stride}"
 
-        Keys are ``"constant"`` or ``"input"``, and a number.
-        """
-        found, first = {}, 0
-        for part, gradients in (("", self.combine.gradients), ("start ", self.start.gradients)):
-            for number, shares in gradients.constants.items():
-                width = _width_of(shares)
-                found[f"{part}constant", number] = (f"s->acc + {first}", width)
-                first += width
-        for number in self.combine.gradients.inputs:
-            width = self.input_width(self.combine, number)
-            found["input", number] = (f"s->acc + {first}", width)
-            first += width
-        self.acc_size = first
-        return found
+    def block(self, part: Part, value: Value) -> tuple[str, str]:
+        """Where the rows of a block begin, and their stride."""
+        stride = str(value.width) if value.op in LEAVES else self.places[value].stride
+        begin = "s->first_edge" if value.domain == EDGE else "first"
+        row = ROW[value.domain]
+        return f"({{ const int64_t {row} = {begin}; {self.address(part, value)}; }})", stride
 
+    def all_rows(self, value: Value) -> tuple[str, str]:
+        """Where the rows of all nodes, sources or edges begin, and their stride."""
+        if value.op == "state":
+            return f"s->state[{value.data[0]}]", "SIZE"
+        array = self.places[value]
+        if array.group == "STATE":
+            return f"s->{array.name} + w->num_starts * SIZE", "SIZE"
+        return array.begin, array.stride
 
-def _width_of(shares: Sequence[Share]) -> int:
-    return max(share.first + share.ref.width for share in shares)
+    def constant(self, part: Part, number: int) -> int:
+        """The number of a constant among those of both functions."""
+        return number + (len(self.recurrence.combine.constants) if part.starts else 0)

@@ -1,17 +1,17 @@
-"""Loops over the columns of rows, in C."""
+"""Loops over rows and over their columns, in C."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from graphsent.propagation.recurrence.expressions import Ref, Value
+from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
 
 ZEROS = "all(0)"
 SUMMED_AT_ONCE = 256
 """Longer sums are made in parts: each addition to a long one costs a bit of its digits."""
 
-AT_EDGE = "const int64_t q = s->rows[e]; (void)q;\n"
+AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
 """The source of an edge."""
 
 EDGES_OF_ROW = (
@@ -89,6 +89,13 @@ class Body:
         self.lines.append(f"vec {name} = {code};")
         return name
 
+    def stored(self, name: str, width: int, to: str, plus: str = "", loop: str = "OVER_ROW") -> str:
+        """A loop that stores a vector in a row, added to another row if there is one."""
+        rows = [f"real *out = {to};", *([f"const real *plus = {plus};"] if plus else [])]
+        total = f"load(plus + (j), n) + {name}" if plus else name
+        code = " ".join([*self.lines, f"store(out + (j), {total}, n);"])
+        return over_columns(width, code, [*self.before, *rows], loop)
+
 
 def _columns(arg: Ref, ref: Ref) -> Ref:
     """The columns of an argument that columns of the result are made of."""
@@ -97,8 +104,27 @@ def _columns(arg: Ref, ref: Ref) -> Ref:
     return Ref(arg.value, arg.first + ref.first, ref.width, ref.spread)
 
 
-def over_row(width: int, body: str, before: Iterable[str] = (), loop: str = "OVER_ROW") -> str:
-    """A loop over columns."""
+def over_columns(width: int, body: str, before: Iterable[str] = (), loop: str = "OVER_ROW") -> str:
+    """A loop over the columns of a row."""
     bounds = f"{width}" if loop == "OVER_ROW" else f"0, {width}"
     lines = " ".join(before)
     return f"{{ {lines}\n#define STEP(j, n) {body}\n{loop}({bounds}, STEP)\n#undef STEP\n}}\n"
+
+
+def over_edges(body: str) -> str:
+    """A loop over the edges to a node."""
+    return f"for (int64_t e = begin_edge; e < last_edge; e++) {{\n{AT_EDGE}\n{body}}}\n"
+
+
+def over_rows(domain: Domain, body: str, edges: bool = False) -> str:
+    """A loop over the rows of a block; empty if there is nothing to do.
+
+    Args:
+        domain: what it has rows of: nodes, or sources of edges.
+        body: what is done with a row.
+        edges: whether this reads the edges to a node.
+    """
+    if not body:
+        return ""
+    row, head = "q" if domain == Domain.SOURCE else "r", EDGES_OF_ROW if edges else ""
+    return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{head}{body}}}\n"

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from graphsent.propagation.backends.c.arrays import LEAVES, choose_arrays, needed, used_in_a_row
+from graphsent.propagation.backends.c.arrays import (
+    LEAVES,
+    Unsupported,
+    choose_arrays,
+    needed,
+    used_in_a_row,
+)
 from graphsent.propagation.recurrence.differentiation import Share, differentiate
 from graphsent.propagation.recurrence.expressions import Ref, Value, reached
 from graphsent.propagation.recurrence.recurrence import Traced
@@ -20,7 +27,7 @@ class Part:
     """
 
     def __init__(self, traced: Traced, prefix: str, *, starts: bool) -> None:
-        self.prefix, self.starts = prefix, starts
+        self.traced, self.prefix, self.starts = traced, prefix, starts
         self.results = traced.results
         count = traced.num_values
         self.gradients = differentiate(traced.expressions, traced.results)
@@ -112,3 +119,36 @@ class Part:
                     continue
             found.append(Share(first, ref, domain))
         return found
+
+    def input_width(self, number: int) -> int:
+        """Numbers in a row of an input."""
+        return next(v.width for v in self.values if v.op == "input" and v.data == number)
+
+    def differentiated_inputs(self, num_inputs: int) -> tuple[str, ...]:
+        """Of which inputs, hoisted ones behind the others, there are gradients: "all" or ""."""
+        count = num_inputs + len(self.traced.hoisted)
+        return tuple("all" if n in self.gradients.inputs else "" for n in range(count))
+
+    def differentiated_constants(self) -> tuple[str, ...]:
+        """Whether the gradient of each constant is filled, or added to zeros."""
+        return tuple(self._kind(number, shape) for number, shape in enumerate(self.traced.shapes))
+
+    def _kind(self, number: int, shape: tuple[int, ...]) -> str:
+        terms = [share.term for share in self.gradients.weights if share.term.weight == number]
+        shares = self.gradients.constants.get(number, ())
+        if terms and shares:
+            raise Unsupported("it uses a parameter as a weight and as numbers")
+        if not terms:
+            return "" if not shares else "all" if width_of(shares) == math.prod(shape) else "some"
+        filled: set[int] = set()
+        for term in terms:
+            columns = set(range(term.column, term.column + term.rows.width))
+            if columns & filled and not columns <= filled:
+                return "some"  # it would add to some columns what it stores in others
+            filled |= columns
+        return "all" if len(filled) == shape[1] else "some"
+
+
+def width_of(shares: Sequence[Share]) -> int:
+    """The columns up to the last of some shares."""
+    return max(share.first + share.ref.width for share in shares)

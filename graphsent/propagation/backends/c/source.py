@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from graphsent.kernels.structures import Walk, layout_in_c
-from graphsent.propagation.backends.c.backward import Backward
-from graphsent.propagation.backends.c.forward import Forward
 from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.memory import Memory
-from graphsent.propagation.backends.c.steps import Steps
+from graphsent.propagation.backends.c.passes import Passes
 
-HEADERS = (
-    *("team.h", "vectors.h", "functions.h", "matrices.h", "arena.h", "library.h"),
-    "recurrence.h",
-)
-_INCLUDES = """#define GENERATED
+_HEAD = """#define GENERATED
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +14,15 @@ _INCLUDES = """#define GENERATED
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "team.h"
+#include "vectors.h"
+#include "functions.h"
+#include "matrices.h"
+#include "arena.h"
+#include "library.h"
 """
 _WALK = "  const struct walk *w = &s->walk;\n  (void)w;\n"
+_ROWS = f"{_WALK}  (void)first;\n  (void)last;\n"
 
 
 def source_of(layout: Layout) -> str:
@@ -34,52 +34,42 @@ def source_of(layout: Layout) -> str:
     Raises:
         Unsupported: if there is no C for it.
     """
-    steps = Steps(layout)
-    forward, backward = Forward(layout, steps), Backward(layout, steps)
-    functions = [
-        _of_rows("nodes_forward", forward.nodes()),
-        _of_rows("sources_forward", forward.sources()),
-        _of_rows("start_forward", forward.start()),
-        _of_rows("sources_backward", backward.sources(starts=False)),
-        _of_rows("starts_backward", backward.sources(starts=True)),
-        _of_rows("nodes_backward", backward.nodes()),
-        _of_rows("start_backward", backward.start()),
-        _of_all("pairs_forward", forward.pairs()),
-        _of_all("pairs_backward", backward.pairs()),
-        _of_all("weights_backward", backward.weights()),
-    ]
-    memory = Memory(layout, steps)  # of all products above
-    functions += [
-        _of_all("pack_forward", memory.pack(back=False)),
-        _of_all("pack_backward", memory.pack(back=True)),
-        _of_all("find_rows", memory.find_rows()),
-        _of_all("find_successors", memory.find_successors()),
-    ]
-    headers = "".join(f'#include "{name}"\n' for name in HEADERS)
+    passes = Passes(layout)
+    functions = _functions("struct own *s, int64_t first, int64_t last", _ROWS, passes.of_rows())
+    functions += _functions("struct own *s", _WALK, passes.of_all())
     slots = '#include "recurrence_slots.h"\n' if layout.slotted else ""
     return "".join(
         (
-            _INCLUDES,
-            headers,
-            _sizes(layout, len(steps.weights)),
-            memory.struct(),
-            memory.divide(),
+            _HEAD,
+            _sizes(layout, passes),
+            '#include "recurrence.h"\n#include "recurrence_memory.h"\n',
             slots,
             _projected(layout),
-            *functions,
+            functions,
             '#include "recurrence_walk.h"\n',
             layout_in_c((Walk,)),
         )
     )
 
 
-def _sizes(layout: Layout, num_weights: int) -> str:
-    return (
+def _sizes(layout: Layout, passes: Passes) -> str:
+    """Numbers and arrays that differ between recurrences."""
+    copied = [layout.size, *(term.width for _, term in passes.products.pairs[True])]
+    weighed = "0"
+    for depth in sorted({share.term.rows.width for share in layout.combine.gradients.weights}):
+        weighed = f"larger({weighed}, scratch_for_transposed({depth}))"
+    text = (
         f"enum {{ SIZE = {layout.size}, PARTS = {layout.recurrence.num_parts}, "
-        f"COUNT = {layout.count}, NUM_WEIGHTS = {max(num_weights, 1)}, "
-        f"ACCUMULATED = {max(layout.acc_size, 1)}, PROJECTED = {layout.columns[-1][1]} }};\n"
+        f"COUNT = {layout.count}, ACCUMULATED = {max(passes.num_accumulated, 1)}, "
+        f"PROJECTED = {layout.columns[-1][1]}, NUMBERS_A_NODE = {layout.numbers_a_node()}, "
+        f"COPIED = {max(copied)} }};\n"
         "#define PADDED(n) (((n) + PANEL - 1) / PANEL * PANEL)\n"
+        f"#define WEIGHED {weighed}\n"
     )
+    for group, arrays in layout.arrays.items():
+        listed = "".join(f" \\\n  ARRAY({name}, {numbers})" for name, numbers in arrays.items())
+        text += f"#define {group}(ARRAY){listed}\n"
+    return text
 
 
 def _projected(layout: Layout) -> str:
@@ -91,12 +81,7 @@ def _projected(layout: Layout) -> str:
     return f"static void place_projected(real *to, const real *sums) {{\n{text}}}\n\n"
 
 
-def _of_rows(name: str, body: str) -> str:
-    """A function of some rows."""
-    head = f"static void {name}(struct own *s, int64_t first, int64_t last) {{\n{_WALK}"
-    return f"{head}  (void)first;\n  (void)last;\n{body}}}\n\n"
-
-
-def _of_all(name: str, body: str) -> str:
-    """A function of all rows."""
-    return f"static void {name}(struct own *s) {{\n{_WALK}{body}}}\n\n"
+def _functions(arguments: str, head: str, bodies: dict[str, str]) -> str:
+    return "".join(
+        f"static void {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
+    )

@@ -1,0 +1,143 @@
+// The memory of a generated walk. Macros name its arrays, each with the numbers in it: WHOLE of
+// both passes; KEPT for all nodes if a backward pass follows, else of a block, the second number;
+// FORWARD and BACKWARD of one pass, FORWARD_BLOCK and BACKWARD_BLOCK of a thread of it.
+
+// What a thread knows of a walk.
+struct own {
+  struct walk walk;
+  struct arena kept_arena, work_arena;
+  int64_t thread, threads, inner, num_rows, block, edge_block, pairs_a_slot;
+  int64_t first_edge, last_edge, num_places;  // the edges to a block of nodes; numbers in places
+  struct places places;
+  int64_t *rows, *target;     // of edges or slots: the state that is seen; of edges: by which node
+  int64_t *out_first, *out;   // (num_rows + 3), and the edges or slots that see each state
+  real *state[PARTS], *dstate[PARTS], *given[PARTS];
+  struct affine affine;
+  real *projected, *dprojected;
+  real *zeros, *acc, *all_acc, *copied, *turned;
+#define FIELD(name, ...) real *name;
+  WHOLE(FIELD) KEPT(FIELD) FORWARD(FIELD) BACKWARD(FIELD) FORWARD_BLOCK(FIELD) BACKWARD_BLOCK(FIELD)
+#undef FIELD
+};
+
+#define TAKE(name, numbers) s->name = take(arena, numbers);
+// All threads have as many numbers.
+#define TAKE_OWN(name, numbers)           \
+  {                                       \
+    real *here = take(work, numbers);     \
+    if (n == s->thread) s->name = here;   \
+  }
+#define TAKE_KEPT(name, numbers, block) \
+  if (w->keep) s->name = take(kept, numbers);
+#define TAKE_UNKEPT(name, numbers, block) \
+  if (!w->keep) TAKE_OWN(name, block)
+
+// How many nodes are handled at once.
+static void choose_block(struct own *s) {
+  const struct walk *w = &s->walk;
+  int64_t largest = larger(w->num_starts, 1), degree = 0;
+  for (int64_t level = 0; level < w->num_levels; level++) {
+    largest = larger(largest, first_row(w, level + 1) - first_row(w, level));
+  }
+  for (int64_t r = 0; w->first_edge && r < s->inner; r++) {
+    degree = larger(degree, w->first_edge[r + 1] - w->first_edge[r]);
+  }
+  s->block = CACHE / NUMBERS_A_NODE / TILE_ROWS * TILE_ROWS + TILE_ROWS;
+  s->edge_block = larger(s->block, degree);
+  s->block = smaller(s->block, largest);
+}
+
+static void take_projection(struct own *s, struct arena *kept, int backward) {
+  const struct walk *w = &s->walk;
+  s->affine = (struct affine){.in_feats = w->start_feats,
+                              .num_rows = w->num_starts,
+                              .columns = w->num_projected,
+                              .num_outputs = w->start_outputs,
+                              .inputs = w->start_x,
+                              .weight = w->start_weight,
+                              .bias = w->start_bias,
+                              .dinputs = w->dstart_x,
+                              .dweight = w->dstart_weight,
+                              .dbias = w->dstart_bias};
+  begin_affine(&s->affine, &s->work_arena, backward, s->threads);
+  s->projected = take(kept, w->num_starts * PROJECTED);
+  if (backward) s->dprojected = take(&s->work_arena, w->num_starts * w->num_projected);
+}
+
+// Finds the arrays, or how many numbers there are in all of them.
+static void divide(struct own *s, const struct walk *given, int64_t thread, int64_t threads,
+                   int backward) {
+  *s = (struct own){.walk = *given, .thread = thread, .threads = threads};
+  struct walk *w = &s->walk;
+  s->inner = w->num_nodes - w->num_sources;
+  s->num_rows = w->num_starts + s->inner;
+  s->kept_arena.begin = w->keep ? (char *)w->kept : NULL;
+  s->work_arena.begin = (char *)w->workspace;
+  struct arena *work = &s->work_arena, *kept = w->keep ? &s->kept_arena : work, *arena = kept;
+  choose_block(s);
+  s->pairs_a_slot = smaller(w->num_starts, s->inner);
+  const int64_t links = COUNT ? s->inner * COUNT : w->num_edges;
+  s->rows = w->places;
+  s->num_places = links + (COUNT ? size_of_places(w, s->inner) : links);
+  if (w->places) s->target = w->places += links;
+  for (int part = 0; part < PARTS; part++) {
+    s->state[part] = take(kept, (s->num_rows + 1) * SIZE);
+  }
+  if (w->num_projected) take_projection(s, kept, backward);
+  WHOLE(TAKE)
+  KEPT(TAKE_KEPT)
+  arena = work;
+  if (COUNT) s->places = places_of(w, s->inner);
+  if (!backward) {
+    FORWARD(TAKE)
+    for (int64_t n = 0; n < threads; n++) {
+      FORWARD_BLOCK(TAKE_OWN)
+      KEPT(TAKE_UNKEPT)
+      TAKE_OWN(copied, s->block * PADDED(SIZE))
+    }
+    return;
+  }
+  s->out_first = take_places(work, s->num_rows + 3);
+  s->out = take_places(work, links);
+  for (int part = 0; part < PARTS; part++) {
+    s->dstate[part] = take(work, s->num_rows * SIZE);
+    s->given[part] = take(work, w->num_starts * SIZE);
+  }
+  s->zeros = take(work, SIZE);
+  s->all_acc = take(work, threads * ACCUMULATED);
+  s->acc = s->all_acc + thread * ACCUMULATED;
+  if (COUNT) w->seen = take_places(work, size_of_seen(w, s->inner));
+  if (COUNT) s->places = places_of(w, s->inner);
+  BACKWARD(TAKE)
+  for (int64_t n = 0; n < threads; n++) {
+    BACKWARD_BLOCK(TAKE_OWN)
+    TAKE_OWN(copied, s->block * PADDED(COPIED))
+    TAKE_OWN(turned, WEIGHED)
+  }
+}
+
+// Finds the rows of states that nodes see; behind all others is one of zeros.
+static void find_rows(struct own *s) {
+  const struct walk *w = &s->walk;
+  for (int part = 0; part < PARTS; part++) {
+    memset(s->state[part] + s->num_rows * SIZE, 0, SIZE * sizeof(real));
+  }
+  for (int64_t n = 0; n < s->inner * COUNT; n++) {
+    s->rows[n] = w->source[n] < w->num_nodes ? row_at(w, w->source[n]) : s->num_rows;
+  }
+  if (COUNT) find_places(w, s->inner);
+  for (int64_t r = 0; !COUNT && r < s->inner; r++) {
+    for (int64_t e = w->first_edge[r]; e < w->first_edge[r + 1]; e++) {
+      s->rows[e] = row_at(w, w->source[e]);
+      s->target[e] = r;
+    }
+  }
+}
+
+// Finds the nodes that see a row of states.
+static void find_successors(struct own *s) {
+  const int64_t links = COUNT ? s->inner * COUNT : s->walk.num_edges;
+  memset(s->zeros, 0, SIZE * sizeof(real));
+  order_by_row(s->rows, links, s->num_rows + 1, s->out_first, s->out);
+  if (COUNT) find_seen(&s->walk, s->inner);
+}

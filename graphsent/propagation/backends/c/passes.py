@@ -1,0 +1,210 @@
+"""The two passes of a walk over levels, in C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
+from graphsent.propagation.backends.c.loops import ZEROS, over_edges, over_rows
+from graphsent.propagation.backends.c.parts import Part, width_of
+from graphsent.propagation.backends.c.products import Products
+from graphsent.propagation.backends.c.steps import Steps
+from graphsent.propagation.recurrence.differentiation import Share
+from graphsent.propagation.recurrence.expressions import Domain
+
+
+class Passes:
+    """Writes what is done with a block of rows in each of them, and behind the walk back.
+
+    Args:
+        layout: where values are.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.products = layout, Products(layout)
+        self.steps = Steps(layout, self.products)
+        self.num_accumulated = 0
+        self.accumulators: dict[str, tuple[int, str]] = {}  # first number, and the sum of threads
+
+    def of_all(self) -> dict[str, str]:
+        """Bodies of the functions of all rows, by name; to be called behind :meth:`of_rows`."""
+        summed = "".join(text for _, text in self.accumulators.values())
+        return {
+            "pairs_forward": self.products.pairs_forward(),
+            "pairs_backward": self.products.pairs_backward(),
+            "weights_backward": summed + self.products.weights_backward(),
+            "pack_forward": self.products.pack(back=False),
+            "pack_backward": self.products.pack(back=True),
+        }
+
+    def of_rows(self) -> dict[str, str]:
+        """Bodies of the functions of some rows, by name."""
+        combine, start = self.layout.combine, self.layout.start
+        inner = (NODE, EDGE)
+        return {
+            "nodes_forward": self._made(combine, inner) + self._states(combine),
+            "sources_forward": self._made(combine, (SOURCE,)),
+            "start_forward": self._made(start, inner) + self._states(start),
+            "nodes_backward": self._made(combine, inner, back=True)
+            + self._inputs(combine)
+            + self._constants(combine, inner),
+            "sources_backward": self._made(combine, (SOURCE,), back=True)
+            + self._state_gradients(starts=False)
+            + self._constants(combine, (SOURCE,)),
+            "starts_backward": self._made(combine, (SOURCE,), back=True)
+            + self._state_gradients(starts=True)
+            + self._constants(combine, (SOURCE,)),
+            "start_backward": self._made(start, inner, back=True)
+            + self._start_inputs(start)
+            + self._constants(start, inner),
+        }
+
+    def _made(self, part: Part, domains: Sequence[Domain], *, back: bool = False) -> str:
+        """Makes the values of a pass that have arrays."""
+        values, arrays = part.values, part.forward
+        if back:
+            values, arrays = part.back_values, part.backward
+        return self.steps.made(part, [v for v in values if v in arrays and v.domain in domains])
+
+    def _states(self, part: Part) -> str:
+        """Copies parts of the states that are not in their array yet."""
+        text, row = "", "r" if part.starts else "(w->num_starts + r)"
+        for number, refs in enumerate(part.results):
+            if len(refs) > 1 or part.direct.get(refs[0].value) != number:
+                text += self.steps.stored(part, refs, f"s->state[{number}] + {row} * SIZE")
+        return over_rows(NODE, text)
+
+    # Gradients of states
+
+    def _state_gradients(self, *, starts: bool) -> str:
+        """From those of their successors; of inner nodes, or of starts."""
+        text = ""
+        for number in range(self.layout.recurrence.num_parts):
+            given = f"given_at(w, {number}, q - w->num_starts, SIZE, s->zeros)"
+            given = f"s->given[{number}] + q * SIZE" if starts else given
+            slotted = self.layout.slotted
+            added = self._of_slots(number, starts) if slotted else self._of_edges(number)
+            row = f"real *to = s->dstate[{number}] + q * SIZE;"
+            text += f"{{ const real *given = {given}; {row}\n{added}}}\n"
+        return over_rows(SOURCE, text)
+
+    def _of_edges(self, number: int) -> str:
+        shares = self.layout.combine.gradients.states.get((number, None), [])
+        return self._added(shares, "to", "given", starts=False) or _copied("to", "given", 0, "SIZE")
+
+    def _of_slots(self, number: int, starts: bool) -> str:
+        """One successor after the other; the sum goes to and fro, so that loops may overlap."""
+        cases = ""
+        for slot in range(self.layout.count):
+            shares = self.layout.combine.gradients.states.get((number, slot), [])
+            text = self._added(shares, "sum", "from", starts=starts)
+            cases += f"case {slot}: {{\n{text}}} break;\n" if text else ""
+        if not cases:
+            return _copied("to", "given", 0, "SIZE")
+        return (
+            "real other[SIZE]; const real *from = given;\n"
+            "for (int64_t i = s->out_first[q], left = s->out_first[q + 1] - i; left; i++, left--) {"
+            "\nconst int64_t r = s->out[i] / COUNT; (void)r;\nreal *sum = left % 2 ? to : other;\n"
+            f"switch (s->out[i] % COUNT) {{\n{cases}"
+            f"default: {_copied('sum', 'from', 0, 'SIZE')}}}\nfrom = sum;\n}}\n"
+            f"if (from == given) {_copied('to', 'given', 0, 'SIZE')}"
+        )
+
+    def _added(self, shares: Sequence[Share], to: str, plus: str, *, starts: bool) -> str:
+        """Loops that add gradients to those of a row, in another one; empty if there are none."""
+        text, at = "", 0
+        for first, ref, _ in shares:
+            body = self.steps.body(self.layout.combine, skip_back=starts)
+            name = body.code(ref)
+            if name == ZEROS:
+                continue
+            text += _copied(to, plus, at, first)
+            text += body.stored(name, ref.width, f"{to} + {first}", f"{plus} + {first}")
+            at = first + ref.width
+        return text and text + _copied(to, plus, at, self.layout.size)
+
+    # Gradients of inputs and constants
+
+    def _inputs(self, part: Part) -> str:
+        text = ""
+        for number, shares in part.gradients.inputs.items():
+            shares, width = part.joined(shares), part.input_width(number)
+            to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
+            own = self._filled(part, shares, f"{to} + r * {width}", str(width))
+            alone = self._accumulator(to, f" && !w->input_strides[{number}]", width)
+            shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
+            added = "".join(self._added_up(part, share, shared) for share in shares)
+            text += (
+                f"if ({to} && w->input_strides[{number}] && !{rows}) {{\n{over_rows(NODE, own)}"
+                f"}} else if ({to}) {{\n{over_rows(NODE, added)}}}\n"
+            )
+        return text
+
+    def _start_inputs(self, part: Part) -> str:
+        text, ranges = "", self.layout.columns
+        for number, shares in part.gradients.inputs.items():
+            to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
+            if not number:
+                to = f"(w->num_projected ? s->dprojected : {to})"
+                width = f"(w->num_projected ? w->num_projected : {width})"
+            shares, row = part.joined(shares), f"{to} + r * {width}"
+            if number or ranges == ((0, ranges[-1][1]),):
+                rows = self._filled(part, shares, row, width)
+            else:  # a projection without the columns that nothing reads
+                rows = f"if (!w->num_projected) memset({row}, 0, {width} * sizeof(real));\n"
+                for first, ref, _ in shares:
+                    before = sum(
+                        min(first, last) - begin for begin, last in ranges if begin < first
+                    )
+                    column = f"(w->num_projected ? {before} : {first})"
+                    rows += self.steps.stored(part, [ref], f"{row} + {column}")
+            text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"
+        return text
+
+    def _filled(self, part: Part, shares: Sequence[Share], to: str, width: str) -> str:
+        """Stores columns, and zeros where there are none."""
+        text, at = "", 0
+        for first, ref, _ in shares:
+            if first > at:
+                text += f"memset({to} + {at}, 0, {first - at} * sizeof(real));\n"
+            text += self.steps.stored(part, [ref], to, first)
+            at = first + ref.width
+        return text + f"memset({to} + {at}, 0, ({width} - {at}) * sizeof(real));\n"
+
+    def _constants(self, part: Part, domains: Sequence[Domain]) -> str:
+        """Adds up the gradients of constants."""
+        loops = dict.fromkeys(domains, "")
+        for number, shares in part.gradients.constants.items():
+            to = f"w->dconstants[{self.layout.constant(part, number)}]"
+            name = self._accumulator(to, "", width_of(shares))
+            for share in part.joined(shares):
+                if share.domain in domains:
+                    loops[share.domain] += self._added_up(part, share, name)
+        text = ""
+        for domain, loop in loops.items():
+            at_edges = domain == EDGE and bool(loop)
+            text += over_rows(domain, over_edges(loop) if at_edges else loop, at_edges)
+        return text
+
+    def _added_up(self, part: Part, share: Share, to: str) -> str:
+        body, place = self.steps.body(part), f"{to} + {share.first}"
+        return body.stored(body.code(share.ref), share.ref.width, place, place, "OVER_NUMBERS")
+
+    def _accumulator(self, to: str, only: str, width: int) -> str:
+        """Where a thread adds up the gradient of a row that all nodes share."""
+        if to not in self.accumulators:
+            first = self.num_accumulated
+            self.num_accumulated += width
+            self.accumulators[to] = (
+                first,
+                f"  if ({to}{only}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
+                "s->thread, s->threads);\n",
+            )
+        return f"s->acc + {self.accumulators[to][0]}"
+
+
+def _copied(to: str, given: str, first: int, last: int | str) -> str:
+    """Columns that nothing is added to."""
+    if first == last:
+        return ""
+    return f"memcpy({to} + {first}, {given} + {first}, ({last} - {first}) * sizeof(real));\n"

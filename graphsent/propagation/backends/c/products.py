@@ -1,0 +1,170 @@
+"""What products of a walk do, forward and back, in C."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
+from graphsent.propagation.backends.c.parts import Part
+from graphsent.propagation.recurrence.expressions import Term, Value
+
+
+class Weight(NamedTuple):
+    """Some columns of a weight, packed for one direction."""
+
+    term: Term
+    back: bool
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of the rows that are multiplied, and of the products."""
+        depth, columns = self.term.rows.width, self.term.width
+        return (columns, depth) if self.back else (depth, columns)
+
+
+class Products:
+    """Writes products, and takes note of what they need before and behind them.
+
+    Args:
+        layout: where values are.
+
+    Attributes:
+        weights: that are to be packed.
+        pairs: products of states in slots, with the sums that they are a part of; those of the
+            first level come before the walk forward, and behind the walk back.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.weights: list[Weight] = []
+        self.pairs: dict[bool, list[tuple[Value, Term]]] = {False: [], True: []}
+
+    def _packed(self, term: Term, *, back: bool) -> str:
+        weight = Weight(term, back)
+        if weight not in self.weights:
+            self.weights.append(weight)
+            depth, columns = weight.sizes
+            name = f"packed{len(self.weights) - 1}"
+            arrays = self.layout.arrays["BACKWARD" if back else "FORWARD"]
+            arrays[name] = f"{depth} * (int64_t)PADDED({columns})"
+        return f"s->packed{self.weights.index(weight)}"
+
+    def pack(self, *, back: bool) -> str:
+        """Packs the weights of a pass."""
+        text = ""
+        for term, of_back in self.weights:
+            if of_back != back:
+                continue
+            function = "pack" if back else "pack_transposed"
+            depth, columns = Weight(term, back).sizes
+            stride = self.layout.recurrence.combine.shapes[term.weight][1]
+            text += (
+                f"  {function}(w->constants[{term.weight}] + {term.column}, {stride}, {depth}, "
+                f"{columns}, {self._packed(term, back=back)}, s->thread, s->threads);\n"
+            )
+        return text
+
+    # A block of rows
+
+    def multiplied(self, part: Part, value: Value) -> str:
+        """Makes a product, or the gradient of what it multiplies, for a block of rows."""
+        back = value.op == "back"
+        to, stride = self.layout.block(part, value)
+        terms: list[Term] = [value.data] if back else list(value.data)
+        text, added = f"{{ real *to = {to};\n", 0
+        if not back and any(self.layout.of_slot(term) for term in terms):
+            text, added = text + self._from_pairs(value, stride), 1
+            terms.sort(key=lambda term: not self.layout.of_slot(term))
+        count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
+        for term in terms:
+            packed = self._packed(term, back=back)
+            depth, columns = Weight(term, back).sizes
+            rows = value.args[0].value if back else term.rows
+            begin, row_stride = self.layout.block(part, rows)
+            if not self.layout.of_slot(term):
+                text += (
+                    f"multiply_into({begin}, {row_stride}, {count}, {packed}, {depth}, {columns}, "
+                    f"(struct sums){{to, {stride}, NULL, 0, {added}}});\n"
+                )
+                added = 1
+                continue
+            number, slot = term.rows.data
+            self.pairs[back].append((rows if back else value, term))
+            if back:
+                given = f"{begin}, {row_stride}, {term.width}, {packed}, to"
+                text += f"multiply_slot_back(s, {slot}, first, last, {given});\n"
+            else:
+                given = f"{packed}, {term.width}, to, {stride}"
+                text += f"multiply_slot(s, {number}, {slot}, first, last, {given});\n"
+        return text + "}\n"
+
+    def _from_pairs(self, value: Value, stride: str) -> str:
+        """Begins sums with the products of the states of the first level."""
+        name = f"pairs{value.number}"
+        self.layout.arrays["FORWARD"][name] = f"w->count * s->pairs_a_slot * {stride}"
+        slots = sorted({term.rows.data[1] for term in value.data if self.layout.of_slot(term)})
+        return (
+            f"static const int slots[] = {{{', '.join(map(str, slots))}}};\n"
+            f"begin_sums(s, slots, {len(slots)}, first, last, s->{name}, {value.width}, to, "
+            f"{stride});\n"
+        )
+
+    # All rows
+
+    def pairs_forward(self) -> str:
+        """Products of the states of the first level in slots."""
+        seen, text = set(), ""
+        for value, term in self.pairs[False]:
+            number, slot = term.rows.data
+            more = int((value, slot) in seen)
+            seen.add((value, slot))
+            text += (
+                f"  multiply_pairs(s, {number}, {slot}, {self._packed(term, back=False)}, "
+                f"{term.width}, s->pairs{value.number}, {self.layout.places[value].stride}, "
+                f"{more});\n"
+            )
+        return f"  BARRIER\n{text}" if text else ""
+
+    def pairs_backward(self) -> str:
+        """Through products of the states of the first level in slots."""
+        text = ""
+        for sums in dict.fromkeys(sums for sums, _ in self.pairs[True]):
+            array = self.layout.places[sums]
+            text += f"  sum_pairs(s, {array.begin}, {array.stride}, {sums.width});\n"
+        for sums, term in self.pairs[True]:
+            number, slot = term.rows.data
+            array = self.layout.places[sums]
+            text += (
+                f"  BARRIER\n  multiply_pairs_back(s, {number}, {slot}, {array.begin}, "
+                f"{array.stride}, {term.width}, {self._packed(term, back=True)});\n"
+            )
+        return f"{text}  BARRIER\n" if text else ""
+
+    def weights_backward(self) -> str:
+        """The gradients of weights."""
+        text, layout = "", self.layout
+        filled: set[tuple[int, int]] = set()
+        for term, sums in layout.combine.gradients.weights:
+            stride = layout.recurrence.combine.shapes[term.weight][1]
+            columns = {(term.weight, term.column + n) for n in range(term.rows.width)}
+            more = int(bool(columns & filled))
+            filled |= columns
+            array = layout.places[sums]
+            to = f"w->dconstants[{term.weight}] + {term.column}"
+            text += f"  if (w->dconstants[{term.weight}]) "
+            if layout.of_slot(term):
+                number, slot = term.rows.data
+                text += (
+                    f"weigh_slot(s, {number}, {slot}, {array.begin}, {array.stride}, "
+                    f"{term.width}, {to}, {stride}, {more});\n"
+                )
+                continue
+            rows, row_stride = layout.all_rows(term.rows)
+            count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
+            text += (
+                f"multiply_transposed((struct rows){{{array.begin}, {array.stride}, NULL, NULL}}, "
+                f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
+                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, {more}}}, "
+                "s->turned, s->thread, s->threads);\n"
+            )
+        return text
