@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.backends.c.library import generated_library
-from graphsent.propagation.backends.c.run import Inputs, Start, run_recurrence
+from graphsent.propagation.backends.c.plan import Inputs, Start
+from graphsent.propagation.backends.c.walk import run_recurrence
 from graphsent.propagation.recurrence.recurrence import Recurrence, trace
 from graphsent.propagation.schedule.schedule import Bounds, Schedule
 from graphsent.propagation.schedule.slots import Slots

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.backends.c.run import Inputs, Start, run_recurrence
+from graphsent.propagation.backends.c.plan import Inputs, Start
+from graphsent.propagation.backends.c.walk import run_recurrence
 from graphsent.propagation.backends.levels import run_levels
 from graphsent.propagation.backends.traced import run_traced
 from graphsent.propagation.feats import (
@@ -97,6 +98,7 @@ class Run:
     ) -> None:
         self.cell = cell
         self.feat = feat
+        self.rows = feat if isinstance(feat, Tensor) else feat.rows
         self.initial = initial
         self.on_host, self.slots = schedule, slots
         self.schedule = schedule.to(feat.device)
@@ -112,9 +114,8 @@ class Run:
         """What was traced from the cell."""
         if self.schedule.num_levels < 2:
             return None
-        rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
         num_slots = None if self.slots is None else self.slots.count
-        found = find_recurrence(self.cell, rows, extra, num_slots)
+        found = find_recurrence(self.cell, self.rows, extra, num_slots)
         return None if isinstance(found, str) else found
 
     def states(self, num_results: int | None = None) -> State:
@@ -223,16 +224,14 @@ class Run:
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
-        rows = self.feat if isinstance(self.feat, Tensor) else self.feat.rows
         width = traced.recurrence.input_widths[0]
-        return inner.dtype == rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
+        return inner.dtype == self.rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
 
     def _of_no_input(self) -> Tensor:
-        rows = self.feat.rows if isinstance(self.feat, IndexedFeat) else self.feat
         known = None if self.compiled is None else self.compiled.linear()
         if known is not None:
             return known[1]
-        return self._projected(rows.new_zeros(1, rows.shape[1])).squeeze(0)
+        return self._projected(self.rows.new_zeros(1, self.rows.shape[1])).squeeze(0)
 
     def _shares_leaves(self) -> bool:
         """Whether equal inputs give equal states, as in what was traced."""

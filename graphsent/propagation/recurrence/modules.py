@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
-from graphsent.propagation.recurrence.surroundings import fact, facts_at, places_read
+from graphsent.propagation.recurrence.surroundings import Place, fact, facts_at, places_read
 from graphsent.propagation.recurrence.symbols import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -27,7 +27,7 @@ class _Known(NamedTuple):
     """What was found out about a cell, and what must not change for it to hold."""
 
     facts: list[Any]
-    places: list[tuple[Any, str]]
+    places: list[Place]
     outside: list[Any]
     recurrence: Recurrence | str
 

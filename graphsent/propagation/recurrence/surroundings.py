@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 _PLAIN = (bool, int, float, str, type(None))
 _LIBRARIES = ("builtins", "torch", "numpy", __name__.partition(".")[0])
-_Place = tuple[Mapping[str, Any], str]
+Place = Callable[[], Any]
+"""Gives what a name stands for."""
 
 
 class _Same:
@@ -55,59 +56,46 @@ def fact(value: Any, depth: int = 4) -> Any:
     )
 
 
-def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[_Place]:
+def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
     """Where functions of classes, and those they call, find names that are no attributes.
 
     Args:
         kinds: classes.
         functions: names of the functions to begin with.
     """
-    found: dict[tuple[int, str], _Place] = {}
-    kept: list[Any] = []
-    seen: set[int] = set()
+    found: dict[tuple[int, str], Place] = {}
+    seen: set[FunctionType] = set()
     kinds = dict.fromkeys(part for kind in kinds for part in kind.__mro__)
     of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
     known = {name for attributes in of_kinds for name in attributes}
     waiting = [own[name] for own in of_kinds for name in functions if name in own]
     while waiting:
         function = _function_of(waiting.pop())
-        if function is None or id(function) in seen:
+        if function is None or function in seen:
             continue
-        seen.add(id(function))
-        names = set(_names(function.__code__))
-        spaces = [function.__globals__, *of_kinds]
-        if function.__closure__:
-            cells = zip(function.__code__.co_freevars, function.__closure__, strict=True)
-            closed = _Cells(cells)
-            kept.append(closed)  # so that its id stays its own
-            spaces.append(closed)
-            names |= set(closed)
-        for space in spaces:
-            for name in names:
-                if name in space:
-                    found[id(space), name] = space, name
-                    waiting.append(space[name])
-        found |= {(id(space), name): (space, name) for space in of_kinds for name in names & known}
-    return [place for place in found.values() if _matters(place[0].get(place[1]))]
+        seen.add(function)
+        names, space = set(_names(function.__code__)), function.__globals__
+        read = {(id(space), name): partial(space.get, name) for name in names & space.keys()}
+        for attributes in of_kinds:  # a name may come to be there
+            read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
+        closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
+        waiting += [place() for place in read.values()]
+        found |= read
+    return [place for place in found.values() if _matters(place())]
 
 
-def facts_at(places: Iterable[_Place]) -> list[Any]:
+def facts_at(places: Iterable[Place]) -> list[Any]:
     """The facts of what is at some places."""
-    return [fact(space.get(name)) for space, name in places]
+    return [fact(place()) for place in places]
 
 
-class _Cells(dict):
-    """The variables of a closure."""
-
-    def __getitem__(self, name: str) -> Any:
-        return self.get(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """What a variable is now."""
-        try:
-            return super().__getitem__(name).cell_contents
-        except ValueError:  # it has not been set
-            return default
+def _content(cell: CellType) -> Any:
+    """What a variable of a closure is."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # it has not been set
+        return None
 
 
 def _function_of(value: Any) -> FunctionType | None:

@@ -1,10 +1,10 @@
-"""One run of a generated library, as an operation of autograd."""
+"""The states of all nodes in compiled code, as an operation of autograd."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,69 +12,52 @@ from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
-from graphsent.propagation.gradients import Plain, by_hand
+from graphsent.propagation.backends.c.plan import Given, Inputs, Plan, Start, run_plain
+from graphsent.propagation.gradients import by_hand
 from graphsent.propagation.memory import empty
+from graphsent.propagation.recurrence.evaluation import hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
 
-class Given(NamedTuple):
-    """The tensors of a run.
+def run_recurrence(
+    recurrence: Recurrence,
+    library: Any,
+    schedule: Schedule,
+    slots: Slots | None,
+    start: Start,
+    inputs: Inputs,
+    parameters: Mapping[str, Tensor],
+    num_results: int | None,
+) -> tuple[Tensor, ...]:
+    """The states of all nodes, in compiled code.
 
-    Attributes:
-        inputs: of nodes with predecessors, (num_inner, width), or (width,) for all of them.
-        start: inputs of the other nodes, (num_starts, width); or parts of their states. Instead of
-            the first input there may be the input, weight and bias of a linear map.
-        constants: those of ``combine``, then those of ``start``.
-    """
-
-    inputs: Sequence[Tensor]
-    start: Sequence[Tensor]
-    constants: Sequence[Tensor]
-
-
-class Plan(NamedTuple):
-    """What does not change from the forward pass to the backward pass.
-
-    Attributes:
-        recurrence: of the library.
-        library: its functions.
+    Args:
+        recurrence: what a node computes.
+        library: its compiled code.
         schedule: on the CPU, of two levels at least.
-        slots: of predecessors that are told apart.
-        first_edge: (num_inner + 1) where the edges to each node begin; None with slots.
-        leaves: (num_sources,) rows of the start, if they are shared.
-        input_rows: for each input (num_inner,) its rows, if they are shared.
-        num_results: parts of the states that are wanted by node; None: all of them by position.
-        starts_given: whether the start is given as states.
-        projected: so many outputs of the linear map are the first input, 0 without a map.
-        counts: numbers of inputs, and of tensors of the start.
-        plain: the same in operations of torch.
+        slots: which predecessor is in which slot, where they are told apart.
+        start: of nodes without predecessors.
+        inputs: of the others.
+        parameters: and buffers, by name.
+        num_results: so many parts of the states by node; all by position if it is None.
     """
-
-    recurrence: Recurrence
-    library: ctypes.CDLL
-    schedule: Schedule
-    slots: Slots | None
-    first_edge: Tensor | None
-    leaves: Tensor | None
-    input_rows: Sequence[Tensor | None]
-    num_results: int | None
-    starts_given: bool
-    projected: int
-    counts: tuple[int, int]
-    plain: Plain
-
-    def divided(self, tensors: Sequence[Any]) -> Given:
-        """Tensors, or what belongs to them, by kind."""
-        inputs, start = self.counts
-        return Given(tensors[:inputs], tensors[inputs : inputs + start], tensors[inputs + start :])
-
-
-def run_generated(plan: Plan, given: Given) -> tuple[Tensor, ...]:
-    """The states of all nodes."""
-    tensors = (*given.inputs, *given.start, *given.constants)
-    return _Generated.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
+    combine, starting = recurrence.combine, recurrence.start
+    constants, tensors = combine.tensors(parameters), list(inputs.tensors)
+    tensors += hoisted_inputs(combine.hoisted, tensors, constants)
+    starts = list(start.tensors)
+    if start.given:  # nothing reads the constants of `start`
+        constants += [tensors[0].new_empty(0)] * len(starting.constants)
+    else:
+        of_start = starting.tensors(parameters)
+        starts += hoisted_inputs(starting.hoisted, starts, of_start)
+        constants += of_start
+    rows = [inputs.rows if part.dim() > 1 else None for part in tensors]
+    counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
+    plan = Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
+    given = (*tensors, *starts, *constants)
+    return _Generated.apply(plan, needs_gradients(*given), *contiguous(given))
 
 
 def _pointers(tensors: Sequence[Tensor | None]) -> Any:
@@ -98,21 +81,21 @@ class _Run:
         walk.count = 0 if slots is None else slots.count
         source = schedule.source if slots is None else slots.source
         ends = torch.from_numpy(schedule.bounds.ends)
-        self.kept += [source, ends, plan.first_edge, plan.leaves, schedule.packed]
-        walk.point(level_ends=ends, source=source, first_edge=plan.first_edge)
-        walk.point(leaves=plan.leaves)
+        first_edge, leaves = plan.first_edge(), plan.start.rows
+        self.kept += [source, ends, first_edge, leaves, schedule.packed]
+        walk.point(level_ends=ends, source=source, first_edge=first_edge, leaves=leaves)
         walk.point(nodes=None if plan.num_results is None else schedule.packed)
         self.numbers("input_strides", [p.shape[1] if p.dim() > 1 else 0 for p in given.inputs])
         start: Sequence[Tensor | None] = given.start
-        if plan.projected:
+        if plan.start.projected:
             x, weight, bias, *others = given.start
-            walk.num_projected = plan.projected
+            walk.num_projected = plan.start.projected
             walk.start_outputs, walk.start_feats = weight.shape
             walk.point(start_x=x, start_weight=weight, start_bias=bias)
             start = [None, *others]
         self.numbers("start_strides", [0 if part is None else part.shape[1] for part in start])
         self.tensors(input_rows=plan.input_rows, inputs=given.inputs, constants=given.constants)
-        self.tensors(**{"start" if plan.starts_given else "start_inputs": start})
+        self.tensors(**{"start" if plan.start.given else "start_inputs": start})
 
     def numbers(self, name: str, numbers: Sequence[int]) -> None:
         """Sets an array of numbers."""
@@ -137,7 +120,7 @@ class _Run:
 
 
 def _plain(ctx: Any, *tensors: Tensor) -> Sequence[Tensor]:
-    return ctx.plan.plain(ctx.plan, ctx.plan.divided(tensors))
+    return run_plain(ctx.plan, ctx.plan.divided(tensors))
 
 
 class _Generated(Function):
@@ -187,8 +170,8 @@ class _Generated(Function):
         dinputs = _made(shapes, needed.inputs, known, like)
         start_shapes = [part.shape for part in given.start]
         known = ("all",) * len(start_shapes)
-        if not plan.starts_given:
-            known = (*known[:3], *found.start[1:]) if plan.projected else found.start
+        if not plan.start.given:
+            known = (*known[:3], *found.start[1:]) if plan.start.projected else found.start
         dstart = _made(start_shapes, needed.start, known, like)
         shapes = [part.shape for part in given.constants]
         dconstants = _made(shapes, needed.constants, found.constants, like)
@@ -197,11 +180,11 @@ class _Generated(Function):
         run.tensors(dresults=given_gradients, dinputs=dinputs, dinput_rows=shared)
         run.tensors(dconstants=dconstants)
         of_inputs = dstart
-        if plan.projected:
+        if plan.start.projected:
             dx, dweight, dbias, *others = dstart
             run.walk.point(dstart_x=dx, dstart_weight=dweight, dstart_bias=dbias)
             of_inputs = [None, *others]
-        run.tensors(**{"dstart" if plan.starts_given else "dstart_inputs": of_inputs})
+        run.tensors(**{"dstart" if plan.start.given else "dstart_inputs": of_inputs})
         run.measure(backward=True)
         run.call("backward", like)
         if not alone:
