@@ -9,7 +9,7 @@ from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.turned import Graph
-from graphsent.propagation.feats import to_device
+from graphsent.propagation.schedule.indices import to_device
 
 _SIDE = "side"
 

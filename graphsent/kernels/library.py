@@ -36,7 +36,7 @@ _TYPES = {torch.float32: "float", torch.float64: "double"}
 # What other functions take: whole (n)umbers, (p)ointers and (r)eal numbers.
 _FUNCTIONS = {
     "fill_schedule": "nnppppp",
-    "fill_slots": "nnnnpppp",
+    "fill_slots": "nnnnppp",
     "distinct_words": "npnppp",
     "order_numbers": "nnpppp",
     "adadelta_rows": "nnnppppppnrrrr",

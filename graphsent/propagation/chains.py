@@ -73,16 +73,14 @@ def make_chains(sizes: np.ndarray) -> Chains:
     # A step comes as many nodes after the one before as the latter's level has.
     before = np.append(num_chains, sizes[:-1])
     source = nodes[num_chains:] - np.repeat(before, sizes)
-    sent_to = np.full(len(nodes), num_steps)
-    sent_to[source] = nodes[:num_steps]
     edges = nodes[:num_steps], source, nodes[num_chains:]
-    packed = torch.from_numpy(np.concatenate((nodes, nodes, *edges, sent_to)))
+    packed = torch.from_numpy(np.concatenate((nodes, nodes, *edges)))
     degrees = np.ones(len(nodes), np.int64)
     degrees[:num_chains] = 0
     bounds = Bounds(num_chains + np.append(0, ends), degrees)
-    schedule = Schedule(bounds, packed, num_steps, single_successor=True)
+    schedule = Schedule(bounds, packed, num_steps)
     lengths = np.searchsorted(-sizes, -nodes[:num_chains])
-    return Chains(schedule, Slots(1, schedule.source, schedule.sent_to), lengths, ends)
+    return Chains(schedule, Slots(1, schedule.source), lengths, ends)
 
 
 Step = Callable[..., Sequence[Tensor]]

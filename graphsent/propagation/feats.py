@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphsent.kernels.library import library_for
-from graphsent.propagation.schedule.indices import pointer_to
+from graphsent.propagation.schedule.indices import pointer_to, to_device
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.untraced import untraced
 
@@ -145,10 +145,3 @@ def first_of_run(index: np.ndarray) -> int | None:
     """The first number, if each of the others is one more than the one before it."""
     first = int(index[0]) if len(index) else 0
     return first if np.array_equal(index, np.arange(first, first + len(index))) else None
-
-
-def to_device(index: Tensor, device: torch.device) -> Tensor:
-    """A tensor of the CPU on a device, without waiting for that."""
-    if device.type != "cuda":
-        return index.to(device)
-    return index.pin_memory().to(device, non_blocking=True)

@@ -23,12 +23,12 @@ from graphsent.propagation.feats import (
     first_of_run,
     ordered_index,
     take,
-    to_device,
     with_zeros,
 )
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.evaluation import chosen_rows, placed_columns
+from graphsent.propagation.schedule.indices import to_device
 from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots

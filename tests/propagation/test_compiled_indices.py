@@ -56,10 +56,10 @@ def both(monkeypatch, function) -> tuple:
 
 def assert_same(schedules: tuple[Schedule, Schedule]) -> None:
     compiled, plain = schedules
-    for name in ("nodes", "position", "edges", "source", "target", "sent_to"):
+    for name in ("nodes", "position", "edges", "source", "target"):
         assert torch.equal(getattr(compiled, name), getattr(plain, name)), name
     assert compiled.levels == plain.levels
-    for name in ("num_nodes", "num_edges", "num_sources", "num_levels", "single_successor"):
+    for name in ("num_nodes", "num_edges", "num_sources", "num_levels"):
         assert getattr(compiled, name) == getattr(plain, name), name
     assert compiled.nodes_on_host.tolist() == compiled.nodes.tolist()
 
@@ -105,9 +105,7 @@ def test_slots(monkeypatch, shape, with_places):
     places = places_of(schedule, count) if with_places else None
     compiled, plain = both(monkeypatch, lambda: make_slots(schedule, count, places))
     assert torch.equal(compiled.source, plain.source)
-    assert torch.equal(compiled.sent_to, plain.sent_to)
-    empty = compiled.source.clone(), compiled.sent_to.clone()
-    assert fill_slots(schedule, places, count, *empty) is True
+    assert fill_slots(schedule, places, count, compiled.source.clone()) is True
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.uint8])

@@ -70,11 +70,6 @@ def check(schedule: Schedule, num_nodes: int, edges: list[tuple[int, int]], leve
                 place for place in range(bucket.start, bucket.end) for _ in range(bucket.degree)
             ]
 
-    successors = [[row for row, e in enumerate(mailbox) if edges[e][0] == node] for node in nodes]
-    assert schedule.single_successor == all(len(rows) <= 1 for rows in successors)
-    if schedule.single_successor:
-        assert schedule.sent_to.tolist() == [rows[0] if rows else len(edges) for rows in successors]
-
 
 @given(edge_lists())
 def test_any_acyclic_graph(case):
@@ -167,7 +162,7 @@ def levels_unknown(graph: dgl.DGLGraph) -> dgl.DGLGraph:
 
 def assert_same_schedule(ours: Schedule, theirs: Schedule):
     assert ours.levels == theirs.levels
-    for name in ("nodes", "position", "edges", "source", "target", "sent_to"):
+    for name in ("nodes", "position", "edges", "source", "target"):
         assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
 
 
@@ -231,7 +226,7 @@ def test_devices():
     moved = schedule.to("meta")
     assert moved is schedule.to(torch.device("meta"))
     assert moved.levels is schedule.levels
-    for name in ("nodes", "position", "edges", "source", "target", "sent_to"):
+    for name in ("nodes", "position", "edges", "source", "target"):
         assert getattr(moved, name).shape == getattr(schedule, name).shape
         assert getattr(moved, name).device.type == "meta"
 

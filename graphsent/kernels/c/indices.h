@@ -23,17 +23,16 @@ static void sort_nodes(const int64_t *keys, int64_t bound, const int64_t *from, 
   }
 }
 
-// Fills `parts`, 5 * n + 3 * m numbers, with the schedule of n nodes and m edges: what it has
+// Fills `parts`, 4 * n + 3 * m numbers, with the schedule of n nodes and m edges: what it has
 // packed, in-degrees by position and ends of levels. `scratch` has room for 3 * n + m + 1. Returns
-// the number of levels, plus one; minus that if some node sends to several; 0 if a number is none
-// of a node, or of a level that there can be.
+// the number of levels, plus one; 0 if a number is none of a node, or of a level that there can be.
 int64_t fill_schedule(int64_t n, int64_t m, const int64_t *source, const int64_t *target,
                       const int64_t *level, int64_t *parts, int64_t *scratch) {
   int64_t *nodes = parts, *position = nodes + n, *edges = position + n;
-  int64_t *edge_source = edges + m, *edge_target = edge_source + m, *sent_to = edge_target + m;
-  int64_t *degrees = sent_to + n, *ends = degrees + n;
+  int64_t *edge_source = edges + m, *edge_target = edge_source + m;
+  int64_t *degrees = edge_target + m, *ends = degrees + n;
   int64_t *degree = scratch, *by_degree = degree + n, *places = by_degree + n;
-  int64_t levels = 0, most = 0, several = 0;
+  int64_t levels = 0, most = 0;
   if (!n) return !m;  // pointers may be NULL
   memset(degree, 0, n * sizeof(int64_t));
   for (int64_t e = 0; e < m; e++) {
@@ -50,30 +49,25 @@ int64_t fill_schedule(int64_t n, int64_t m, const int64_t *source, const int64_t
   for (int64_t p = 0, row = 0; p < n; p++) {
     position[nodes[p]] = p;
     degrees[p] = degree[nodes[p]];
-    sent_to[p] = m;
     places[p] = row;
     row += degrees[p];
   }
   for (int64_t e = 0; e < m; e++) {
-    const int64_t to = position[target[e]], from = position[source[e]], row = places[to]++;
+    const int64_t to = position[target[e]], row = places[to]++;
     edges[row] = e;
     edge_target[row] = to;
-    edge_source[row] = from;
-    several |= sent_to[from] < m;
-    sent_to[from] = row;
+    edge_source[row] = position[source[e]];
   }
-  return several ? -levels - 1 : levels + 1;
+  return levels + 1;
 }
 
 // Fills the slots of a schedule from its parts; returns 0 if an edge is in none that there is, or
-// in one with another. `places` are the slots of edges by id, NULL: their places in the mailbox;
-// `slot_of` is NULL if nodes send to several.
+// in one with another. `places` are the slots of edges by id, NULL: their places in the mailbox.
 int64_t fill_slots(int64_t n, int64_t m, int64_t num_sources, int64_t count, const int64_t *parts,
-                   const int64_t *places, int64_t *slots, int64_t *slot_of) {
+                   const int64_t *places, int64_t *slots) {
   const int64_t *edges = parts + 2 * n, *source = edges + m, *target = source + m;
   const int64_t num_slots = (n - num_sources) * count;
   for (int64_t i = 0; i < num_slots; i++) slots[i] = n;
-  for (int64_t i = 0; i < n && slot_of; i++) slot_of[i] = num_slots;
   for (int64_t row = 0, first = 0; row < m; row++) {
     if (target[row] != target[first]) first = row;
     const int64_t place = places ? places[edges[row]] : row - first;
@@ -81,7 +75,6 @@ int64_t fill_slots(int64_t n, int64_t m, int64_t num_sources, int64_t count, con
     const int64_t slot = (target[row] - num_sources) * count + place;
     if (slots[slot] < n) return 0;
     slots[slot] = source[row];
-    if (slot_of) slot_of[source[row]] = slot;
   }
   return 1;
 }

@@ -13,8 +13,8 @@ from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
 from graphsent.layers import Dropout
-from graphsent.propagation.feats import IndexedFeat, to_device
-from graphsent.propagation.schedule.indices import distinct_words
+from graphsent.propagation.feats import IndexedFeat
+from graphsent.propagation.schedule.indices import distinct_words, to_device
 
 __all__ = ["WordEmbedding"]
 

@@ -19,12 +19,12 @@ from torch.autograd import Function
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_combine
 from graphsent.propagation.backends.program import Program, program_of
-from graphsent.propagation.feats import to_device
 from graphsent.propagation.gradients import Plain, by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
 from graphsent.propagation.recurrence.expressions import Domain, Value
 from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.schedule.indices import to_device
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 

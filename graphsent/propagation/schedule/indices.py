@@ -16,7 +16,7 @@ from graphsent.propagation.untraced import untraced
 @untraced
 def fill_schedule(
     source: np.ndarray, target: np.ndarray, level: np.ndarray
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool] | None:
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]] | None:
     """What a schedule consists of.
 
     Args:
@@ -25,8 +25,7 @@ def fill_schedule(
         level: see there.
 
     Returns:
-        What a schedule has packed; its bounds: ends of levels, and degrees by position; whether
-        every node sends to one other at most.
+        What a schedule has packed; its bounds: ends of levels, and degrees by position.
 
     Raises:
         ValueError: if there are no such nodes or levels.
@@ -35,15 +34,14 @@ def fill_schedule(
     if library is None:
         return None
     n, m = len(level), len(source)
-    size = 3 * (n + m)
+    size = 2 * n + 3 * m
     parts, scratch = np.empty(size + 2 * n, np.int64), np.empty(3 * n + m + 1, np.int64)
     given = [np.ascontiguousarray(part, np.int64) for part in (source, target, level)]
     result = library.fill_schedule(n, m, *map(pointer_to, (*given, parts, scratch)))
     if not result:
         raise no_such_nodes(n)
-    num_levels = abs(result) - 1
-    bounds = parts[size + n : size + n + num_levels], parts[size : size + n]
-    return parts[:size], bounds, result > 0
+    degrees, ends = parts[size : size + n], parts[size + n : size + n + result - 1]
+    return parts[:size], (ends, degrees)
 
 
 def no_such_nodes(num_nodes: int) -> ValueError:
@@ -76,3 +74,10 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
 def pointer_to(numbers: np.ndarray) -> int:
     """Where numbers are, as long as somebody has them; numpy's own way takes longer."""
     return torch.from_numpy(numbers).data_ptr()
+
+
+def to_device(index: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the CPU on a device, without waiting for that."""
+    if device.type != "cuda":
+        return index.to(device)
+    return index.pin_memory().to(device, non_blocking=True)

@@ -23,7 +23,7 @@ from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.schedule.indices import fill_schedule, no_such_nodes
+from graphsent.propagation.schedule.indices import fill_schedule, no_such_nodes, to_device
 
 
 class Bucket(NamedTuple):
@@ -89,14 +89,11 @@ class Schedule(Unchanging):
         bounds: where levels begin and end.
         packed: ``nodes`` and the properties after it, one after the other.
         num_edges: number of edges.
-        single_successor: whether every node sends to one other at most, as from child to parent in
-            a tree.
     """
 
     bounds: Bounds
     packed: Tensor
     num_edges: int
-    single_successor: bool
 
     @property
     def nodes(self) -> Tensor:
@@ -128,19 +125,9 @@ class Schedule(Unchanging):
         """(num_edges,) position of its target."""
         return self._parts[4]
 
-    @property
-    def sent_to(self) -> Tensor:
-        """(num_nodes,) mailbox row to which the node at each position sends.
-
-        It is ``num_edges`` where there is none; there are no rows at all if some node sends to
-        several.
-        """
-        return self._parts[5] if self.single_successor else self._parts[5][:0]
-
     @cached_property
     def _parts(self) -> tuple[Tensor, ...]:
-        nodes, edges = [self.num_nodes] * 2, [self.num_edges] * 3
-        return self.packed.split([*nodes, *edges, self.num_nodes])
+        return self.packed.split([*[self.num_nodes] * 2, *[self.num_edges] * 3])
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -173,14 +160,12 @@ class Schedule(Unchanging):
         if device == self.device:
             return self
         if device not in self.derived:
-            packed = self.packed.pin_memory() if device.type == "cuda" else self.packed
-            moved = packed.to(device, non_blocking=True)
-            self.derived[device] = replace(self, packed=moved)
+            self.derived[device] = replace(self, packed=to_device(self.packed, device))
         return self.derived[device]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles go without what was made of it, on other devices or of edge data.
-        return Schedule, (self.bounds, self.packed, self.num_edges, self.single_successor)
+        return Schedule, (self.bounds, self.packed, self.num_edges)
 
 
 def schedule_of(
@@ -227,15 +212,15 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
     Raises:
         ValueError: if there are no such nodes or levels.
     """
-    packed, bounds, single = fill_schedule(source, target, level) or _fill(source, target, level)
-    return Schedule(Bounds(*bounds), torch.from_numpy(packed), len(source), single)
+    packed, bounds = fill_schedule(source, target, level) or _fill(source, target, level)
+    return Schedule(Bounds(*bounds), torch.from_numpy(packed), len(source))
 
 
 def _fill(
     source: np.ndarray, target: np.ndarray, level: np.ndarray
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], bool]:
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """What ``fill_schedule`` gives, in numpy."""
-    num_nodes, num_edges = len(level), len(source)
+    num_nodes = len(level)
     for numbers in (source, target, level):
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= num_nodes:
             raise no_such_nodes(num_nodes)
@@ -246,13 +231,8 @@ def _fill(
 
     target = position[target]
     edges = _argsort(target)
-    target = target[edges]
-    source = position[source[edges]]
-    sent_to = np.full(num_nodes, num_edges)
-    sent_to[source] = np.arange(num_edges)
-    single_successor = np.count_nonzero(sent_to < num_edges) == num_edges
-    packed = np.concatenate((nodes, position, edges, source, target, sent_to))
-    return packed, (np.cumsum(np.bincount(level)), degree[nodes]), bool(single_successor)
+    packed = np.concatenate((nodes, position, edges, position[source[edges]], target[edges]))
+    return packed, (np.cumsum(np.bincount(level)), degree[nodes])
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:

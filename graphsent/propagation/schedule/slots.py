@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphsent.kernels.library import library_for
+from graphsent.propagation.schedule.indices import to_device
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.untraced import untraced
 
@@ -20,23 +21,16 @@ class Slots(NamedTuple):
         count: slots a node.
         source: (num_inner * count,) position of the node in each slot, num_nodes where there is
             none.
-        sent_to: (num_nodes,) slot of each node, num_inner * count where it is in none; no rows if
-            some node is in several.
     """
 
     count: int  # type: ignore[assignment]  # a method of tuples
     source: Tensor
-    sent_to: Tensor
 
     def to(self, device: torch.device) -> Slots:
         """The slots on a device; the host does not wait for that."""
         if self.source.device == device:
             return self
-        packed = torch.cat((self.source, self.sent_to))
-        if device.type == "cuda":
-            packed = packed.pin_memory()
-        packed = packed.to(device, non_blocking=True)
-        return Slots(self.count, *packed.split((len(self.source), len(self.sent_to))))
+        return Slots(self.count, to_device(self.source, device))
 
 
 def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> Slots:
@@ -58,24 +52,16 @@ def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> 
                 f"expected a slot of each edge, {schedule.num_edges}, got {tuple(places.shape)}"
             )
         places = places.to("cpu", torch.int64)
-    num_slots = (schedule.num_nodes - schedule.num_sources) * count
-    num_sent = schedule.num_nodes if schedule.single_successor else 0
-    source, sent_to = schedule.packed.new_empty(num_slots), schedule.packed.new_empty(num_sent)
-    fit = fill_slots(schedule, places, count, source, sent_to)
+    source = schedule.packed.new_empty((schedule.num_nodes - schedule.num_sources) * count)
+    fit = fill_slots(schedule, places, count, source)
     if fit is None:
-        fit = _fill(schedule, places, count, source.numpy(), sent_to.numpy())
+        fit = _fill(schedule, places, count, source.numpy())
     if not fit:
         raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
-    return Slots(count, source, sent_to)
+    return Slots(count, source)
 
 
-def _fill(
-    schedule: Schedule,
-    places: Tensor | None,
-    count: int,
-    source: np.ndarray,
-    sent_to: np.ndarray,
-) -> bool:
+def _fill(schedule: Schedule, places: Tensor | None, count: int, source: np.ndarray) -> bool:
     """What ``fill_slots`` does, in numpy."""
     target = schedule.target.numpy()
     if places is None:
@@ -89,7 +75,6 @@ def _fill(
         return False
     source[:] = schedule.num_nodes
     source[rows] = schedule.source.numpy()
-    sent_to[:] = np.append(rows, len(source))[schedule.sent_to.numpy()]
     return True
 
 
@@ -119,16 +104,15 @@ def _equal(first: Tensor | None, second: Tensor | None) -> bool:
 
 @untraced
 def fill_slots(
-    schedule: Schedule, places: Tensor | None, count: int, source: Tensor, sent_to: Tensor
+    schedule: Schedule, places: Tensor | None, count: int, source: Tensor
 ) -> bool | None:
-    """Fills the parts of :class:`graphsent.propagation.schedule.slots.Slots`.
+    """Fills the nodes of :class:`graphsent.propagation.schedule.slots.Slots`.
 
     Args:
         schedule: on the CPU.
         places: (num_edges,) int64, slot of each edge; None: its place in the mailbox.
         count: slots a node.
         source: ((num_nodes - num_sources) * count,) int64, to be filled.
-        sent_to: (num_nodes,) int64, to be filled; empty if some node sends to several.
 
     Returns:
         False if an edge is in no slot that there is, or in one with another edge.
@@ -145,6 +129,5 @@ def fill_slots(
         schedule.packed.data_ptr(),
         None if places is None else places.data_ptr(),
         source.data_ptr(),
-        sent_to.data_ptr() if schedule.single_successor else None,
     )
     return bool(result)
