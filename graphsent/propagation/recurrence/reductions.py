@@ -127,8 +127,8 @@ def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
             total = tracer.expressions.pointwise("add", total, part)
         results.append(total)
     codes = tracer.codes_of(results).reshape(a.codes.shape[:-1])
-    total = Symbol(tracer, codes, a.shape[:-1])
-    return unsqueeze(tracer, total, -1) if keepdim else total
+    summed = Symbol(tracer, codes, a.shape[:-1])
+    return unsqueeze(tracer, summed, -1) if keepdim else summed
 
 
 def _chain(

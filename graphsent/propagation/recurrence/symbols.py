@@ -74,7 +74,7 @@ class Symbol:
     @property
     def numbers(self) -> tuple[int, ...]:
         """The shape, with the numbers that stand for sizes."""
-        return tuple(n.number if is_a(n, Size) else n for n in self.shape)
+        return tuple(n.number if isinstance(n, Size) else n for n in self.shape)
 
     def size(self, dim: int | None = None) -> Any:
         """As of a tensor."""

@@ -57,8 +57,8 @@ def _view(function: Callable[..., Any]) -> Callable[..., Any]:
 def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int]) -> Symbol:
     """A symbol for codes whose dimensions are those of another tensor."""
     result = Symbol(symbol.tracer, codes, shape_of(moved.shape))
-    unknown = sorted(size.number for size in result.shape if is_a(size, Size))
-    known = tuple(1 if is_a(size, Size) else size for size in result.shape)
+    unknown = sorted(size.number for size in result.shape if isinstance(size, Size))
+    known = tuple(1 if isinstance(size, Size) else size for size in result.shape)
     if unknown != list(numbers) or known != tuple(codes.shape):
         raise Untraceable(_SOME)
     return result
