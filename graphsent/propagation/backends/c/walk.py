@@ -54,7 +54,7 @@ def run_recurrence(
         starts += hoisted_inputs(starting.hoisted, starts, of_start)
         constants += of_start
     rows = [inputs.rows if part.dim() > 1 else None for part in tensors]
-    counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
+    counts, kept = (len(tensors), len(starts)), Start((), start.given, start.projected, start.rows)
     plan = Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
     given = (*tensors, *starts, *constants)
     return _Generated.apply(plan, needs_gradients(*given), *contiguous(given))
