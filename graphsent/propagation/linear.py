@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional
@@ -12,7 +13,6 @@ from torch.nn import functional
 from graphsent.kernels.library import contiguous, kernels_for, kernels_of, threads_for
 from graphsent.kernels.structures import Linear
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.gradients import by_hand
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -48,38 +48,46 @@ def _fits(rows: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     )
 
 
-def _plain(_: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor]:
-    return (functional.linear(rows, weight, bias),)
-
-
 class _Linear(Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(rows, weight, bias)
+        # Like torch, only what gradients are made of: the rest may be freed or changed in place.
+        of_rows, of_weight, _ = ctx.needs_input_grad
+        ctx.save_for_backward(rows if of_weight else None, weight if of_rows else None)
+        ctx.in_feats = rows.shape[1]
         sums = empty(len(rows), len(weight), like=rows)
-        _run("forward", rows, weight, bias=bias, sums=sums)
+        _run("forward", ctx.in_feats, inputs=rows, weight=weight, bias=bias, sums=sums)
         return sums
 
     @staticmethod
-    @by_hand(_plain, num_options=0)
+    @untraced
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        tensors = ctx.saved_tensors
-        results = [
-            empty(*part.shape, like=part) if part is not None and needed else None
-            for part, needed in zip(tensors, ctx.needs_input_grad, strict=True)
-        ]
+        rows, weight = ctx.saved_tensors
+        of_rows, of_weight, of_bias = ctx.needs_input_grad
+        if torch.is_grad_enabled():  # gradients that have gradients in turn
+            return (
+                gradient @ weight if of_rows else None,
+                gradient.t() @ rows if of_weight else None,
+                gradient.sum(0) if of_bias else None,
+            )
+        num_rows, columns = gradient.shape
+        results = (
+            empty(num_rows, ctx.in_feats, like=gradient) if of_rows else None,
+            empty(columns, ctx.in_feats, like=gradient) if of_weight else None,
+            empty(columns, like=gradient) if of_bias else None,
+        )
         named = dict(zip(("dinputs", "dweight", "dbias"), results, strict=True))
-        _run("backward", tensors[0], tensors[1], sums=gradient, **named)
-        return tuple(results)
+        _run("backward", ctx.in_feats, inputs=rows, weight=weight, sums=gradient, **named)
+        return results
 
 
-def _run(name: str, rows: Tensor, weight: Tensor, **others: Tensor | None) -> None:
-    """Fills tensors that are among the others."""
-    (num_rows, in_feats), columns = rows.shape, len(weight)
+def _run(name: str, in_feats: int, *, sums: Tensor, **others: Tensor | None) -> None:
+    """Fills tensors that are among the others, or the sums."""
+    num_rows, columns = sums.shape
     call = Linear(num_rows, in_feats, columns, threads_for(num_rows))
-    named = {"inputs": rows, "weight": weight, **others}
+    named = {"sums": sums, **others}
     tensors = dict(zip(named, contiguous(list(named.values())), strict=True))
-    library, pointer = kernels_of(rows), ctypes.byref(call)
-    workspace = empty(library.linear_numbers(pointer, name == "backward"), like=rows)
+    library, pointer = kernels_of(sums), ctypes.byref(call)
+    workspace = empty(library.linear_numbers(pointer, name == "backward"), like=sums)
     call.point(**tensors, workspace=workspace)
     getattr(library, f"linear_{name}")(pointer)

@@ -1,5 +1,7 @@
 """Linear maps by the compiled kernels, against those of torch."""
 
+import weakref
+
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -81,10 +83,48 @@ def test_tensors_that_are_not_contiguous():
     torch.testing.assert_close(torch.autograd.grad(result.sum(), tensors), expected)  # expanded
 
 
-def test_gradients_of_gradients():
-    tensors = numbers(4, 3), numbers(5, 3), numbers(5)
+@pytest.mark.parametrize("wanted", ["rwb", "rw", "wb", "rb", "r", "w", "b"])
+def test_gradients_of_gradients(wanted):
+    parts = zip("rwb", [numbers(4, 3), numbers(5, 3), numbers(5)], strict=True)
+    tensors = [part.requires_grad_(name in wanted) for name, part in parts]
     assert torch.autograd.gradcheck(linear, tensors)
     assert torch.autograd.gradgradcheck(linear, tensors)
+
+
+@pytest.mark.parametrize("function", [linear, functional.linear])
+@pytest.mark.parametrize(
+    ("wanted", "changed", "works"),
+    [
+        ("rwb", "b", True),  # no gradient is made of a bias
+        ("rb", "r", True),  # of rows those of weights alone are
+        ("wb", "w", True),
+        ("rwb", "r", False),
+        ("rwb", "w", False),
+    ],
+)
+def test_changes_in_place_as_with_torch(function, wanted, changed, works, counted):
+    tensors = {"r": numbers(9, 4), "w": numbers(6, 4), "b": numbers(6)}
+    for name, part in tensors.items():
+        part.requires_grad_(name in wanted)
+    sums = function(*tensors.values()).sum()
+    with torch.no_grad():
+        tensors[changed].add_(1)
+    if works:
+        sums.backward()
+    else:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            sums.backward()
+    if function is linear:
+        assert counted == ["forward", "backward"][: 1 + works]
+
+
+def test_a_frozen_layer_does_not_keep_its_rows():
+    rows = torch.randn(9, 4)
+    kept = weakref.ref(rows)
+    sums = linear(rows, torch.randn(6, 4), numbers(6, dtype=torch.float32))
+    del rows
+    assert kept() is None
+    sums.sum().backward()
 
 
 def test_what_torch_computes(counted, monkeypatch):
