@@ -10,7 +10,12 @@ from torch import Tensor, nn
 
 from graphsent.cells.errors import CellError
 from graphsent.cells.turned import Graph
-from graphsent.cells.validation import check_projected, check_size, check_state
+from graphsent.cells.validation import (
+    check_projected,
+    check_signature,
+    check_size,
+    check_state,
+)
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -99,16 +104,29 @@ class Recursion(nn.Module):
 
     def checked_project(self, feat: Tensor) -> Tensor:
         """What :meth:`project` returns; a CellError if that has not a row for each of feat."""
-        return check_projected(self, self.project(feat), feat)
+        try:
+            x = self.project(feat)
+        except TypeError:
+            check_signature(self, "project", "feat")
+            raise
+        return check_projected(self, x, feat)
 
     def checked_start(self, *inputs: Tensor) -> State:
         """What :meth:`start` returns; a CellError if that is no state."""
-        return check_state(self, "start", self.start(*inputs), inputs[0])
+        try:
+            state = self.start(*inputs)
+        except TypeError:
+            check_signature(self, "start", *self.input_names)
+            raise
+        return check_state(self, "start", state, inputs[0])
 
     def checked_combine(self, children: State, *inputs: Tensor) -> State:
         """What :meth:`combine` returns; a CellError if that is no state, or it fails."""
         try:
             state = self.combine(children, *inputs)
+        except TypeError:
+            check_signature(self, "combine", "children", *self.input_names)
+            raise
         except (IndexError, RuntimeError, ValueError) as error:
             if type(error) not in (IndexError, RuntimeError, ValueError):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,6 +82,21 @@ def _problem_of_names(*names: Any) -> str:
     return ""
 
 
+def check_signature(cell: Any, method: str, *names: str) -> None:
+    """Raises a CellError if a cell's method does not take arguments of some names, in their order.
+
+    To be asked when it has failed: the search takes long.
+    """
+    signature = inspect.signature(getattr(cell, method))
+    try:
+        signature.bind(*names)
+    except TypeError:
+        raise CellError(
+            f"expected {type(cell).__name__}.{method} to take ({', '.join(names)}) beside self, "
+            f"but it takes {signature}"
+        ) from None
+
+
 def check_state(cell: Any, method: str, state: Any, like: Tensor) -> tuple[Tensor, ...]:
     """The parts of states that a cell's method has returned.
 
@@ -104,10 +120,12 @@ def check_state(cell: Any, method: str, state: Any, like: Tensor) -> tuple[Tenso
         else:
             return tuple(state)
     parts = f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+    expected = f"expected {type(cell).__name__}.{method} to return a tuple ({parts}) of tensors"
+    if isinstance(state, Tensor):
+        raise CellError(f"{expected}, got a tensor by itself: return ({parts})")
     raise CellError(
-        f"expected {type(cell).__name__}.{method} to return a tuple ({parts}) of tensors of shape "
-        f"(num_nodes, hidden_feats) = {shape} and {like.dtype} on {like.device}, "
-        f"got {described(state)}"
+        f"{expected} of shape (num_nodes, hidden_feats) = {shape} and {like.dtype} on "
+        f"{like.device}, got {described(state)}"
     )
 
 

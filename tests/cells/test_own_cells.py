@@ -63,7 +63,6 @@ def test_a_cell_without_mistakes(engine):
 
 
 RESULTS = {
-    "a tensor of shape ({n}, 4) and torch.float32 on cpu": lambda h: h,
     "None": lambda h: None,
     "a dict": lambda h: {"h": h},
     "a generator": lambda h: (part for part in (h,)),
@@ -99,7 +98,7 @@ def test_states_of_another_kind(got, engine):
 
 @each_engine
 def test_states_after_an_initial_state(engine):
-    cell = changed(combine=lambda self, children, x: children[0].sum(1))
+    cell = changed(combine=lambda self, children, x: None)
     with raises("expected Mine.combine to return a tuple (h,) of tensors of shape"):
         cell(GRAPH, FEAT, torch.zeros(7, 4), engine=engine)
 
@@ -156,6 +155,41 @@ def test_missing_methods(name, arguments, engine):
 def test_names_of_states(names, engine):
     with raises("expected Mine.state_names to be a tuple of different names, 'h' first, got "):
         changed(state_names=names)(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+@pytest.mark.parametrize(
+    ("method", "function", "message"),
+    [
+        ("project", lambda self: FEAT, "(feat) beside self, but it takes ()"),
+        ("start", lambda self: (FEAT,), "(x) beside self, but it takes ()"),
+        ("start", lambda self, x, y: (x,), "(x) beside self, but it takes (x, y)"),
+        ("combine", lambda self, h: (h,), "(children, x) beside self, but it takes (h)"),
+        ("combine", lambda self, h, x, y: x, "(children, x) beside self, but it takes (h, x, y)"),
+    ],
+)
+def test_methods_that_take_something_else(method, function, message, engine):
+    with raises(f"expected Mine.{method} to take {message}"):
+        changed(**{method: function})(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+@pytest.mark.parametrize("method", ["project", "start", "combine"])
+def test_other_errors_of_types_stay_what_they_are(method, engine):
+    def fails(self, *arguments):
+        raise TypeError("trouble")
+
+    with pytest.raises(TypeError, match=r"^trouble$"):
+        changed(**{method: fails})(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
+def test_a_tensor_is_no_tuple(engine):
+    expected = "to return a tuple (h,) of tensors, got a tensor by itself: return (h,)"
+    with raises(f"expected Mine.start {expected}"):
+        changed(start=lambda self, x: x)(GRAPH, FEAT, engine=engine)
+    with raises(f"expected Mine.combine {expected}"):
+        changed(combine=lambda self, children, x: x)(GRAPH, FEAT, engine=engine)
 
 
 @each_engine
