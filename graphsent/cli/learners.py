@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from graphsent._names import unknown
@@ -31,12 +32,14 @@ class Learner(NamedTuple):
         documents: Docstrings that describe them, the nearest first.
         is_own: Whether it is a user's own.
         defaults: Attributes of a model's class that say other defaults, by name.
+        hidden: Options that only its bases have -> the end of a message that there is none.
     """
 
     options: Mapping[str, tuple[Any, Any]]
     documents: list[str]
     is_own: bool
     defaults: Mapping[str, Mapping[str, Any]]
+    hidden: Mapping[str, str] = MappingProxyType({})
 
 
 def model_named(name: str) -> Learner:
@@ -56,7 +59,7 @@ def model_named(name: str) -> Learner:
         return Learner(options, docstrings(place), False, defaults)
     from graphsent.cli.own_tasks import import_from_here
     from graphsent.models import model_class
-    from graphsent.models.arguments import hints_of
+    from graphsent.models.arguments import hidden_options, hints_of
     from graphsent.training.building import model_options
 
     import_from_here(name)
@@ -66,7 +69,8 @@ def model_named(name: str) -> Learner:
     }
     classes = (cls, getattr(cls, "encoder_class", object), *cls.__mro__)
     documents = [inspect.cleandoc(each.__doc__ or "") for each in classes]
-    return Learner(options, documents, True, {each: getattr(cls, each) for each in _DEFAULTS})
+    defaults = {each: getattr(cls, each) for each in _DEFAULTS}
+    return Learner(options, documents, True, defaults, hidden_options(cls))
 
 
 def task_named(name: str) -> Learner:

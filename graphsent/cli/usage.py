@@ -6,6 +6,7 @@ import argparse
 import itertools
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -46,6 +47,9 @@ class CommandParser(ArgumentParser):
         description: What it does, with examples.
         arguments: The arguments to parse, for commands whose flags depend on some of them.
         common: What ``--help`` shows; ``--help-all`` shows the rest, too. Empty for all.
+
+    Attributes:
+        hints: What to say of flags that do not exist.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class CommandParser(ArgumentParser):
             allow_abbrev=False,
         )
         self.arguments = list(arguments)
+        self.hints: dict[str, str] = {}
         self._common = tuple(common)
         if common:
             self.add_argument(_HELP_ALL, action="help", help="Show all options and exit.")
@@ -112,7 +117,7 @@ class CommandParser(ArgumentParser):
         for pattern, reword in _REWORDED:
             match = pattern.search(line)
             if match:
-                line = reword(match, self._option_string_actions)
+                line = reword(match, self)
         help_ = _HELP_ALL if self._common else "--help"
         print(f"{self.prog}: {line} (see {self.prog} {help_})", file=sys.stderr)
         raise SystemExit(USAGE)
@@ -190,16 +195,29 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
             raise UsageError(f"{name} {path} would replace what is read or part of the run")
 
 
-def _unrecognized(match: re.Match[str], flags: Mapping[str, Any]) -> str:
+def _unrecognized(match: re.Match[str], parser: CommandParser) -> str:
     given = [each.partition("=")[0] for each in match[1].split()]
     name = next((each for each in given if each.startswith("-")), "")
-    known = [each.removeprefix("--") for each in flags if each.startswith("--")]
-    hint = nearest(name.strip("-"), known) if name else ""
-    hint = hint.replace("'", "'--", 1)
+    known = [each.removeprefix("--") for each in parser.options if each.startswith("--")]
+    if not name:
+        hint = _file_alone(match[1], parser)
+    elif name in parser.hints:
+        hint = parser.hints[name]
+    else:
+        hint = nearest(name.strip("-"), known).replace("'", "'--", 1)
     return f"unrecognized arguments: {match[1]}{hint}"
 
 
-def _wrong_choice(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
+def _file_alone(text: str, parser: CommandParser) -> str:
+    """The option that a file without one was probably meant for."""
+    path = text if os.path.isfile(text) else text.split()[0]
+    if not os.path.isfile(path) and not re.search(r"\.[A-Za-z]\w*$", path):
+        return ""
+    option = "--config" if path.endswith((".yaml", ".yml")) else "--train"
+    return f"; did you mean {option} {shlex.quote(path)}?" if option in parser.options else ""
+
+
+def _wrong_choice(match: re.Match[str], _parser: CommandParser) -> str:
     choices = [choice.strip(" '\"") for choice in match[2].split(",")]
     return match.string + nearest(match[1], choices)
 
@@ -214,7 +232,7 @@ _KINDS = {
 }
 
 
-def _wrong_type(match: re.Match[str], _flags: Mapping[str, Any]) -> str:
+def _wrong_type(match: re.Match[str], _parser: CommandParser) -> str:
     name, kind, value = match.groups()
     kinds: list[str] = re.findall(r"<class '(\w+)'>", kind)
     expected = " or ".join(_KINDS.get(each, each) for each in kinds) or f"one of {kind}"
@@ -226,12 +244,12 @@ _REWORDED: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
     (re.compile(r"^unrecognized arguments: (.*)$"), _unrecognized),
     (re.compile(r"^argument .*: invalid choice: '(.*)' \(choose from (.*)\)$"), _wrong_choice),
     (
-        re.compile(r'Parser key "(\w+)".* Subtypes: \[(.*?)\] Errors: .* Given value: (.*)$'),
+        re.compile(r'Parser key "(\w+)".* Subtypes: \[(.*?)\] Errors: .* Given value: ?(.*)$'),
         _wrong_type,
     ),
-    (re.compile(r'Parser key "(\w+)".*: Expected a (<.*?>). Got value: (.*)$'), _wrong_type),
+    (re.compile(r'Parser key "(\w+)".*: Expected a (<.*?>). Got value: ?(.*)$'), _wrong_type),
     (
-        re.compile(r'Parser key "(\w+)".*: Expected a typing.Literal\[(.*)\]. Got value: (.*)$'),
+        re.compile(r'Parser key "(\w+)".*: Expected a typing.Literal\[(.*)\]. Got value: ?(.*)$'),
         _wrong_type,
     ),
 )

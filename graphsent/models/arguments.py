@@ -18,6 +18,7 @@ __all__ = [
     "check_sizes",
     "check_types",
     "class_names",
+    "hidden_options",
     "hints_of",
     "signature_of",
 ]
@@ -52,6 +53,28 @@ def _parameters(classes: tuple[type, ...]) -> list[inspect.Parameter]:
                 found.setdefault(each.name, each)
         own = [*found.values()]
     return own
+
+
+def hidden_options(cls: type) -> dict[str, str]:
+    """Arguments with a default that constructors of the bases take, and that of a class does not.
+
+    Args:
+        cls: The class.
+
+    Returns:
+        Name -> the end of a message that there is no such option.
+    """
+    taken = signature_of(cls).parameters
+    hidden: dict[str, str] = {}
+    for base in cls.__mro__[1:-1]:
+        for name, each in inspect.signature(vars(base).get("__init__", object)).parameters.items():
+            if each.default is not each.empty and name not in taken:
+                hidden.setdefault(
+                    name,
+                    f"; {base.__name__} has it: let the constructor of {cls.__name__} take "
+                    f"{name}={each.default!r} and pass it on",
+                )
+    return hidden
 
 
 def check_types(cls: type, arguments: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from graphsent._own import is_own, reason_of
 from graphsent.contextual import Encoder
 from graphsent.errors import DataError, GraphsentError, ModelError
 from graphsent.models import MODELS, Model, model_class
+from graphsent.models.arguments import hidden_options
 from graphsent.tasks import Task, WordVectors, get_task, task_options
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config import RunConfig
@@ -71,14 +72,14 @@ def build_model(
     for name in options:
         if name not in valid:
             choice = ", ".join(valid)
-            hint = nearest(name, valid)
+            hint = hidden_options(cls).get(name) or nearest(name, valid)
             raise TrainingError(
                 f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
             )
     if (vectors is not None or not config.inputs.is_plain) and "embedding_dim" not in valid:
         raise TrainingError(
             f"{config.model} has no option 'embedding_dim': it takes no other inputs than a vector "
-            "for each word that it learns"
+            f"for each word that it learns{hidden_options(cls).get('embedding_dim', '')}"
         )
     if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
         vectors.dimension

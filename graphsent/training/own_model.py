@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -30,7 +31,7 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
 
     Raises:
         ModelError: Its code fails, gives something of another shape than training takes, or it
-            cannot be saved.
+            cannot be saved or loaded.
     """
     for argument, value in model.config.items():
         try:
@@ -39,6 +40,15 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
             raise ModelError(
                 f"the model {name}: {argument}={value!r} is no value of JSON: it could not be saved"
             ) from None
+    try:
+        with suppress(NotImplementedError), torch.device("meta"):  # as a saved model is made first
+            type(model)(model.vocab, **model.config)
+    except Exception as error:
+        reason = reason_of(error, type(model))
+        raise ModelError(
+            f"the model {name} could not be loaded, which makes it with all options: {reason}; an "
+            "option that its constructor sets itself must be an argument of it, with that default"
+        ) from error
     few = [examples[place] for place in range(min(_FEW, len(examples)))]
     batch = _called(name, model, "collate", few)
     for each in _OF_BATCHES:

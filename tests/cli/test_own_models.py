@@ -138,6 +138,16 @@ class Fixed(NBoW):
         super().__init__(vocab, num_classes)
 
 
+class Passes(TreeLSTMClassifier):
+    def __init__(self, vocab, num_classes, **options):
+        super().__init__(vocab, num_classes, **options)
+
+
+class Sets(TreeLSTMClassifier):
+    def __init__(self, vocab, num_classes, **options):
+        super().__init__(vocab, num_classes, hidden=4, dropout=0.1, **options)
+
+
 class Collates(NBoW):
     def collate(self, trees):
         return {"labels": [1]}
@@ -358,6 +368,7 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
         ("own_models_here:Lazy", r"Lazy: its constructor does not call super\(\)\.__init__"),
         ("own_models_here:Ends", r"Ends cannot be made: SystemExit: 0 \(.*own_models_here.py:\d+"),
         ("own_models_here:Detached", "loss: no weight has a gradient, so none would learn"),
+        ("own_models_here:Sets", r"multiple values for keyword argument 'dropout' .*here.py:\d+"),
         ("own_models_here:Unsaved", "things=.* is no value of JSON"),
         ("own_models_here:Broken", r"cannot be made: KeyError: 'width' \(.*own_models_here.py:\d+"),
         ("own_models_here:Collates", "collate: expected a batch with 'labels', got dict"),
@@ -398,9 +409,22 @@ def test_options_of_several_types(here):
 def test_vectors_need_a_place_in_it(here, capsys):
     (here / "v.txt").write_text("film 0.1 0.2\n")
     arguments = ["--task=sst5", "--model=own_models_here:Fixed", "--vectors=v.txt", *RUN]
-    assert "own_models_here:Fixed has no option 'embedding_dim'" in refused(
-        capsys, "train", *arguments
-    )
+    line = refused(capsys, "train", *arguments)
+    assert "own_models_here:Fixed has no option 'embedding_dim'" in line
+    way = "let the constructor of Fixed take embedding_dim=48 and pass it on"
+    assert line.endswith(f"; NBoW has it: {way}")
+
+
+def test_options_that_only_its_base_has(here, capsys):
+    model = "--model=own_models_here:Passes"
+    line = refused(capsys, "train", "--task=sst5", model, "--hidden=5", *RUN)
+    way = "let the constructor of Passes take hidden=150 and pass it on"
+    message = f"; TreeLSTMClassifier has it: {way}"
+    assert f"unrecognized arguments: --hidden=5{message} (see" in line
+    text = "task: sst5\nmodel: own_models_here:Passes\nmodel_options:\n  hidden: 3\n"
+    (here / "my.yaml").write_text(text)
+    line = refused(capsys, "train", "--config=my.yaml", *RUN)
+    assert line.endswith(message)
 
 
 def test_settings_of_it_are_checked(here, capsys):

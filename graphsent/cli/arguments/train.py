@@ -178,6 +178,7 @@ def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
     declared = {name: each for name, each in model.options.items() if name not in of_task}
     if model.is_own:
         _check_flags(parser, f"model {chosen.model}", declared)
+        parser.hints.update((flag(name), hint) for name, hint in model.hidden.items())
     defaults = model.defaults["task_defaults"].get(chosen.task, {})
     _add_options(of_model, declared, model.documents, defaults)
 
