@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from toy_treebank import TINY
@@ -82,6 +83,11 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
             ["train", "--task=sst5", "--out=a", "--epochs=x"],
             "--epochs: expected an integer, got 'x'",
         ),
+        (["train", "--task=sst5", "--average", ""], "--average: expected a finite number, got ''"),
+        (["train", "my.tsv"], "unrecognized arguments: my.tsv; did you mean --train my.tsv?"),
+        (["debug-data", "my.csv"], "unrecognized arguments: my.csv; did you mean --train my.csv?"),
+        (["train", "my.yaml"], "did you mean --config my.yaml?"),
+        (["train", "1.5"], "unrecognized arguments: 1.5 (see"),
         (["train", "--task=sst5", "--out=a", "--lr=nan"], "--lr: expected a finite number"),
         (["train", "--task=sst5", "--out=a", "--hidden=0"], "hidden: expected at least 1, got 0"),
         (["train", "--task=sst5", "--out=a", "--hidden=1000000000000"], "hidden: expected at most"),
@@ -103,6 +109,13 @@ def test_mistakes_name_what_was_meant(capsys, monkeypatch, toy_data, tmp_path, a
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_its_option_may_have_any_name(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("my labels").write_text("pos\ta film\n")
+    _, err = outcome(capsys, "train", "my labels")
+    assert "unrecognized arguments: my labels; did you mean --train 'my labels'?" in err
 
 
 @pytest.mark.parametrize(
