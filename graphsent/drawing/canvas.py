@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import math
 import os
+import re
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -26,6 +30,10 @@ _MOST_PIXELS = 20_000, 50_000_000  # along one side, in all; larger pictures are
 _SMALLEST_TEXT = 1.0  # points; anything smaller is illegible
 _ARROW = 5.5
 _HALF_CAPITAL = 0.36  # half the height of a digit, as a share of the font size
+_NO_GLYPH = r"Glyph (\d+) \(.*\) missing from"  # matplotlib's warning, at each place
+
+_log = logging.getLogger(__name__)
+_missed: set[str] = set()  # characters without a glyph, as far as that was said
 
 
 class TreeFigure(Figure):
@@ -33,7 +41,7 @@ class TreeFigure(Figure):
 
     def _repr_png_(self) -> bytes:
         data = io.BytesIO()
-        self.savefig(data, format="png")
+        _write(self, data, format="png")
         return data.getvalue()
 
 
@@ -42,9 +50,11 @@ def text_width(text: str, size: float) -> float:
     """Width in points of a line of text at a font size."""
     if not text:
         return 0.0
-    width, _, _ = text_to_path.get_text_width_height_descent(
-        text, FontProperties(size=size), ismath=False
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _NO_GLYPH)
+        width, _, _ = text_to_path.get_text_width_height_descent(
+            text, FontProperties(size=size), ismath=False
+        )
     return float(width)
 
 
@@ -75,7 +85,28 @@ def save(figure: Figure, path: str | os.PathLike[str], file_format: str) -> None
     """Writes a figure; the same picture gives the same bytes."""
     metadata = {"Date": None} if file_format == "svg" else None
     with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "graphsent"}):
-        figure.savefig(temporary, format=file_format, metadata=metadata)
+        _write(figure, temporary, format=file_format, metadata=metadata)
+
+
+def _write(figure: Figure, target: Any, **options: Any) -> None:
+    """Writes a figure; says once, and in one line, which characters have no glyph."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(target, **options)
+    lacking = set()
+    for each in caught:
+        match = re.match(_NO_GLYPH, str(each.message))
+        if match:
+            lacking.add(chr(int(match[1])))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    if lacking - _missed:
+        _log.warning(
+            "the font of pictures has no glyph for %s: add one that has, in matplotlibrc, as "
+            "font.family: sans-serif, NAME",
+            " ".join(sorted(lacking - _missed)),
+        )
+        _missed.update(lacking)
 
 
 def _draw_lines(ax: Axes, lines: Sequence[Line], scale: float) -> None:
