@@ -43,8 +43,8 @@ def _view(function: Callable[..., Any]) -> Callable[..., Any]:
 
         codes = called(symbol.codes, lambda size: 1)
         moved = called(torch.empty(symbol.numbers, device="meta"), lambda size: size.number)
-        sizes = [part for part in (*symbol.shape, *leaves((args, kwargs))) if is_a(part, Size)]
-        numbers = sorted({size.number for size in sizes})
+        parts = leaves((symbol.shape, args, kwargs))
+        numbers = sorted({part.number for part in parts if is_a(part, Size)})
         if is_a(codes, Tensor):
             return _moved(symbol, codes, moved, numbers)
         if len(codes) != len(moved):
