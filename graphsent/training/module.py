@@ -8,13 +8,14 @@ from typing import Any
 import torch
 from pytorch_lightning import LightningModule
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 
 from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.averaging import WeightAverage
 from graphsent.training.batching import epoch_seed
 from graphsent.training.data import TreeDataModule, WeightedBatch
-from graphsent.training.errors import TrainingFailed
+from graphsent.training.errors import TrainingError, TrainingFailed
 from graphsent.training.optimizers import (
     build_optimizers,
     clip_gradients,
@@ -23,6 +24,7 @@ from graphsent.training.optimizers import (
     word_tables,
 )
 from graphsent.training.options import TrainingOptions
+from graphsent.training.schedules import build_schedules
 
 __all__ = ["TrainingModule"]
 
@@ -57,9 +59,20 @@ class TrainingModule(LightningModule):
         self._total_loss = torch.zeros(())
         self._num_examples = 0
 
-    def configure_optimizers(self) -> list[Optimizer]:
-        """One optimizer, or two if the word vectors have their own."""
-        return build_optimizers(self.model, self.options)
+    def configure_optimizers(self) -> tuple[list[Optimizer], list[LambdaLR]]:
+        """Optimizers of the word vectors, of an encoder and of the rest, and their schedules.
+
+        Raises:
+            TrainingError: Learning rates depend on the number of steps, and the Trainer has none.
+        """
+        optimizers = build_optimizers(self.model, self.options)
+        schedule, warmup = self.options.schedule, self.options.warmup
+        if schedule == "constant" and not warmup:
+            return optimizers, []
+        num_steps = self.trainer.estimated_stepping_batches
+        if num_steps == float("inf"):
+            raise TrainingError("schedule and warmup: the Trainer needs max_epochs or max_steps")
+        return optimizers, build_schedules(optimizers, schedule, warmup, int(num_steps))
 
     def on_train_epoch_start(self) -> None:
         """Makes what the epoch draws (dropout) independent of the epochs before."""
@@ -85,6 +98,8 @@ class TrainingModule(LightningModule):
         if self.options.max_grad_norm:
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         take_step(optimizers)
+        for schedule in self.trainer.lr_scheduler_configs:
+            schedule.scheduler.step()
         self.model.after_step()
         if self.average is not None:
             self.average.update()

@@ -12,6 +12,7 @@ from graphsent._names import nearest
 from graphsent.propagation import ENGINES
 from graphsent.training.batching import BATCHINGS
 from graphsent.training.errors import TrainingError
+from graphsent.training.schedules import SCHEDULES
 
 __all__ = ["TrainingOptions"]
 
@@ -57,6 +58,14 @@ class TrainingOptions:
     embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 keeps them fixed.")
     encoder_lr: float = _option(
         2e-5, "Learning rate of an encoder that is trained with the model, by Adam."
+    )
+    schedule: str = _option(
+        "constant",
+        "All learning rates over the steps of a run: constant, or falling in a line to 0.",
+        SCHEDULES,
+    )
+    warmup: float = _option(
+        0.0, "Share of the steps in which learning rates rise in a line from 0, below 1."
     )
     weight_decay: float = _option(
         1e-4, "L2: lambda of lambda/2 * |weights|^2, word vectors left out."
@@ -138,11 +147,13 @@ class TrainingOptions:
             "weight_decay",
             "max_grad_norm",
             "average",
+            "warmup",
             "patience",
             "num_threads",
             "seed",
         ):
             self._require(name, getattr(self, name) >= 0, "no negative number")
+        self._require("warmup", self.warmup < 1, "less than 1")
         for option in fields(self):
             choices = option.metadata["choices"]
             if choices is not None:

@@ -55,6 +55,7 @@ def assert_same(first: dict[str, Any], second: dict[str, Any], paths: list[Any])
         ("training_step", 6, 1, {"embedding_optimizer": "same", "batching": "size"}),
         ("training_step", 6, 1, {"average": 2.0}),
         ("validation_step", 3, 2, {"average": 2.0}),
+        ("training_step", 6, 1, {"schedule": "linear", "warmup": 0.3}),
     ],
 )
 def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept, options):
