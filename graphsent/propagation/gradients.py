@@ -1,4 +1,4 @@
-"""Backward passes written by hand, and the gradients of what they give."""
+"""Gradients of gradients, where autograd does not see through what was computed."""
 
 from __future__ import annotations
 
@@ -13,34 +13,6 @@ from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.untraced import untraced
 
 Plain = Callable[..., Sequence[Tensor]]
-
-
-def by_hand(plain: Plain, num_options: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Marks the ``backward`` of an autograd function, which autograd does not see through.
-
-    Where gradients are to have gradients of their own (``create_graph=True``), another one takes
-    its place: what ``forward`` does is done once more in operations of torch, and these are
-    differentiated.
-
-    Args:
-        plain: what ``forward`` does, in operations of torch: from the context and the tensors to
-            the results. The tensors are the first that ``forward`` has saved, in their order.
-        num_options: arguments of ``forward`` that come before the tensors.
-    """
-
-    def mark(backward: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(backward)
-        def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
-            if not torch.is_grad_enabled():
-                return backward(ctx, *gradients)
-            needed = ctx.needs_input_grad[num_options:]
-            tensors = ctx.saved_tensors[: len(needed)]
-            results = _differentiable(functools.partial(plain, ctx), tensors, needed, gradients)
-            return *[None] * num_options, *results
-
-        return untraced(wrapper)
-
-    return mark
 
 
 def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,13 +33,20 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
     return untraced(wrapper)
 
 
-def _differentiable(
+def differentiable_gradients(
     plain: Plain,
     tensors: Sequence[Tensor | None],
     needed: Sequence[bool],
     gradients: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
-    """The gradients of a function's tensors that are needed, with gradients of their own."""
+    """Gradients that have gradients of their own, by doing once more what a function did.
+
+    Args:
+        plain: what it did, in operations of torch: from tensors to results.
+        tensors: what it was given.
+        needed: for each of them, whether its gradient is.
+        gradients: of the results.
+    """
     # Views, so that one that is given twice is told apart.
     given = [
         part.view_as(part) if need and part is not None else part

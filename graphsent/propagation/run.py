@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.c.plan import Inputs, Start
 from graphsent.propagation.backends.c.walk import run_recurrence
-from graphsent.propagation.backends.levels import run_levels
-from graphsent.propagation.backends.traced import run_traced
+from graphsent.propagation.backends.levels import run_levels, run_traced
 from graphsent.propagation.feats import (
     IndexedFeat,
     first_of_run,
@@ -27,7 +27,11 @@ from graphsent.propagation.feats import (
 )
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
-from graphsent.propagation.recurrence.evaluation import chosen_rows, placed_columns
+from graphsent.propagation.recurrence.evaluation import (
+    chosen_rows,
+    hoisted_inputs,
+    placed_columns,
+)
 from graphsent.propagation.schedule.indices import to_device
 from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
@@ -283,15 +287,21 @@ class Run:
         )
 
     def _run_any(self, start: State, inner: Tensor) -> State:
-        rows = inner.expand(self.schedule.num_nodes - self.num_leaves, *inner.shape[-1:])
-        kinds = {part.dtype for part in (rows, *self.inner_extra, *start)}
-        if self.traced is not None and len(kinds) == 1:
-            recurrence, _, parameters = self.traced
-            if rows.shape[1:] == recurrence.input_widths[:1]:
-                inputs = (rows, *self.inner_extra) if self.inner_extra else (inner,)
-                return run_traced(recurrence, self.on_host, self.slots, start, inputs, parameters)
         slots = None if self.slots is None else self.slots.to(self.schedule.device)
+        rows = inner.expand(self.schedule.num_nodes - self.num_leaves, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
+        kinds = {part.dtype for part in (*inputs, *start)}
+        if self.traced is not None and len(kinds) == 1:
+            combine = self.traced.recurrence.combine
+            if rows.shape[1:] == self.traced.recurrence.input_widths[:1]:
+                with without_autocast(self.schedule.device.type):
+                    tensors = combine.tensors(self.traced.parameters)
+                    constants = [part.to(rows.dtype) for part in tensors]
+                    given = [inner, *self.inner_extra]
+                    given += hoisted_inputs(combine.hoisted, given, constants)
+                    return run_traced(
+                        self.traced.recurrence, self.schedule, start, given, constants, slots
+                    )
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:

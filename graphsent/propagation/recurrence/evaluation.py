@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphsent.propagation.linear import linear
-from graphsent.propagation.recurrence.expressions import Domain, Ref, Value, reached
+from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
 from graphsent.propagation.recurrence.operations import OPERATIONS
 
 SUMMED_AT_ONCE = 256
@@ -19,119 +20,159 @@ SUMMED_AT_ONCE = 256
 
 
 class Evaluation:
-    """The values of expressions at some nodes, and at the edges to them.
-
-    A value that has a row for each source of edges has one for each edge here.
+    """What expressions give for some constants, level by level.
 
     Args:
-        inputs: rows of the nodes, (num_nodes, width).
+        results: the columns that each result consists of.
         constants: tensors by number.
-        states: parts of the predecessors' states by edge, (num_edges, size); in slots (num_nodes,
-            num_slots, size).
-        target: (num_edges,) the node of each edge, without slots.
-        degree: of none of the nodes there are more edges.
-        known: values that are known already.
     """
 
-    def __init__(
+    def __init__(self, results: Sequence[Sequence[Ref]], constants: Sequence[Tensor]) -> None:
+        self.results, self.constants = results, constants
+        refs = [ref for part in results for ref in part]
+        self.values = reached(ref.value for ref in refs)
+        refs += [ref for value in self.values for ref in value.args]
+        ends: dict[Value, set[int]] = defaultdict(set)
+        for value, first, width, spread in refs:
+            ends[value] |= {0, first, first + (1 if spread else width), value.width}
+        self.bounds = {value: sorted(found) for value, found in ends.items()}
+        self.common: dict[Value, Tensor] = {}  # those that all nodes share
+        self._weights: dict[Term, Tensor] = {}
+
+    def at(
         self,
         inputs: Sequence[Tensor],
-        constants: Sequence[Tensor],
         states: Sequence[Tensor] = (),
         target: Tensor | None = None,
         degree: int = 0,
-        known: Mapping[Value, Tensor] | None = None,
+    ) -> list[Tensor]:
+        """The results at some nodes, (num_nodes, width) each.
+
+        A value that has a row for each source of edges has one for each edge here.
+
+        Args:
+            inputs: rows of the nodes, (num_nodes, width).
+            states: parts of the predecessors' states by edge, (num_edges, size); in slots
+                (num_nodes, num_slots, size).
+            target: (num_edges,) the node of each edge, without slots.
+            degree: of none of the nodes there are more edges.
+        """
+        return _Level(self, inputs, states, target, degree).results()
+
+    def weight(self, term: Term) -> Tensor:
+        """The columns of a weight in a product; once for all levels, as their gradient is."""
+        if term not in self._weights:
+            weight = self.constants[term.weight]
+            self._weights[term] = weight.narrow(1, term.column, term.rows.width)
+        return self._weights[term]
+
+
+class _Level:
+    """The values of expressions at some nodes, and at the edges to them."""
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        inputs: Sequence[Tensor],
+        states: Sequence[Tensor],
+        target: Any,  # which is read without slots alone
+        degree: int,
     ) -> None:
-        self.inputs, self.constants, self.states = inputs, constants, states
-        self.degree = degree
-        self.target: Any = target  # which is read without slots alone
-        self.values: dict[Value, Tensor] = dict(known or {})
-        self._at_edges: dict[Ref, Tensor] = {}
+        self.evaluation = evaluation
+        self.inputs, self.states = inputs, states
+        self.target, self.degree = target, degree
+        self.values = dict(evaluation.common)
+        self.columns: dict[tuple[Value, int, int], Tensor] = {}
+        self.at_edges: dict[Ref, Tensor] = {}
 
-    def run(self, values: Iterable[Value]) -> None:
-        """Computes values, in an order in which they can be."""
-        for value in values:
+    def results(self) -> list[Tensor]:
+        for value in self.evaluation.values:
             if value not in self.values:
-                self.values[value] = self._made(value)
+                self.values[value] = self.made(value)
+                if value.domain == Domain.CONSTANT:
+                    self.evaluation.common[value] = self.values[value]
+            self.divide(value)
+        return [self.joined(refs, Domain.NODE) for refs in self.evaluation.results]
 
-    def joined(self, refs: Sequence[Ref]) -> Tensor:
-        """Columns of computed values at nodes side by side, (num_nodes, width)."""
-        return _side_by_side([self.rows(ref, Domain.NODE) for ref in refs])
+    def divide(self, value: Value) -> None:
+        """Splits the columns of a value where it is read in parts: one operation for all."""
+        bounds = self.evaluation.bounds.get(value, ())
+        if len(bounds) > 2:
+            ranges = list(pairwise(bounds))
+            parts = self.values[value].split([last - first for first, last in ranges], -1)
+            for (first, last), part in zip(ranges, parts, strict=True):
+                self.columns[value, first, last - first] = part
 
-    def rows(self, ref: Ref, domain: Domain) -> Tensor:
-        """Columns of a value, a row for each node or each edge."""
-        of_nodes = domain == Domain.NODE
-        count = max(map(len, self.inputs)) if of_nodes else len(self.target)
-        return self.read(ref, domain).expand(count, ref.width)
+    def joined(self, refs: Sequence[Ref], domain: Domain) -> Tensor:
+        """Columns of values side by side, a row for each node or each edge."""
+        count = max(map(len, self.inputs)) if domain == Domain.NODE else len(self.target)
+        parts = [self.read(ref, domain).expand(count, ref.width) for ref in refs]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
     def read(self, ref: Ref, domain: Domain) -> Tensor:
         """Columns of a value, at nodes or at edges; those of constants are one row, (width,)."""
         if domain == Domain.EDGE and ref.value.domain == Domain.NODE:
-            if ref not in self._at_edges:
-                rows = self.read(ref, Domain.NODE)
-                self._at_edges[ref] = rows.index_select(0, self.target)
-            return self._at_edges[ref]
-        rows = self.values[ref.value]
-        if ref.spread:
-            return rows.narrow(-1, ref.first, 1).expand(*rows.shape[:-1], ref.width)
-        return rows if ref.width == ref.value.width else rows.narrow(-1, ref.first, ref.width)
+            if ref not in self.at_edges:
+                self.at_edges[ref] = self.spread(self.read(ref, Domain.NODE))
+            return self.at_edges[ref]
+        value, first, width, spread = ref
+        rows, taken = self.values[value], 1 if spread else width
+        if taken < value.width:
+            known = self.columns.get((value, first, taken))
+            rows = rows.narrow(-1, first, taken) if known is None else known
+        return rows.expand(*rows.shape[:-1], width) if spread else rows
 
-    def _made(self, value: Value) -> Tensor:
+    def made(self, value: Value) -> Tensor:
         op, data = value.op, value.data
         if op in OPERATIONS:
             return OPERATIONS[op].function(*(self.read(ref, value.domain) for ref in value.args))
         if op == "input":
             return self.inputs[data]
         if op == "constant":
-            return self.constants[data].reshape(-1)
+            return self.evaluation.constants[data].reshape(-1)
         if op == "state":
             part, slot = data
             return self.states[part] if slot is None else self.states[part][:, slot]
         if op == "number":
             return self.inputs[0].new_full((1,), data)
         if op == "product":
-            return self._product(value)
+            return self.product(data)
         if op == "degree":
-            return self._sum(self.inputs[0].new_ones(len(self.target), 1))
+            return self.sum(self.inputs[0].new_ones(len(self.target), 1))
         if op == "pack":
-            return _side_by_side([self.rows(ref, value.domain) for ref in value.args])
-        args = [self.read(ref, value.domain) for ref in value.args]
+            return self.joined(value.args, value.domain)
         if op == "rowsum":
-            return args[0].sum(-1, keepdim=True)
-        if op == "back":
-            return args[0] @ self._weight(data.weight, data.column, value.width)
+            return self.read(value.args[0], value.domain).sum(-1, keepdim=True)
         rows = self.read(value.args[0], Domain.EDGE)
-        if op == "pull":  # of each edge from a source by itself
-            return rows
-        return self._sum(rows) if op == "sum" else self._softmax(rows)
+        return self.sum(rows) if op == "sum" else self.softmax(rows)
 
-    def _weight(self, number: int, column: int, width: int) -> Tensor:
-        return self.constants[number].narrow(1, column, width)
-
-    def _product(self, value: Value) -> Tensor:
-        (rows, number, column, _), *others = value.data
-        total = linear(self.values[rows], self._weight(number, column, rows.width))
-        for rows, number, column, _ in others:
-            total.addmm_(self.values[rows], self._weight(number, column, rows.width).t())
+    def product(self, terms: Sequence[Term]) -> Tensor:
+        first, *others = terms
+        total = linear(self.values[first.rows], self.evaluation.weight(first))
+        for term in others:
+            total.addmm_(self.values[term.rows], self.evaluation.weight(term).t())
         return total
 
-    def _sum(self, rows: Tensor) -> Tensor:
+    def wide(self, rows: Tensor) -> Tensor:
+        """Rows in the precision of sums over edges."""
+        return rows.double() if self.degree > SUMMED_AT_ONCE else rows
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """A row for each edge from those of its nodes; gradients are summed like states."""
+        return self.wide(rows).index_select(0, self.target).to(rows.dtype)
+
+    def sum(self, rows: Tensor) -> Tensor:
         """Sums over the edges to each node."""
-        dtype = torch.float64 if self.degree > SUMMED_AT_ONCE else rows.dtype
-        sums = rows.new_zeros(len(self.inputs[0]), rows.shape[1], dtype=dtype)
-        return sums.index_add(0, self.target, rows.to(dtype)).to(rows.dtype)
+        sums = self.wide(rows.new_zeros(len(self.inputs[0]), rows.shape[1]))
+        return sums.index_add(0, self.target, self.wide(rows)).to(rows.dtype)
 
-    def _softmax(self, scores: Tensor) -> Tensor:
-        target = self.target
+    def softmax(self, scores: Tensor) -> Tensor:
+        """Of the scores of the edges to each node."""
         highest = scores.new_full((len(self.inputs[0]), scores.shape[1]), -torch.inf)
-        index = target.unsqueeze(1).expand_as(scores)
+        index = self.target.unsqueeze(1).expand_as(scores)
         highest.scatter_reduce_(0, index, scores.detach(), "amax")
-        weights = torch.exp(scores - highest.index_select(0, target))
-        return weights / self._sum(weights).index_select(0, target)
-
-
-def _side_by_side(parts: list[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+        weights = torch.exp(scores - highest.index_select(0, self.target))
+        return weights / self.spread(self.sum(weights))
 
 
 def hoisted_inputs(
@@ -151,9 +192,7 @@ def hoisted_inputs(
     flat = all(part.dim() == 1 for part in inputs)
     results: list[Tensor] = []
     for value in hoisted:
-        evaluation = Evaluation([*rows, *results], constants)
-        evaluation.run(reached([value]))
-        results.append(evaluation.joined([value.ref()]))
+        results += Evaluation([[value.ref()]], constants).at([*rows, *results])
     return [result.squeeze(0) if flat else result for result in results]
 
 

@@ -195,12 +195,3 @@ def reached(values: Iterable[Value]) -> list[Value]:
             found[id(value)] = value
             waiting.extend(value.inputs())
     return sorted(found.values(), key=lambda value: value.number)
-
-
-def depending(values: Iterable[Value], ops: Sequence[str]) -> set[Value]:
-    """The values that depend on some kinds of values, of all in order."""
-    found: set[Value] = set()
-    for value in values:
-        if value.op in ops or any(part in found for part in value.inputs()):
-            found.add(value)
-    return found

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphsent.propagation.backends.levels import run_combine
+from graphsent.propagation.backends.levels import run_traced
 from graphsent.propagation.recurrence.evaluation import Evaluation, placed_columns
-from graphsent.propagation.recurrence.expressions import reached
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.order import in_order
 from graphsent.propagation.schedule.schedule import Schedule
@@ -101,9 +100,9 @@ class Plan(NamedTuple):
         return known["first edge"]
 
 
-def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
+def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     """The states of all nodes in operations of torch, which autograd differentiates."""
-    recurrence, schedule = plan.recurrence, plan.schedule
+    recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
     num_inner = schedule.num_nodes - schedule.num_sources
     inputs = [
         part.expand(num_inner, -1) if rows is None else part.index_select(0, rows)
@@ -118,10 +117,8 @@ def run_plain(plan: Plan, given: Given) -> tuple[Tensor, ...]:
         made = functional.linear(x, weight[:count], bias[:count])
         states = [placed_columns(made, recurrence.columns, recurrence.input_widths[0]), *others]
     if not start.given:
-        evaluation, parts = Evaluation(states, of_start), recurrence.start.results
-        evaluation.run(reached(ref.value for part in parts for ref in part))
-        states = [evaluation.joined(refs) for refs in parts]
+        states = Evaluation(recurrence.start.results, of_start).at(states)
     if start.rows is not None:
         states = [part.index_select(0, start.rows) for part in states]
-    results = run_combine(recurrence, schedule, plan.slots, inputs, states, constants)
+    results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
     return in_order(results, schedule, plan.num_results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,12 +14,13 @@ from torch.autograd import Function
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
 from graphsent.propagation.backends.c.plan import Given, Inputs, Plan, Start, run_plain
-from graphsent.propagation.gradients import by_hand
+from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.evaluation import hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
+from graphsent.propagation.untraced import untraced
 
 
 def run_recurrence(
@@ -119,10 +121,6 @@ class _Run:
         self.plan.library.recurrence_sizes(ctypes.byref(self.walk), backward)
 
 
-def _plain(ctx: Any, *tensors: Tensor) -> Sequence[Tensor]:
-    return run_plain(ctx.plan, ctx.plan.divided(tensors))
-
-
 class _Generated(Function):
     @staticmethod
     def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -145,16 +143,19 @@ class _Generated(Function):
         return tuple(results)
 
     @staticmethod
-    @by_hand(_plain, num_options=2)
+    @untraced
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        plan = ctx.plan
+        plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
+        if torch.is_grad_enabled():
+            tensors, plain = ctx.saved_tensors[:-1], partial(run_plain, plan)
+            return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
         *tensors, kept = contiguous(ctx.saved_tensors)
         given = plan.divided(tensors)
         like: Any = tensors[0]
         run = _Run(plan, given, keep=True)
         run.walk.point(kept=kept, places=ctx.places)
         num_inner = plan.schedule.num_nodes - plan.schedule.num_sources
-        needed = plan.divided(ctx.needs_input_grad[2:])
+        needed = plan.divided(wanted)
         # One thread adds to rows that nodes share itself; several would meet there.
         alone = run.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
