@@ -68,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
     if argv is None:  # torch's advice from C++ is for those who call it
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+        _wait_briefly()
     try:
         arguments = list(sys.argv[1:] if argv is None else argv)
         debug = _DEBUG in arguments
@@ -97,6 +98,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             os._exit(status)
         return status
     return 0
+
+
+def _wait_briefly() -> None:
+    """Has threads that wait for one another give up the processor after some microseconds.
+
+    They do so once a level. GNU's OpenMP has them try for milliseconds before they sleep, which on
+    a machine that has other work to do takes the time of the thread that they wait for: see
+    "Threads" in ``docs/performance.md``. It reads this as torch is imported.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 
 def _run(command: str, arguments: Sequence[str]) -> None:

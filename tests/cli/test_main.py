@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -50,6 +51,31 @@ def test_every_command_has_help_with_examples(capsys, command):
     code, out, err = outcome(capsys, command, "--help")
     assert (code, err) == (0, "")
     assert f"  graphsent {command} " in out.partition("Examples:")[2] or "Example:" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "3000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],
+)
+def test_threads_wait_briefly_unless_the_environment_says_how(given, expected):
+    script = """
+import os, sys
+from graphsent.cli import main
+sys.argv[1:] = ["completion", "bash"]
+main()
+assert "torch" not in sys.modules  # which reads it
+print(os.environ.get("GOMP_SPINCOUNT"))
+"""
+    names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    others = {name: value for name, value in os.environ.items() if name not in names}
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**others, **given},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.splitlines()[-1] == expected
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
