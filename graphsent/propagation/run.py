@@ -290,19 +290,20 @@ class Run:
         slots = None if self.slots is None else self.slots.to(self.schedule.device)
         rows = inner.expand(self.schedule.num_nodes - self.num_leaves, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
-        kinds = {part.dtype for part in (*inputs, *start)}
-        if self.traced is not None and len(kinds) == 1:
-            combine = self.traced.recurrence.combine
-            if rows.shape[1:] == self.traced.recurrence.input_widths[:1]:
-                with without_autocast(self.schedule.device.type):
-                    tensors = combine.tensors(self.traced.parameters)
-                    constants = [part.to(rows.dtype) for part in tensors]
-                    given = [inner, *self.inner_extra]
-                    given += hoisted_inputs(combine.hoisted, given, constants)
-                    return run_traced(
-                        self.traced.recurrence, self.schedule, start, given, constants, slots
-                    )
+        traced, same = self.traced, len({part.dtype for part in (*inputs, *start)}) == 1
+        if traced is not None and same and rows.shape[1:] == traced.recurrence.input_widths[:1]:
+            return self._run_traced(traced, start, (inner, *self.inner_extra), slots)
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
+
+    def _run_traced(
+        self, traced: Found, start: State, inputs: Sequence[Tensor], slots: Slots | None
+    ) -> State:
+        combine = traced.recurrence.combine
+        with without_autocast(self.schedule.device.type):
+            tensors = combine.tensors(traced.parameters)
+            constants = [part.to(start[0].dtype) for part in tensors]
+            inputs = [*inputs, *hoisted_inputs(combine.hoisted, inputs, constants)]
+            return run_traced(traced.recurrence, self.schedule, start, inputs, constants, slots)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:
         return None if index is None else to_device(torch.from_numpy(index), self.feat.device)
