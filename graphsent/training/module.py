@@ -99,7 +99,8 @@ class TrainingModule(LightningModule):
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         take_step(optimizers)
         for schedule in self.trainer.lr_scheduler_configs:
-            schedule.scheduler.step()
+            if isinstance(schedule.scheduler, LambdaLR):  # those of the options
+                schedule.scheduler.step()
         self.model.after_step()
         if self.average is not None:
             self.average.update()

@@ -73,7 +73,7 @@ CASES = {
         (6, 6, 6),
         {"dropout": 0.0},
         pairs,
-        {"batching": "depth", "average": 2.0, "schedule": "linear", "warmup": 0.2},
+        {"batching": "depth", "average": 2.0},
     ),
     "fixed words": (
         "sst5",
