@@ -57,7 +57,7 @@ class Evaluation:
             target: (num_edges,) the node of each edge, without slots.
             degree: of none of the nodes there are more edges.
         """
-        return _Level(self, inputs, states, target, degree).results()
+        return _Values(self, inputs, states, target, degree).results()
 
     def weight(self, term: Term) -> Tensor:
         """The columns of a weight in a product; once for all levels, as their gradient is."""
@@ -67,7 +67,7 @@ class Evaluation:
         return self._weights[term]
 
 
-class _Level:
+class _Values:
     """The values of expressions at some nodes, and at the edges to them."""
 
     def __init__(
