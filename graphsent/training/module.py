@@ -74,6 +74,18 @@ class TrainingModule(LightningModule):
             raise TrainingError("schedule and warmup: the Trainer needs max_epochs or max_steps")
         return optimizers, build_schedules(optimizers, schedule, warmup, int(num_steps))
 
+    def on_train_start(self) -> None:
+        """Sets the learning rates anew: a run that is resumed may have more steps to take."""
+        for schedule in self._schedules():
+            rates = zip(schedule.base_lrs, schedule.lr_lambdas, strict=True)
+            for group, (rate, share) in zip(schedule.optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * share(schedule.last_epoch)
+
+    def _schedules(self) -> list[LambdaLR]:
+        """Those of the options."""
+        known = (each.scheduler for each in self.trainer.lr_scheduler_configs)
+        return [each for each in known if isinstance(each, LambdaLR)]
+
     def on_train_epoch_start(self) -> None:
         """Makes what the epoch draws (dropout) independent of the epochs before."""
         seed = epoch_seed(self.options.seed, self.current_epoch, self.global_rank)
@@ -98,9 +110,8 @@ class TrainingModule(LightningModule):
         if self.options.max_grad_norm:
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
         take_step(optimizers)
-        for schedule in self.trainer.lr_scheduler_configs:
-            if isinstance(schedule.scheduler, LambdaLR):  # those of the options
-                schedule.scheduler.step()
+        for schedule in self._schedules():
+            schedule.step()
         self.model.after_step()
         if self.average is not None:
             self.average.update()

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 from pytorch_lightning import Trainer
+from toy_treebank import silent
 
 from graphsent.models import TreeLSTMClassifier
 from graphsent.tasks import get_task
-from graphsent.training import TrainingError, TrainingModule, TrainingOptions, TreeDataModule
+from graphsent.training import (
+    TrainingError,
+    TrainingModule,
+    TrainingOptions,
+    TreeDataModule,
+    resume,
+    train,
+)
 from graphsent.training.schedules import share_of_rate
 from graphsent.trees import parse_trees
 from graphsent.vocabulary import Vocabulary
@@ -35,29 +43,36 @@ def test_a_run_of_one_step_and_steps_after_the_last():
     assert share_of_rate(7, 5, "linear", 0.0) == 0
 
 
-@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
-def test_every_rate_of_a_run(quietly_trained, monkeypatch, embedding_optimizer):
-    rates: list[list[float]] = []
+@pytest.fixture
+def rates(monkeypatch) -> list[list[float]]:
+    """The rates of each step that is taken."""
+    seen: list[list[float]] = []
     original = TrainingModule.training_step
 
     def step(module, *arguments):
         groups = [group for each in module.trainer.optimizers for group in each.param_groups]
-        rates.append([group["lr"] for group in groups])
+        seen.append([group["lr"] for group in groups])
         original(module, *arguments)
 
     monkeypatch.setattr(TrainingModule, "training_step", step)
+    return seen
+
+
+@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
+def test_every_rate_of_a_run(quietly_trained, rates, embedding_optimizer):
     options = {"lr": 0.05, "embedding_lr": 0.2, "embedding_optimizer": embedding_optimizer}
     quietly_trained(epochs=4, schedule="linear", warmup=0.25, **options)
-    shares = [share_of_rate(step, len(rates), "linear", 0.25) for step in range(len(rates))]
-    assert len(rates) == 12  # 60 sentences by 25
+    shares = [share_of_rate(step, 12, "linear", 0.25) for step in range(12)]
+    # 60 sentences by 25
     assert rates == [pytest.approx([0.05 * share, 0.2 * share]) for share in shares]
 
 
-def test_a_rate_of_nearly_zero_leaves_weights_nearly_as_they_are(quietly_trained):
-    """Warming up in all but the last step is the same as small rates."""
-    constant = quietly_trained("constant", epochs=1)
-    warming = quietly_trained("warming", epochs=1, warmup=0.99)
-    assert constant["history"][0]["loss"] < warming["history"][0]["loss"]
+def test_a_run_with_more_epochs_goes_on_at_their_rates(configure, tmp_path, rates):
+    train(configure(epochs=2, schedule="linear", lr=0.05), tmp_path / "run", echo=silent)
+    resume(tmp_path / "run", epochs=4, echo=silent)
+    expected = [0.05 * share_of_rate(step, 6, "linear", 0.0) for step in range(6)]
+    expected += [0.05 * share_of_rate(step, 12, "linear", 0.0) for step in range(6, 12)]
+    assert [first for first, *_ in rates] == pytest.approx(expected)
 
 
 def test_a_trainer_without_an_end_is_refused():
