@@ -73,7 +73,17 @@ class RunConfig:
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Fills in how the model is trained."""
+        """Fills in how the model is trained.
+
+        Raises:
+            DataError: ``vectors`` is no list of files.
+        """
+        vectors: Any = self.vectors
+        if not isinstance(vectors, list | tuple) or not all(
+            isinstance(each, str | os.PathLike) for each in vectors
+        ):
+            raise DataError(f"vectors: expected a list of files, got {vectors!r}")
+        object.__setattr__(self, "vectors", tuple(map(os.fspath, vectors)))
         if self.training is None:
             object.__setattr__(self, "training", default_training(self.model))
 
@@ -205,9 +215,6 @@ class RunConfig:
         for name in ("data_dir", "tree_kind", "parses_dir", "trees", "parser", "tokenizer"):
             if not isinstance(values.get(name), str | None):
                 raise DataError(f"{name}: expected a string, got {values[name]!r}")
-        vectors = values.setdefault("vectors", [])
-        if not isinstance(vectors, list | tuple) or not all(isinstance(v, str) for v in vectors):
-            raise DataError(f"vectors: expected a list of files, got {vectors!r}")
         for name in ("lower_fallback", "stream"):
             if not isinstance(values.get(name, True), bool):
                 raise DataError(f"{name}: expected true or false, got {values[name]!r}")
@@ -218,7 +225,7 @@ class RunConfig:
         if not of_run and training.keys() < {item.name for item in fields(TrainingOptions)}:
             training = {**default_training(values["model"]).to_dict(), **training}
         values["training"] = TrainingOptions(**training)
-        return cls(**{**values, "vectors": tuple(vectors)})
+        return cls(**values)
 
 
 class Settings(NamedTuple):

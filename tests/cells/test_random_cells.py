@@ -130,6 +130,13 @@ class Latest(TreeCell):
         return (children[0].sum(1) - x,)
 
 
+class TimesMean(Latest):
+    """A gradient of the input that depends on the number of children."""
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (torch.tanh(x * children[0].mean(1)),)
+
+
 class Overlapping(SlottedCell):
     """A weight that some rows are multiplied by as a whole, and others by some columns of it."""
 
@@ -152,7 +159,7 @@ class Overlapping(SlottedCell):
 
 
 @pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
-@pytest.mark.parametrize("kind", [Latest, Overlapping])
+@pytest.mark.parametrize("kind", [Latest, TimesMean, Overlapping])
 def test_cells_that_need_care(kind, way, monkeypatch):
     torch.manual_seed(0)
     cell, graph = kind(IN_FEATS, IN_FEATS).double(), tree(25, 2)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 import threading
-from types import SimpleNamespace
+from collections import deque
+from dataclasses import dataclass
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
@@ -17,6 +20,25 @@ from graphsent.cells import TreeCell
 
 SIZE = 4
 FACTOR = 1.0
+SETTINGS = ModuleType("settings")
+SETTINGS.within = SimpleNamespace(factor=1.0)
+
+
+class Shared:
+    """Numbers that all objects share."""
+
+    factor = 1.0
+
+
+@dataclass(slots=True)
+class Slotted:
+    """Numbers without a dictionary."""
+
+    factor: float = 1.0
+
+
+def scaled(h, factors=[1.0]):  # noqa: B006
+    return h * factors[0]
 
 
 class Cell(TreeCell):
@@ -33,6 +55,7 @@ class Cell(TreeCell):
         self.V.weight = self.U.weight
         self._number, self.numbers, self.named = 1.0, [1.0], {"a": [1.0]}
         self.options = SimpleNamespace(factor=1.0)
+        self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.double()
 
     def project(self, feat):
@@ -170,12 +193,32 @@ CHANGES = {
     "object": (lambda s, h: s.options.factor * h, lambda c: setattr(c.options, "factor", 3.0)),
     "global": (lambda s, h: FACTOR * h, set_global),
     "tied weights": (lambda s, h: s.V(h), set_free),
+    "other module": (
+        lambda s, h: SETTINGS.within.factor * h,
+        lambda c: setattr(SETTINGS.within, "factor", 3.0),
+    ),
+    "class of an object": (
+        lambda s, h: s.shared.factor * h,
+        lambda c: setattr(Shared, "factor", Shared.factor + 1),
+    ),
+    "global class": (
+        lambda s, h: Shared.factor * h,
+        lambda c: setattr(Shared, "factor", Shared.factor + 1),
+    ),
+    "slots": (lambda s, h: s.slotted.factor * h, lambda c: setattr(c.slotted, "factor", 3.0)),
+    "queue": (lambda s, h: s.last[0] * h, lambda c: c.last.append(3.0)),
+    "default": (lambda s, h: scaled(h), lambda c: scaled.__defaults__[0].__setitem__(0, 3.0)),
+    "environment": (
+        lambda s, h: len(os.environ.get("GRAPHSENT_TEST", "")) * h,
+        lambda c: os.environ.__setitem__("GRAPHSENT_TEST", "three"),
+    ),
 }
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_is_traced_again(name):
+def test_what_is_traced_again(name, monkeypatch):
+    monkeypatch.setenv("GRAPHSENT_TEST", "a")
     of, change = CHANGES[name]
     cell = type("Mine", (Cell,), {"of": of})()
     assert cell.explain(tree(20, 3)).way == "compiled"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
-_PLAIN = (bool, int, float, str, type(None))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_SEQUENCES = (list, tuple, set, frozenset, deque)
+_OF_CLASSES = (*_PLAIN, *_SEQUENCES, dict, np.ndarray, MemberDescriptorType)
 _LIBRARIES = ("builtins", "torch", "numpy", __name__.partition(".")[0])
 Place = Callable[[], Any]
 """Gives what a name stands for."""
@@ -40,20 +44,34 @@ def fact(value: Any, depth: int = 4) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
-    if depth and isinstance(value, (list, tuple, set, frozenset)):
+    if depth and isinstance(value, _SEQUENCES):
         return type(value), *[fact(part, depth - 1) for part in value]
     if depth and isinstance(value, dict):
         return dict, *[(fact(name), fact(part, depth - 1)) for name, part in value.items()]
-    if isinstance(value, (type, Tensor, nn.Module)) or not depth:
+    if isinstance(value, (Tensor, nn.Module)) or not depth:
         return _Same(value)
     if isinstance(value, MethodType):
         return _Same(value.__func__), _Same(value.__self__)
     if isinstance(value, partial):
         return fact((_Same(value.func), value.args, value.keywords), depth)
-    held = getattr(value, "__dict__", None)
-    return (
-        (_Same(value), fact(held, depth - 1)) if isinstance(held, dict) and held else _Same(value)
-    )
+    held = _held(value)
+    return (_Same(value), fact(held, depth - 1)) if held else _Same(value)
+
+
+def _held(value: Any) -> dict[str, Any]:
+    """What an object and its classes hold, by name."""
+    if isinstance(value, type):
+        kinds, own = value.__mro__, {}
+    else:
+        kinds, own = type(value).__mro__, getattr(value, "__dict__", {})
+    held = {}
+    for kind in reversed(kinds):
+        if not _is_of_library(kind.__module__):
+            for name, part in vars(kind).items():
+                if isinstance(part, _OF_CLASSES) and not name.startswith("__"):
+                    slot = isinstance(part, MemberDescriptorType)
+                    held[name] = getattr(value, name, None) if slot else part
+    return {**held, **own}
 
 
 def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
@@ -74,12 +92,16 @@ def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
         if function is None or function in seen:
             continue
         seen.add(function)
-        names, space = set(_names(function.__code__)), function.__globals__
-        read = {(id(space), name): partial(space.get, name) for name in names & space.keys()}
+        names = set(_names(function.__code__))
+        read: dict[tuple[int, str], Place] = {}
+        for space in _spaces(function, names):
+            read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
         for attributes in of_kinds:  # a name may come to be there
             read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
+        for name in ("__defaults__", "__kwdefaults__"):
+            read[id(function), name] = partial(getattr, function, name)
         waiting += [place() for place in read.values()]
         found |= read
     return [place for place in found.values() if _matters(place())]
@@ -88,6 +110,19 @@ def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
 def facts_at(places: Iterable[Place]) -> list[Any]:
     """The facts of what is at some places."""
     return [fact(place()) for place in places]
+
+
+def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:
+    """Where a function may find the names that it reads: variables of its module and of others."""
+    found = [function.__globals__, {name: sys.modules[name] for name in names & sys.modules.keys()}]
+    known = set(map(id, found))
+    for space in found:  # it grows
+        values = [space[name] for name in names & space.keys()]
+        for module in [value for value in values if isinstance(value, ModuleType)]:
+            if not _is_of_library(module.__name__) and id(vars(module)) not in known:
+                known.add(id(vars(module)))
+                found.append(vars(module))
+    return found
 
 
 def _content(cell: CellType) -> Any:
@@ -120,5 +155,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _matters(value: Any) -> bool:
-    """Whether it is a number or a function, or may hold some."""
-    return not isinstance(value, (type, Tensor, nn.Module)) and type(value).__name__ != "module"
+    """Whether it may change, or what it holds may."""
+    if isinstance(value, type):
+        return not _is_of_library(value.__module__)
+    return not isinstance(value, (Tensor, nn.Module, ModuleType))

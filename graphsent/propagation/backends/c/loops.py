@@ -14,11 +14,8 @@ SUMMED_AT_ONCE = 256
 AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
 """The source of an edge."""
 
-EDGES_OF_ROW = (
-    "const int64_t begin_edge = w->first_edge[r], last_edge = w->first_edge[r + 1]; "
-    "(void)begin_edge; (void)last_edge;\n"
-)
-"""The edges to a node."""
+FIRST_EDGE, LAST_EDGE = "w->first_edge[r]", "w->first_edge[r + 1]"
+"""The edges to a node, from one to before the other."""
 
 Address = Callable[[Value], str]
 
@@ -67,7 +64,7 @@ class Body:
     def _made(self, ref: Ref) -> str:
         value, first = ref.value, ref.first
         if value.op == "degree":
-            return "all(last_edge - begin_edge)"
+            return f"all({LAST_EDGE} - {FIRST_EDGE})"
         if value in self.arrays or value.op in ("input", "constant", "state", "gradient"):
             row = self.row(value)
             if not ref.spread:
@@ -113,18 +110,12 @@ def over_columns(width: int, body: str, before: Iterable[str] = (), loop: str = 
 
 def over_edges(body: str) -> str:
     """A loop over the edges to a node."""
-    return f"for (int64_t e = begin_edge; e < last_edge; e++) {{\n{AT_EDGE}\n{body}}}\n"
+    return f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++) {{\n{AT_EDGE}\n{body}}}\n"
 
 
-def over_rows(domain: Domain, body: str, edges: bool = False) -> str:
-    """A loop over the rows of a block; empty if there is nothing to do.
-
-    Args:
-        domain: what it has rows of: nodes, or sources of edges.
-        body: what is done with a row.
-        edges: whether this reads the edges to a node.
-    """
+def over_rows(domain: Domain, body: str) -> str:
+    """A loop over the rows of a block: nodes, or sources of edges; empty without a body."""
     if not body:
         return ""
-    row, head = "q" if domain == Domain.SOURCE else "r", EDGES_OF_ROW if edges else ""
-    return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{head}{body}}}\n"
+    row = "q" if domain == Domain.SOURCE else "r"
+    return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{body}}}\n"

@@ -182,8 +182,7 @@ class Passes:
                     loops[share.domain] += self._added_up(part, share, name)
         text = ""
         for domain, loop in loops.items():
-            at_edges = domain == EDGE and bool(loop)
-            text += over_rows(domain, over_edges(loop) if at_edges else loop, at_edges)
+            text += over_rows(domain, over_edges(loop) if loop and domain == EDGE else loop)
         return text
 
     def _added_up(self, part: Part, share: Share, to: str) -> str:

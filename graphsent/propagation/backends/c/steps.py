@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from graphsent.propagation.backends.c.layout import EDGE, SOURCE, Layout
+from graphsent.propagation.backends.c.layout import EDGE, Layout
 from graphsent.propagation.backends.c.loops import (
     AT_EDGE,
-    EDGES_OF_ROW,
+    FIRST_EDGE,
+    LAST_EDGE,
     SUMMED_AT_ONCE,
     Body,
     over_columns,
@@ -61,12 +62,11 @@ class Steps:
 
     def _group(self, part: Part, values: Sequence[Value]) -> str:
         """Makes values without products, for one row after the other."""
-        inner, domain = "", values[0].domain
+        inner = ""
         for at_edges, some in groupby(values, lambda v: v.domain == EDGE and v.op != "softmax"):
             text = "".join(self._row(part, value) for value in some)
             inner += over_edges(text) if at_edges else text
-        edges = not (domain == SOURCE or self.layout.slotted or part.starts)
-        return over_rows(domain, inner, edges)
+        return over_rows(values[0].domain, inner)
 
     def _row(self, part: Part, value: Value) -> str:
         """Makes the row of a value."""
@@ -87,20 +87,19 @@ class Steps:
     def _sum(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines, f"part += {name};"])
         step = (
-            f"vec total = all(0); for (int64_t e0 = begin_edge; e0 < last_edge; "
+            f"vec total = all(0); for (int64_t e0 = {FIRST_EDGE}; e0 < {LAST_EDGE}; "
             f"e0 += {SUMMED_AT_ONCE}) {{ vec part = all(0); for (int64_t e = e0; "
-            f"e < smaller(e0 + {SUMMED_AT_ONCE}, last_edge); e++) {{ {made} }} total += part; }} "
+            f"e < smaller(e0 + {SUMMED_AT_ONCE}, {LAST_EDGE}); e++) {{ {made} }} total += part; }} "
             "store(to + (j), total, n);"
         )
         return over_columns(value.width, step, [f"real *to = {to};"])
 
     def _pull(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([*body.before, *body.lines, f"total += {name};"])
-        edges = EDGES_OF_ROW.strip() if "last_edge" in made else ""
         step = (
             "vec total = all(0); "
             "for (int64_t i = s->out_first[q]; i < s->out_first[q + 1]; i++) { "
-            f"const int64_t e = s->out[i], r = s->target[e]; (void)r; {edges} {made} }} "
+            f"const int64_t e = s->out[i], r = s->target[e]; (void)r; {made} }} "
             "store(to + (j), total, n);"
         )
         return over_columns(value.width, step, [f"real *to = {to};"])
@@ -120,7 +119,7 @@ class Steps:
 
     def _softmax(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
-        each = "for (int64_t e = begin_edge; e < last_edge; e++) "
+        each = f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++) "
         step = (
             f"vec highest = all(-INFINITY), total = all(0); {each}{{ {made} "
             f"highest = choose({name} > highest, {name}, highest); }} "
