@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 
 from graphsent._files import atomic_path
@@ -27,6 +28,25 @@ from graphsent.training.options import TrainingOptions
 __all__ = ["RunConfig", "Settings", "default_training", "read_settings"]
 
 _MOST = 10_000
+_STRING, _OPTIONS = (str | None, "a string"), (dict, "names with values")
+_SWITCH = (bool, "true or false")
+_KINDS: dict[str, tuple[Any, str]] = {
+    "task": (str, "a name"),
+    "model": (str, "a name"),
+    "task_options": _OPTIONS,
+    "model_options": _OPTIONS,
+    "data_dir": _STRING,
+    "tree_kind": _STRING,
+    "parses_dir": _STRING,
+    "trees": _STRING,
+    "vectors": (list | tuple, "a list of files"),
+    "lower_fallback": _SWITCH,
+    "tokenizer": _STRING,
+    "parser": _STRING,
+    "inputs": (InputOptions, "InputOptions"),
+    "stream": _SWITCH,
+    "training": (TrainingOptions | None, "TrainingOptions"),
+}
 
 
 @dataclass(frozen=True)
@@ -73,17 +93,27 @@ class RunConfig:
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Fills in how the model is trained.
+        """Checks the types of all values, and fills in how the model is trained.
+
+        Numbers of numpy become Python's, and paths strings.
 
         Raises:
-            DataError: ``vectors`` is no list of files.
+            DataError: A value is of the wrong type.
         """
-        vectors: Any = self.vectors
-        if not isinstance(vectors, list | tuple) or not all(
-            isinstance(each, str | os.PathLike) for each in vectors
-        ):
-            raise DataError(f"vectors: expected a list of files, got {vectors!r}")
-        object.__setattr__(self, "vectors", tuple(map(os.fspath, vectors)))
+        for name, (kind, expected) in _KINDS.items():
+            value = _plain(getattr(self, name))
+            if not isinstance(value, kind):
+                raise DataError(f"{name}: expected {expected}, got {value!r}")
+            object.__setattr__(self, name, value)
+        if not all(isinstance(each, str) for each in self.vectors):
+            raise DataError(f"vectors: expected a list of files, got {self.vectors!r}")
+        object.__setattr__(self, "vectors", tuple(self.vectors))
+        for name in ("task_options", "model_options"):
+            try:
+                yaml.safe_dump(getattr(self, name))
+            except yaml.YAMLError:
+                expected = "numbers, strings, and lists and dictionaries of them"
+                raise DataError(f"{name}: expected {expected}, got {getattr(self, name)}") from None
         if self.training is None:
             object.__setattr__(self, "training", default_training(self.model))
 
@@ -206,26 +236,28 @@ class RunConfig:
             for name in values.keys() & {item.name for item in fields(options)}:
                 raise DataError(f"{name!r} is an option of {part!r}: expected it below that")
         _check_names(values, cls, "option")
-        for name in ("task", "model"):
-            if not isinstance(values.get(name), str):
-                raise DataError(f"{name}: expected a name, got {values.get(name)!r}")
-        for name in ("training", "inputs", "task_options", "model_options"):
-            if not isinstance(values.setdefault(name, {}), dict):
-                raise DataError(f"{name}: expected names with values, got {values[name]!r}")
-        for name in ("data_dir", "tree_kind", "parses_dir", "trees", "parser", "tokenizer"):
-            if not isinstance(values.get(name), str | None):
-                raise DataError(f"{name}: expected a string, got {values[name]!r}")
-        for name in ("lower_fallback", "stream"):
-            if not isinstance(values.get(name, True), bool):
-                raise DataError(f"{name}: expected true or false, got {values[name]!r}")
-        _check_names(values["inputs"], InputOptions, "option of inputs")
-        values["inputs"] = InputOptions(**values["inputs"])
-        _check_names(values["training"], TrainingOptions, "training option")
-        training = values["training"]
+        for part in ("training", "inputs"):
+            if not isinstance(values.setdefault(part, {}), dict):
+                raise DataError(f"{part}: expected names with values, got {values[part]!r}")
+        inputs, training = values.pop("inputs"), values.pop("training")
+        _check_names(inputs, InputOptions, "option of inputs")
+        _check_names(training, TrainingOptions, "training option")
+        values = {"task": None, "model": None, **values}
+        config = cls(**values, inputs=InputOptions(**inputs), training=TrainingOptions())
         if not of_run and training.keys() < {item.name for item in fields(TrainingOptions)}:
-            training = {**default_training(values["model"]).to_dict(), **training}
-        values["training"] = TrainingOptions(**training)
-        return cls(**values)
+            training = {**default_training(config.model).to_dict(), **training}
+        return replace(config, training=TrainingOptions(**training))
+
+
+def _plain(value: Any) -> Any:
+    """The value, with numbers of numpy as Python's and paths as strings."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 class Settings(NamedTuple):

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from graphsent._names import nearest
 from graphsent.propagation import ENGINES
 from graphsent.training.batching import BATCHINGS
@@ -124,11 +126,13 @@ class TrainingOptions:
         """Checks all values."""
         for option in fields(self):
             value, expected = getattr(self, option.name), type(option.default)
+            if isinstance(value, np.generic):
+                value = value.item()
             if expected is float and type(value) in (int, str):
                 # 1e-3 without a point is a string in YAML.
                 with suppress(ValueError):
                     value = float(value)
-                    object.__setattr__(self, option.name, value)
+            object.__setattr__(self, option.name, value)
             if type(value) is not expected:
                 kinds = {"int": "an integer", "float": "a number", "str": "a string"}
                 self._require(option.name, False, kinds[expected.__name__])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from graphsent.errors import DataError
@@ -77,3 +79,41 @@ def test_a_model_of_pairs_for_a_task_of_pairs(task, model, valid, tmp_path):
     with pytest.raises(TrainingError, match=f"expected one of .*{valid}"):
         train(RunConfig(task, model), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"vectors": "v.txt"}, "vectors: expected a list of files, got 'v.txt'"),
+        ({"vectors": [3]}, "vectors: expected a list of files, got [3]"),
+        ({"model": dict}, "model: expected a name, got <class 'dict'>"),
+        ({"model_options": None}, "model_options: expected names with values, got None"),
+        ({"model_options": {"cell": dict}}, "model_options: expected numbers, strings, and lists"),
+        ({"inputs": {"lower": True}}, "inputs: expected InputOptions, got {'lower': True}"),
+        ({"training": {"epochs": 1}}, "training: expected TrainingOptions, got {'epochs': 1}"),
+        ({"stream": "no"}, "stream: expected true or false, got 'no'"),
+        ({"data_dir": 3}, "data_dir: expected a string, got 3"),
+    ],
+)
+def test_values_of_the_wrong_type(values, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        RunConfig(**{"task": "sst5", "model": "nbow", **values})
+
+
+def test_numbers_of_numpy_and_paths_are_saved(tmp_path):
+    config = RunConfig(
+        "own",
+        "kimcnn",
+        task_options={"train": tmp_path / "train.tsv"},
+        model_options={"maps": np.int64(4), "heights": (np.int32(3), 4)},
+        data_dir=tmp_path,
+        vectors=[tmp_path / "v.txt"],
+        stream=np.False_,
+        training=TrainingOptions(
+            epochs=np.int64(2), lr=np.float64(0.1), weight_decay=np.float32(0)
+        ),
+    )
+    assert config.model_options == {"maps": 4, "heights": [3, 4]}
+    assert config.vectors == (str(tmp_path / "v.txt"),)
+    config.save(tmp_path / "config.yaml")
+    assert RunConfig.load(tmp_path / "config.yaml") == config
