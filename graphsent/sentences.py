@@ -25,7 +25,7 @@ class Sentence:
         label: Its label, a decimal class index in a corpus that was read; ``""`` if it has none.
 
     Raises:
-        DataError: A word is empty or no string, or the words are one string.
+        DataError: A word is empty or no string, the words are one string, or the label is none.
 
     Example:
         >>> sentence = Sentence(["a", "lovely", "film"], "3")
@@ -39,6 +39,8 @@ class Sentence:
     def __init__(self, words: Iterable[str], label: str = "") -> None:
         if isinstance(words, str):
             raise DataError(f"expected the words of a sentence, got one string: {words!r}")
+        if not isinstance(label, str):
+            raise DataError(f"label: expected a string, got {label!r}")
         self.words = list(words)
         self.label = label
         for number, word in enumerate(self.words, start=1):

@@ -45,8 +45,8 @@ class SlottedCell(TreeCell):
 
     def __init__(self, in_feats: int, hidden_feats: int, num_slots: int) -> None:
         super().__init__(in_feats, hidden_feats)
-        if num_slots < 1:
-            raise CellError(f"expected at least 1 child, got {num_slots}")
+        if not isinstance(num_slots, int) or num_slots < 1:
+            raise CellError(f"expected at least 1 child, got {num_slots!r}")
         self.num_slots = num_slots
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphsent.drawing.pictures import Parts, finish, shade
 from graphsent.drawing.scene import GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
+from graphsent.errors import DataError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,9 +43,11 @@ def draw_confusion(
         The figure.
 
     Raises:
-        DataError: ``path`` has another suffix.
+        DataError: ``path`` has another suffix, or there is not one row and column for each name.
         ImportError: matplotlib is not installed.
     """
+    if {len(confusion), *map(len, confusion)} - {len(names)}:
+        raise DataError(f"expected {len(names)} rows of {len(names)} counts, one for each name")
     shown = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
     note = "colour: share of the row, from white (0) to blue (1)"
     return finish(lambda width: _compose(confusion, shown, width), title, None, path, dpi, [note])

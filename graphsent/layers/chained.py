@@ -60,7 +60,10 @@ class Recurrent(nn.RNNBase):
 
     @untraced
     def forward(
-        self, input: Tensor | PackedSequence, hx: Any = None, lengths: Tensor | None = None
+        self,
+        input: Tensor | PackedSequence,
+        hx: Any = None,
+        lengths: Tensor | Sequence[int] | None = None,
     ) -> tuple[Any, Any]:
         """Runs over a batch of sequences; see the class."""
         if lengths is not None:
@@ -171,11 +174,13 @@ class Recurrent(nn.RNNBase):
         output, _ = pad_packed_sequence(output, batch_first=self.batch_first, total_length=longest)
         return output, state
 
-    def _padded_lengths(self, input: Tensor | PackedSequence, lengths: Tensor) -> Tensor | None:
+    def _padded_lengths(
+        self, input: Tensor | PackedSequence, lengths: Tensor | Sequence[int]
+    ) -> Tensor | None:
         """The lengths on the CPU; None where there is no padding."""
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
-        lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
+        lengths, (size, longest) = torch.as_tensor(lengths).cpu(), self._size_and_time(input)
         check_lengths("lengths", lengths, size, longest, shortest=1)
         shortest = int(lengths.min()) if size else longest
         return None if shortest == longest else lengths

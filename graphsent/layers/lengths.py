@@ -109,6 +109,8 @@ def check_lengths(
     name: str, lengths: Tensor, size: int, longest: int | None = None, shortest: int = 0
 ) -> None:
     """Raises a LayerError unless ``lengths`` is (size,) int64, with values within these bounds."""
+    if not isinstance(lengths, Tensor):
+        raise LayerError(f"expected {name} to be a tensor, got {type(lengths).__name__}")
     if lengths.dtype != torch.int64 or lengths.shape != (size,):
         raise LayerError(
             f"expected {name} of shape (batch,) = ({size},), int64, "

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from graphsent.layers.errors import LayerError
+
 
 class RelatednessHead(nn.Module):
     r"""Compares two vectors by their products and absolute differences.
@@ -80,7 +82,13 @@ def sparse_target(scores: Tensor, num_levels: int) -> Tensor:
 
     Returns:
         (num_pairs, num_levels), dtype and device of ``scores``.
+
+    Raises:
+        LayerError: A score is out of range (not checked on a GPU, which would have to wait).
     """
+    if scores.is_cpu and not ((scores >= 1) & (scores <= num_levels)).all():
+        found = [round(float(score), 6) for score in scores if not 1 <= score <= num_levels]
+        raise LayerError(f"expected scores from 1 to {num_levels}, got {found[0]}")
     # At y = K the pair of neighbours is K - 1 and K, with all mass on the upper one.
     lower = scores.floor().clamp(max=num_levels - 1)
     index = lower.long().unsqueeze(1) - 1
@@ -97,7 +105,15 @@ def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
     Args:
         logits: (num_pairs, num_levels).
         scores: gold scores, (num_pairs,).
+
+    Raises:
+        LayerError: The shapes do not fit, or a score is out of range; see :func:`sparse_target`.
     """
+    if logits.dim() != 2 or scores.shape != logits.shape[:1]:
+        raise LayerError(
+            "expected logits (num_pairs, num_levels) and scores (num_pairs,), "
+            f"got {tuple(logits.shape)} and {tuple(scores.shape)}"
+        )
     target = sparse_target(scores.to(logits.dtype), logits.shape[1])
     log_probabilities = torch.log_softmax(logits, 1)
     return functional.kl_div(log_probabilities, target, reduction="batchmean")

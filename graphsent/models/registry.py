@@ -108,10 +108,12 @@ def load_pretrained(
             raise ModelError(
                 f"{directory}: the class of the model {saved.name!r} is {saved.own_class}, whose "
                 f"code runs only if you ask for it: --model-class {saved.own_class}, in Python "
-                "model_class=..."
+                f"model_class={saved.own_class.rpartition(':')[2]}"
             )
         try:
             model_class = _registered(saved.name)
         except ModelError as error:
             raise ModelError(f"{directory}: {error}") from None
+    if not _is_model(model_class):
+        raise ModelError(f"model_class: expected a class of models, got {model_class!r}")
     return model_class.from_saved(saved, directory, encoder)

@@ -38,10 +38,11 @@ def unknown_parser(name: str, reason: str = "") -> ParserError:
         reason: Why a module or function of that name cannot be used.
     """
     forms = ", ".join(f"{family}:{each.argument}" for family, each in PARSERS.items())
+    family = name.partition(":")[0]
     because = f" ({reason})" if reason else ""
     return ParserError(
         f"unknown parser {name!r}{because}: expected {forms} or module:function"
-        f"{nearest(name.partition(':')[0], PARSERS)}"
+        f"{nearest(family, PARSERS) if family not in PARSERS else ''}"
     )
 
 

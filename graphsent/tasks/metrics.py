@@ -9,6 +9,8 @@ import torch
 from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
 
+from graphsent.errors import DataError
+
 __all__ = ["PhraseAccuracy", "RootAccuracy", "RootF1", "sentence_metrics", "tree_metrics"]
 
 _UNLABELLED = -1
@@ -38,6 +40,16 @@ class PhraseAccuracy(MulticlassAccuracy):
                 units without a label.
         """
         self._add(logits, batch.labels)
+
+    def compute(self) -> torch.Tensor:
+        """The share, ().
+
+        Raises:
+            DataError: Nothing that was added has a label.
+        """
+        if not self.tp + self.fn:
+            raise DataError("there is nothing to evaluate: no example has a gold label")
+        return super().compute()
 
     def _add(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
         super().update(*_predictions(logits, labels, self._classes))

@@ -57,7 +57,7 @@ class SentenceTask(Task):
     ) -> Iterator[Sentence | Tree | DependencyTree]:
         """The examples of :meth:`read` one by one."""
         sentences: Iterable[Sentence] = self.read_sentences(path)
-        if self.finds_labels:
+        if self.goal == "classification":
             sentences = self._with_indices(sentences, path)
         if not parses:
             yield from sentences
@@ -73,10 +73,16 @@ class SentenceTask(Task):
         return tuple(sorted({sentence.label for sentence in self.read_sentences(path)} - {""}))
 
     def _with_indices(self, sentences: Iterable[Sentence], path: Path) -> Iterator[Sentence]:
-        """The sentences labelled with the indices of their classes in place of the names."""
-        index = {name: str(place) for place, name in enumerate(self.label_names)} | {"": ""}
+        """The sentences labelled with the indices of their classes, in place of names found."""
+        places = [str(place) for place in range(len(self.label_names))]
+        named = self.label_names if self.finds_labels else places
+        index = dict(zip(named, places, strict=True)) | {"": ""}
         for number, sentence in enumerate(sentences, start=1):
-            if sentence.label not in index:
-                problem = unknown("label", sentence.label, self.label_names)
+            label = sentence.label
+            if label not in index:
+                expected = "the index of its class as a string, or a task with finds_labels"
+                problem = f"label {label!r}: expected {expected}"
+                if self.finds_labels:
+                    problem = unknown("label", label, self.label_names)
                 raise DataError(f"{path}: sentence {number}: {problem}")
-            yield Sentence(sentence.words, index[sentence.label])
+            yield Sentence(sentence.words, index[label])

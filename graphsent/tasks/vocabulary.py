@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from graphsent.errors import DataError
 from graphsent.tasks.vectors import WordVectors, load_vectors
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
@@ -44,7 +45,7 @@ def build_vocabulary(
         The vocabulary, and vectors whose rows are in its order (None without files).
 
     Raises:
-        DataError: A file of vectors is missing or malformed.
+        DataError: A file of vectors is missing or malformed, or no word is found.
     """
     counts = count_words(train)
     vocab = Vocabulary.from_counts(counts, min_count, lower_fallback=lower_fallback, lower=lower)
@@ -52,6 +53,8 @@ def build_vocabulary(
         return vocab, None
     candidates = vocab.union((*counts, *count_words(other)))
     vectors = load_vectors(vector_paths, candidates, seed=seed)
+    if not vectors.found.any():
+        raise DataError(f"word vectors: they have none of the {len(candidates):,} words")
     kept = [
         word
         for word, found in zip(candidates.words, vectors.found, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from graphsent.errors import DataError
@@ -10,13 +12,20 @@ from graphsent.trees.errors import InvalidStructure
 from graphsent.trees.head_rules import COLLINS, HeadRules
 from graphsent.trees.heads import head_children
 from graphsent.trees.transforms import select_nodes
-from graphsent.trees.tree import Tree
+from graphsent.trees.tree import Tree, as_tree
+
+if TYPE_CHECKING:
+    import nltk
 
 METHODS = ("left", "right", "head")
 
 
 def binarize(
-    tree: Tree, method: str = "left", *, rules: HeadRules = COLLINS, marker: str = "@"
+    tree: Tree | nltk.Tree | str,
+    method: str = "left",
+    *,
+    rules: HeadRules = COLLINS,
+    marker: str = "@",
 ) -> Tree:
     """The tree with nodes of more than two children split up by marked nodes.
 
@@ -32,18 +41,19 @@ def binarize(
     Nodes with one child stay as they are: see ``collapse_unary``. :func:`debinarize` undoes it.
 
     Args:
-        tree: Any tree.
+        tree: Any tree, also of NLTK or as a bracketed string.
         method: ``"left"``, ``"right"`` or ``"head"``.
         rules: How to find the head child, for ``"head"``.
         marker: What the labels of new nodes start with; their parent's label follows.
 
     Raises:
         DataError: The method is none of the three.
-        TreeError: A label starts with the marker already.
+        TreeError: A label starts with the marker already, or it is no well-formed tree.
     """
     if method not in METHODS:
         valid = ", ".join(map(repr, METHODS))
         raise DataError(f"unknown method {method!r}: expected one of {valid}")
+    tree = as_tree(tree)
     for label in tree.labels:
         if label.startswith(marker):
             raise InvalidStructure(

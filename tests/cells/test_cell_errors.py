@@ -250,6 +250,7 @@ def test_head_weights_without_heads():
         (cells.AttentiveTreeGRU, {"attention": "x"}, "unknown attention 'x': expected one of 'sta"),
         (cells.BiTreeLSTM, {"td_root": "x"}, "unknown td_root 'x': expected one of 'zero', 'bu_ro"),
         (cells.NaryTreeLSTM, {"num_children": 0}, "expected at least 1 child, got 0"),
+        (cells.NaryTreeLSTM, {"num_children": "2"}, "expected at least 1 child, got '2'"),
         (cells.TreeNet, {"memory": False}, "memory=False needs an encoder and a compositor"),
     ],
 )

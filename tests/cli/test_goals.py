@@ -31,6 +31,10 @@ class Scores(Lines):
 
 class Classes(Lines):
     finds_labels = True
+
+
+class Named(Lines):
+    label_names = ("bad", "good")
 """
 KINDS = ("good\tgood", "bad\tbad", "so-so\tplain")
 
@@ -53,6 +57,13 @@ def learn(*arguments: str) -> int:
     tiny = ["--epochs=3", "--embedding-dim=6", "--num-threads=1", "--data-dir=.", "--out=run"]
     adam = ["--optimizer=adam", "--lr=0.05", "--embedding-optimizer=same", "--embedding-lr=0.05"]
     return main(["train", *arguments, *tiny, *adam])
+
+
+def test_names_in_place_of_indices_are_no_labels(here, capsys):
+    write(here, ["0\tbad film", "good\tgood film"])
+    assert learn("--task=goal_tasks_here:Named", "--model=nbow") == 2
+    error = capsys.readouterr().err
+    assert "train.tsv: sentence 2: label 'good': expected the index of its class" in error
 
 
 def test_classes_are_found_in_the_training_data(here, capsys):

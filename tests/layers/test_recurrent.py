@@ -255,6 +255,13 @@ def test_weights_that_are_computed(kind, runs):
 
 
 @each_kind
+def test_lengths_in_a_list(kind):
+    layer, x = kind(IN_FEATS, HIDDEN_FEATS), batch(dtype=torch.float32)
+    expected, _ = layer(x, lengths=LENGTHS)
+    torch.testing.assert_close(layer(x, lengths=LENGTHS.tolist())[0], expected)
+
+
+@each_kind
 def test_wrong_lengths(kind):
     layer, x = kind(IN_FEATS, HIDDEN_FEATS), batch(dtype=torch.float32)
     for lengths, message in (

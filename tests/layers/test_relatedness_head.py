@@ -7,7 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsent.layers import RelatednessHead, expected_score, relatedness_loss, sparse_target
+from graphsent.layers import (
+    LayerError,
+    RelatednessHead,
+    expected_score,
+    relatedness_loss,
+    sparse_target,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,20 @@ def test_loss_is_the_mean_divergence():
     torch.testing.assert_close(loss, (first - found[1, 4].log()) / 2)
     loss.backward()
     assert logits.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "scores", "message"),
+    [
+        ((2, 5), [1.0, 5.5], "expected scores from 1 to 5, got 5.5"),
+        ((2, 5), [0.0, 2.0], "expected scores from 1 to 5, got 0.0"),
+        ((1, 5), [math.nan], "expected scores from 1 to 5, got nan"),
+        ((4, 5), [2.0], r"scores \(num_pairs,\), got \(4, 5\) and \(1,\)"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(shape, scores, message):
+    with pytest.raises(LayerError, match=message):
+        relatedness_loss(torch.zeros(shape), torch.tensor(scores))
 
 
 def test_a_perfect_distribution_costs_nothing():

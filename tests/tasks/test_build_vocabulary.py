@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from vector_files import glove, write
 
+from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks import build_vocabulary, count_words
 from graphsent.trees import Tree
@@ -36,6 +37,12 @@ def test_other_words_are_known_if_they_have_a_vector(vectors):
     again = build_vocabulary(TRAIN, OTHER, [vectors], seed=1)
     assert again[0] == vocab
     assert not np.array_equal(again[1].matrix, loaded.matrix)
+
+
+def test_a_file_without_vectors_of_any_word_is_refused(tmp_path):
+    other = write(tmp_path / "other.txt", glove({"elsewhere": [4, 4]}))
+    with pytest.raises(DataError, match="word vectors: they have none of the 5 words"):
+        build_vocabulary(TRAIN, (), other)
 
 
 def test_rare_words_are_known_if_they_have_a_vector(vectors):

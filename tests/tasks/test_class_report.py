@@ -74,3 +74,6 @@ def test_the_picture_of_a_confusion_matrix_is_reproducible(report, tmp_path):
     assert path.read_bytes() == first
     with pytest.raises(DataError, match=r"\.png"):
         draw_confusion(report.confusion, report.names, path=tmp_path / "confusion.bmp")
+    for confusion in ([[1, 2]], [[1], [2]], [[1, 2], [3]]):
+        with pytest.raises(DataError, match="expected 2 rows of 2 counts, one for each name"):
+            draw_confusion(confusion, ["a", "b"])

@@ -231,6 +231,8 @@ def test_sentences_are_like_trees_of_one_node():
     assert Sentence([]).spans.tolist() == [[0, 0]]
     with pytest.raises(DataError, match="got one string: 'a film'"):
         Sentence("a film")
+    with pytest.raises(DataError, match="label: expected a string, got 3"):
+        Sentence(["a"], 3)
     with pytest.raises(DataError, match="word 2: expected a non-empty string, got ''"):
         Sentence(["a", ""])
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import nltk
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,12 @@ def test_binary_and_back(tree, method):
 def test_collapsed_and_binarized_trees_are_strictly_binary(tree, method):
     binary = collapse_unary(binarize(tree, method))
     assert binary.num_nodes == 2 * len(tree.words) - 1
+
+
+def test_trees_of_nltk_and_strings():
+    text = "(A (B b) (C c) (D d))"
+    for tree in (text, nltk.Tree.fromstring(text)):
+        assert binarize(tree) == binarize(Tree.from_string(text))
 
 
 def test_binarize_refuses():

@@ -150,6 +150,7 @@ class Tracer(TorchFunctionMode):
         _check_gradients()
         in_place = name.endswith("_") and not name.endswith("__")
         name = name.strip("_")
+        kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
         if kwargs.get("out") is not None or in_place or name not in self.functions:
             raise Untraceable(f"it calls {name}, of which there is no expression")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
