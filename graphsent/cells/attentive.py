@@ -14,7 +14,6 @@ from graphsent.cells.errors import CellError
 from graphsent.cells.recursion import State
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
-from graphsent.cells.turned import Graph
 from graphsent.cells.validation import check_choice, check_query
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.pointwise import lstm_state
@@ -53,7 +52,7 @@ class AttentiveCell(TreeCell):
         return super().node_inputs(graph, feat, initial_state, query=query)
 
     def extra_inputs(
-        self, graph: Graph, device: torch.device, query: Tensor | None = None
+        self, graph: dgl.DGLGraph, device: torch.device, query: Tensor | None = None
     ) -> dict[str, Tensor]:
         r""":math:`W_a q` of all nodes, with dynamic attention."""
         if _QUERY in self.input_names:
@@ -109,7 +108,9 @@ class AttentiveCell(TreeCell):
         """State of a leaf: there is nothing to attend to."""
         return super().start(x)
 
-    def _node_queries(self, graph: Graph, query: Tensor | None, device: torch.device) -> Tensor:
+    def _node_queries(
+        self, graph: dgl.DGLGraph, query: Tensor | None, device: torch.device
+    ) -> Tensor:
         sizes = graph.batch_num_nodes().to(device)
         check_query(query, (len(sizes), graph.num_nodes()), self.attention.attention_feats)
         queries = self.attention.query(query)

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
-from graphsent.cells.explanation import Explanation, explain
+from graphsent.cells.explanation import Explanation, explanation_of
 from graphsent.cells.overriding import overridden
 from graphsent.cells.recursion import Recursion, State
-from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import (
     LEAF,
     SLOT,
@@ -28,6 +27,7 @@ from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.run import Run
+from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
 
@@ -77,14 +77,14 @@ class TreeCell(Recursion):
         self.check_call(graph, feat)
         return self.prepare(graph, feat, initial_state, **extra)
 
-    def check_call(self, graph: Graph, feat: Tensor | IndexedFeat) -> None:
+    def check_call(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> None:
         """Raises a CellError if graph or features do not fit the cell.
 
         And a PropagationError if the graph has a cycle.
         """
         check_names(self)
         check_graph(graph)
-        check_feat(feat, schedule_of_graph(graph), self.in_feats, first_parameter(self))
+        check_feat(feat, schedule_of(graph), self.in_feats, first_parameter(self))
         self.check_structure(graph)
 
     def prepare(
@@ -194,7 +194,7 @@ class TreeCell(Recursion):
     @untraced
     def run(
         self,
-        graph: Graph,
+        graph: dgl.DGLGraph,
         feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
@@ -222,13 +222,13 @@ class TreeCell(Recursion):
 
     def _run(
         self,
-        graph: Graph,
+        graph: dgl.DGLGraph,
         feat: Tensor | IndexedFeat,
         extra: Mapping[str, Tensor],
         initial_state: Tensor | Sequence[Tensor] | None = None,
     ) -> Run:
         """A run level by level; arguments have been checked, but for node data beside x."""
-        schedule = schedule_of_graph(graph)
+        schedule = schedule_of(graph)
         check_extra(self, extra, schedule.num_nodes)
         slots = self.slots(graph, schedule)
         return Run(self, schedule, slots, feat, extra, initial_state)
@@ -249,7 +249,10 @@ class TreeCell(Recursion):
         self.check_structure(graph)
         if self._replaces_functions():
             return Explanation("functions", "it has DGL functions, or preparations, of its own")
-        return explain(self, graph, self.extra_inputs(graph, torch.device("cpu"), **extra))
+        like, parameter = torch.empty(0), first_parameter(self)
+        like = like if parameter is None else parameter
+        run = self._run(graph, like, self.extra_inputs(graph, like.device, **extra))
+        return explanation_of(run.found)
 
     def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
         with graph.local_scope():

@@ -13,9 +13,8 @@ from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import CHILD_INDEX, edge_slots
 from graphsent.cells.topdown import TopDownTreeLSTM
-from graphsent.cells.turned import Graph, TurnedGraph
 from graphsent.cells.validation import check_choice
-from graphsent.propagation import resolve_engine
+from graphsent.graphs.batching import reverse
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.untraced import untraced
 
@@ -136,7 +135,8 @@ class BiTreeLSTM(nn.Module):
         words = self.bottom_up.words(graph, feat, engine)
         memory = return_cell or self.td_root == "bu_root"
         up = self.bottom_up.run(graph, words, initial_state, engine=engine, memory=memory)
-        turned = _turned(graph, engine)
+        turned = reverse(graph, copy_data=False)
+        turned.edata[CHILD_INDEX] = edge_slots(graph)
         root_state = self._root_state(graph, up) if self.td_root == "bu_root" else None
         self.top_down.check_structure(turned)
         down = self.top_down.run(turned, words, root_state, engine=engine, memory=return_cell)
@@ -160,12 +160,3 @@ class BiTreeLSTM(nn.Module):
             torch.zeros_like(state).index_copy(0, roots, linear(state[roots]))
             for linear, state in zip(maps, up, strict=True)
         )
-
-
-def _turned(graph: dgl.DGLGraph, engine: str) -> Graph:
-    """The graph from parent to child, with the sides of the children."""
-    if resolve_engine(engine) == "levels":
-        return TurnedGraph(graph, {CHILD_INDEX: edge_slots(graph)})
-    turned = dgl.reverse(graph, copy_ndata=False)
-    turned.edata[CHILD_INDEX] = edge_slots(graph)
-    return turned

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
-
-from graphsent.cells.recursion import Recursion
-from graphsent.cells.turned import Graph, schedule_of_graph
-from graphsent.cells.validation import first_parameter
-from graphsent.propagation.found import find_recurrence
+from graphsent.propagation.found import Found
 
 
 class Explanation(NamedTuple):
@@ -29,22 +24,8 @@ class Explanation(NamedTuple):
         return f"{self.way}: {self.reason}"
 
 
-def explain(cell: Recursion, graph: Graph, extra: dict[str, torch.Tensor]) -> Explanation:
-    """How a recursion runs over a graph level by level, inputs being like its parameters.
-
-    Args:
-        cell: the cell.
-        graph: it fits the cell.
-        extra: node data beside x.
-    """
-    parameter = first_parameter(cell)
-    like = torch.empty(0) if parameter is None else parameter
-    schedule = schedule_of_graph(graph)
-    if schedule.num_levels < 2:
-        return Explanation("levels", "no node has a predecessor: start is called once")
-    slots = cell.slots(graph, schedule)
-    num_slots = None if slots is None else slots.count
-    found = find_recurrence(cell, like, extra, num_slots)
+def explanation_of(found: Found | str) -> Explanation:
+    """How a run goes on with what was found out about its cell."""
     if isinstance(found, str):
         return Explanation("levels", found)
     if isinstance(found.library, str):

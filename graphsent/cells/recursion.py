@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
-from graphsent.cells.turned import Graph
 from graphsent.cells.validation import (
     check_projected,
     check_signature,
@@ -139,7 +139,7 @@ class Recursion(nn.Module):
             ) from error
         return check_state(self, "combine", state, children[0])
 
-    def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
+    def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
         """The node data of ``input_names`` beside x, on a device."""
         return {}
 
@@ -152,11 +152,11 @@ class Recursion(nn.Module):
         """
         return messages
 
-    def slots(self, graph: Graph, schedule: Schedule) -> Slots | None:
+    def slots(self, graph: dgl.DGLGraph, schedule: Schedule) -> Slots | None:
         """Which predecessor is in which slot, on the CPU, of cells that tell them apart."""
         return None
 
-    def check_structure(self, graph: Graph) -> None:
+    def check_structure(self, graph: dgl.DGLGraph) -> None:
         """Raises a CellError if the cell cannot run over a graph of this shape."""
 
     def _undefined(self, method: str, arguments: Sequence[str], purpose: str) -> CellError:

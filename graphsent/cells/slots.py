@@ -12,10 +12,9 @@ from graphsent._dgl import dgl
 from graphsent.cells.base import TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.recursion import State
-from graphsent.cells.turned import Graph, schedule_of_graph
 from graphsent.cells.validation import describe_node
 from graphsent.errors import GraphsentWarning
-from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots, slots_of
 
 CHILD_INDEX = "child_index"
@@ -58,11 +57,11 @@ class SlottedCell(TreeCell):
         """The predecessors' states in their slots, (nodes, num_slots, hidden_feats)."""
         return tuple(_fill(part, slots, self.num_slots) for part in messages)
 
-    def slots(self, graph: Graph, schedule: Schedule) -> Slots:
+    def slots(self, graph: dgl.DGLGraph, schedule: Schedule) -> Slots:
         """Which predecessor is in which slot, on the CPU."""
         return slots_of(schedule, self.num_slots, graph.edata.get(self.slot_name))
 
-    def check_structure(self, graph: Graph) -> None:
+    def check_structure(self, graph: dgl.DGLGraph) -> None:
         """Raises a CellError if a node has too many predecessors, or two in one slot."""
         if self.needs_slots and self.slot_name not in graph.edata:
             raise CellError(
@@ -76,9 +75,9 @@ class SlottedCell(TreeCell):
         if self.slot_name in graph.edata:
             self._check_slots(graph, graph.edata[self.slot_name])
 
-    def _fits(self, graph: Graph) -> bool:
+    def _fits(self, graph: dgl.DGLGraph) -> bool:
         """Whether nothing is wrong; what is found out on the way is kept for the run."""
-        schedule, slots = schedule_of_graph(graph), graph.edata.get(self.slot_name)
+        schedule, slots = schedule_of(graph), graph.edata.get(self.slot_name)
         limited = self.max_degree >= self.num_slots  # by the slots
         if not limited and schedule.bounds.degrees.max(initial=0) > self.max_degree:
             return False
@@ -90,11 +89,11 @@ class SlottedCell(TreeCell):
             return False
         return True
 
-    def _warn_of_edge_order(self, graph: Graph) -> None:
+    def _warn_of_edge_order(self, graph: dgl.DGLGraph) -> None:
         """Warns, once a graph, if the slots of several predecessors follow from the edges alone."""
         if self.slot_name in graph.edata:
             return
-        schedule = schedule_of_graph(graph)
+        schedule = schedule_of(graph)
         if _WARNED in schedule.derived or schedule.bounds.degrees.max(initial=0) < 2:
             return
         warnings.warn(
@@ -106,7 +105,7 @@ class SlottedCell(TreeCell):
         )
         schedule.derived[_WARNED] = True
 
-    def check_degrees(self, graph: Graph, wrong: Tensor, valid: str) -> None:
+    def check_degrees(self, graph: dgl.DGLGraph, wrong: Tensor, valid: str) -> None:
         """Raises a CellError that names the first node that ``wrong`` marks."""
         if not wrong.any():
             return
@@ -116,7 +115,7 @@ class SlottedCell(TreeCell):
             f"{int(graph.in_degrees(node))} at {describe_node(graph, node)}{self.remedy}"
         )
 
-    def _check_slots(self, graph: Graph, slots: Tensor) -> None:
+    def _check_slots(self, graph: dgl.DGLGraph, slots: Tensor) -> None:
         if slots.dim() != 1 or slots.is_floating_point():
             raise CellError(
                 f"expected edge data {self.slot_name!r} of shape (num_edges,) and integer dtype, "

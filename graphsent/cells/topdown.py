@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from graphsent._dgl import dgl
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
-from graphsent.cells.turned import Graph
 from graphsent.propagation.schedule.indices import to_device
 
 _SIDE = "side"
@@ -86,7 +86,7 @@ class TopDownTreeLSTM(SlottedCell):
         glorot_(self.V.weight, num_blocks=(2, 2))
         glorot_(self.V_o.weight, num_blocks=(self.num_inputs, 1))
 
-    def extra_inputs(self, graph: Graph, device: torch.device) -> dict[str, Tensor]:
+    def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
         """The side of each node, (num_nodes, 1), if it makes a difference to its inputs."""
         if self.td_share_input:
             return {}

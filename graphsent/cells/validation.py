@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
-from graphsent.cells.turned import Graph
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.errors import described
@@ -247,7 +247,7 @@ def check_choice(name: str, value: str, valid: Sequence[str]) -> None:
         raise CellError(f"unknown {name} {value!r}: expected one of {choices}")
 
 
-def describe_node(graph: Graph, node: int) -> str:
+def describe_node(graph: dgl.DGLGraph, node: int) -> str:
     """Names a node by its id, and in a batch also by its graph and its id there."""
     if graph.batch_size == 1:
         return f"node {node}"

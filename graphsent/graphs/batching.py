@@ -40,13 +40,17 @@ def unbatch(graph: dgl.DGLGraph) -> list[dgl.DGLGraph]:
     return dgl.unbatch(graph)
 
 
-def reverse(graph: dgl.DGLGraph) -> dgl.DGLGraph:
+def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
     """The graph with every edge reversed: ``bottom_up`` becomes ``top_down`` and vice versa.
 
     Unlike ``dgl.reverse`` it keeps the batch information. Nodes and edges keep their ids, so node
     data, edge data and child order stay valid; the tensors are shared with ``graph``.
+
+    Args:
+        graph: Any graph.
+        copy_data: Whether it has the node and edge data.
     """
-    turned = dgl.reverse(graph, copy_ndata=True, copy_edata=True)
+    turned = dgl.reverse(graph, copy_ndata=copy_data, copy_edata=copy_data)
     turned.set_batch_num_nodes(graph.batch_num_nodes())
     turned.set_batch_num_edges(graph.batch_num_edges())
     share_notes(graph, turned)

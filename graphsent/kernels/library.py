@@ -38,7 +38,6 @@ _FUNCTIONS = {
     "fill_schedule": "nnppppp",
     "fill_slots": "nnnnppp",
     "distinct_words": "npnppp",
-    "order_numbers": "nnpppp",
     "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
     "linear_numbers": "pn",

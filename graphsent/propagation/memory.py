@@ -10,14 +10,12 @@ difference.
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
 import weakref
-from collections import defaultdict, deque
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -39,20 +37,10 @@ def _limit() -> int:
 
 
 LARGEST_TOTAL = _limit()
-"""Bytes of the blocks that are kept while nobody uses them, or a little more; the first that came
-back go first."""
-
-
-class _Kept(NamedTuple):
-    """A block that nobody uses, and when it came back."""
-
-    number: int
-    block: np.ndarray
-
+"""Bytes of the blocks that are kept while nobody uses them; if there are more, none is."""
 
 _TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
-_free: defaultdict[int, deque[_Kept]] = defaultdict(deque)  # by size, the last that came at the end
-_returns = itertools.count()
+_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)  # blocks that nobody uses, by size
 _unchecked = 0  # bytes that came back since it was last seen whether they are too many
 _lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by what tells of their end
 
@@ -64,7 +52,7 @@ def empty(*shape: int, like: Tensor) -> Tensor:
         return like.new_empty(shape)
     size = _rounded(num_bytes)
     try:
-        block = _free[size].pop().block
+        block = _free[size].pop()
     except IndexError:
         block = np.empty(size, np.uint8)
     lease = np.ndarray(shape, _TYPES[like.dtype], block)
@@ -87,21 +75,14 @@ def _give_back(reference: weakref.ref[np.ndarray]) -> None:
     _, block = _lent.pop(id(reference))
     if block.size > LARGEST_TOTAL:
         return
-    _free[block.size].append(_Kept(next(_returns), block))
+    _free[block.size].append(block)
     # To add up all sizes whenever one comes back takes 3 % of a training step of `arnn`.
     global _unchecked
     _unchecked += block.size
     if _unchecked > LARGEST_TOTAL // 64:
         _unchecked = 0
-        while kept_bytes() > LARGEST_TOTAL:
-            _drop_first()
-
-
-def _drop_first() -> None:
-    """Gives the block that came back before all others to the system."""
-    with suppress(IndexError, ValueError):  # another thread may take it
-        waiting = [blocks for blocks in list(_free.values()) if blocks]
-        min(waiting, key=lambda blocks: blocks[0].number).popleft()
+        if kept_bytes() > LARGEST_TOTAL:
+            release()
 
 
 def _rounded(num_bytes: int) -> int:

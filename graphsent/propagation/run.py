@@ -21,7 +21,6 @@ from graphsent.propagation.backends.levels import run_levels, run_traced
 from graphsent.propagation.feats import (
     IndexedFeat,
     first_of_run,
-    ordered_index,
     take,
     with_zeros,
 )
@@ -107,20 +106,20 @@ class Run:
         self.on_host, self.slots = schedule, slots
         self.schedule = schedule.to(feat.device)
         self.num_leaves = schedule.num_sources
-        self.traced = self._traced(extra)
+        self.found = self._found(extra)
+        self.traced = None if isinstance(self.found, str) else self.found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
         self.compiled = self.traced if compiled else None
         rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
-    def _traced(self, extra: Mapping[str, Tensor]) -> Found | None:
-        """What was traced from the cell."""
+    def _found(self, extra: Mapping[str, Tensor]) -> Found | str:
+        """What was traced from the cell, or why it was not."""
         if self.schedule.num_levels < 2:
-            return None
+            return "no node has a predecessor: start is called once"
         num_slots = None if self.slots is None else self.slots.count
-        found = find_recurrence(self.cell, self.rows, extra, num_slots)
-        return None if isinstance(found, str) else found
+        return find_recurrence(self.cell, self.rows, extra, num_slots)
 
     def states(self, num_results: int | None = None) -> State:
         """The states of all nodes, each part (num_nodes, hidden_feats).
@@ -154,17 +153,16 @@ class Run:
         return _Projected(self._of_leaves(leaves), None, self._projected(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        ordered = ordered_index(self.on_host, feat.index)
-        lowest, first = ordered.lowest_leaf, ordered.lowest_inner
-        numbers = ordered.numbers
+        numbers = feat.index.numpy()[self.on_host.nodes_on_host]
         leaves, inner = numbers[: self.num_leaves], numbers[self.num_leaves :]
-        if not self.cell.inner_input or ordered.highest_inner < 0:
-            return _Projected(*self._project_leaves(feat.rows, leaves, lowest), self._of_no_input())
-        if ordered.highest_leaf < first:  # no row is for nodes of both kinds
+        if not self.cell.inner_input or inner.max(initial=-1) < 0:
+            return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())
+        first = int(inner.min())
+        if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
             rows, others = feat.rows.split((first, len(feat.rows) - first))
-            of_leaves = self._project_leaves(rows, leaves, lowest)
-            return _Projected(*of_leaves, *self._project_nodes(others, inner - first, 0))
-        x, index = self._project_nodes(feat.rows, numbers, ordered.lowest)
+            of_leaves = self._project_leaves(rows, leaves)
+            return _Projected(*of_leaves, *self._project_nodes(others, inner - first))
+        x, index = self._project_nodes(feat.rows, numbers)
         if index is None:
             x_leaves, x_inner = self._split(x)
             return _Projected(x_leaves, None, x_inner)
@@ -174,10 +172,10 @@ class Run:
         return _Projected(take(x, leaves), None, x, inner)
 
     def _project_leaves(
-        self, rows: Tensor, index: np.ndarray, lowest: int
+        self, rows: Tensor, index: np.ndarray
     ) -> tuple[Tensor | FirstOutputs, np.ndarray | None]:
         """The first fields of :class:`_Projected`."""
-        rows, index = with_zeros(rows, index, lowest)
+        rows, index = with_zeros(rows, index)
         if len(rows) > len(index):
             return self._of_leaves(take(rows, index)), None
         x = self._of_leaves(rows)
@@ -185,14 +183,12 @@ class Run:
             return x, index
         return take(self._made(x), index), None
 
-    def _project_nodes(
-        self, rows: Tensor, index: np.ndarray, lowest: int
-    ) -> tuple[Tensor, np.ndarray | None]:
+    def _project_nodes(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
         """What ``project`` gives for some nodes, and their rows in it; None: each has its own.
 
         It is made of all rows, or of the nodes if they are fewer.
         """
-        rows, index = with_zeros(rows, index, lowest)
+        rows, index = with_zeros(rows, index)
         if len(rows) > len(index):
             return self._projected(take(rows, index)), None
         x = self._projected(rows)

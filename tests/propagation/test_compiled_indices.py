@@ -11,7 +11,6 @@ import torch
 from graphsent.kernels.library import SWITCH
 from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.propagation import kernels_in_use
-from graphsent.propagation.feats import order_numbers, ordered_index
 from graphsent.propagation.schedule.indices import distinct_words, fill_schedule
 from graphsent.propagation.schedule.schedule import Schedule, make_schedule
 from graphsent.propagation.schedule.slots import fill_slots, make_slots
@@ -170,27 +169,3 @@ def test_many_words_are_the_same_with_and_without_compiled_code(monkeypatch):
     compiled, plain = both(monkeypatch, lambda: table.indexed(token))
     assert torch.equal(compiled.index, plain.index)
     assert torch.equal(compiled.rows, plain.rows)
-
-
-@pytest.mark.parametrize("in_one_piece", [True, False])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_ordered_numbers(monkeypatch, shape, in_one_piece):
-    schedule = make_schedule(*structure(shape))
-    numbers = torch.randint(-1, 9, (schedule.num_nodes,))
-    index = numbers if in_one_piece else torch.stack((numbers, numbers), dim=1)[:, 0]
-    for ordered in both(monkeypatch, lambda: ordered_index(schedule, index)):
-        found = ordered.numbers.tolist()
-        assert found == numbers[schedule.nodes].tolist()
-        leaves, inner = found[: schedule.num_sources], found[schedule.num_sources :]
-        assert (ordered.lowest_leaf, ordered.lowest_inner) == (
-            min(leaves, default=0),
-            min(inner, default=0),
-        )
-        assert (ordered.highest_leaf, ordered.highest_inner) == (
-            max(leaves, default=-1),
-            max(inner, default=-1),
-        )
-        assert ordered.lowest == min(found if leaves and inner else [0, *found])
-    assert order_numbers(schedule, index) is not None
-    monkeypatch.setenv(SWITCH, "0")
-    assert order_numbers(schedule, index) is None

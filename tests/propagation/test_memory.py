@@ -54,24 +54,5 @@ def test_limit(monkeypatch):
     assert 600_000 <= kept_bytes() <= 1_000_000
 
 
-def test_what_came_back_first_makes_room(monkeypatch):
-    monkeypatch.setattr(memory, "LARGEST_TOTAL", 3_000_000)
-    first, second = empty(500, 300, like=LIKE), empty(500, 500, like=LIKE)
-    del second
-    again = empty(500, 500, like=LIKE).data_ptr()
-    del first
-    last = empty(800, 300, like=LIKE)
-    del last
-    assert kept_bytes() <= 3_000_000
-    assert empty(500, 500, like=LIKE).data_ptr() == again
-    large = empty(1500, 400, like=LIKE)
-    del large
-    assert 2_400_000 <= kept_bytes() <= 3_000_000
-    before = kept_bytes()
-    larger = empty(1000, 1000, like=LIKE)
-    del larger
-    assert kept_bytes() == before
-
-
 def test_limit_fits_the_machine():
     assert 1 << 26 <= memory.LARGEST_TOTAL < 1 << 50

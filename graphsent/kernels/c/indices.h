@@ -105,23 +105,3 @@ int64_t distinct_words(int64_t n, const int64_t *tokens, int64_t mask, int64_t *
   }
   return count;
 }
-
-// The lowest and the highest of some numbers; 0 and -1 if there are none.
-static void find_range(const int64_t *numbers, int64_t first, int64_t last, int64_t *range) {
-  range[0] = first < last ? numbers[first] : 0;
-  range[1] = first < last ? numbers[first] : -1;
-  for (int64_t i = first; i < last; i++) {
-    range[0] = smaller(range[0], numbers[i]);
-    range[1] = larger(range[1], numbers[i]);
-  }
-}
-
-// Orders numbers of n nodes by position. Finds the ranges of those at the first level, and of the
-// others; returns n.
-int64_t order_numbers(int64_t n, int64_t num_sources, const int64_t *nodes, const int64_t *numbers,
-                      int64_t *ordered, int64_t *ranges) {
-  for (int64_t p = 0; p < n; p++) ordered[p] = numbers[nodes[p]];
-  find_range(ordered, 0, num_sources, ranges);
-  find_range(ordered, num_sources, n, ranges + 2);
-  return n;
-}

@@ -69,39 +69,6 @@ def _uses(values: Sequence[Value]) -> dict[Value, list[tuple[Value, int, int]]]:
     return found
 
 
-def used_in_a_row(
-    values: Sequence[Value], arrays: set[Value], elsewhere: Iterable[Value]
-) -> set[Value]:
-    """The arrays that are read only where they are made: in one loop over the rows of nodes.
-
-    A product ends a loop.
-
-    Args:
-        values: all that are computed, in order.
-        arrays: those that have an array.
-        elsewhere: values that are read in other loops.
-    """
-    loops: dict[Value, int] = {}
-    readers: dict[Value, set[int]] = defaultdict(set)
-    count = 0
-    for value in values:
-        if value not in arrays:
-            continue
-        count += value.op in ("product", "back")
-        loops[value] = count
-        for read in needed(value.inputs(), arrays):
-            readers[read].add(count)
-    others = set(needed(elsewhere, arrays))
-    return {
-        value
-        for value, loop in loops.items()
-        if value.domain == Domain.NODE
-        and value.op not in ("product", "back")
-        and value not in others
-        and readers[value] <= {loop}
-    }
-
-
 def needed(values: Iterable[Value], arrays: set[Value]) -> list[Value]:
     """What values that are computed where they are needed are made of: arrays and leaves."""
     found: dict[Value, None] = {}

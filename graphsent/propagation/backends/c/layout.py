@@ -23,18 +23,16 @@ class Array(NamedTuple):
         name: of the pointer in ``struct own``.
         stride: numbers from a row to the next, in C.
         group: one of :data:`GROUPS`; ``"STATE"`` for a part of the states.
-        first: number of the first column in a row, of a value that is a part of another one.
     """
 
     name: str
     stride: str
     group: str
-    first: int = 0
 
     @property
     def begin(self) -> str:
         """The first number."""
-        return f"s->{self.name} + {self.first}" if self.first else f"s->{self.name}"
+        return f"s->{self.name}"
 
 
 class Layout:
@@ -73,8 +71,7 @@ class Layout:
 
     def numbers_a_node(self) -> int:
         """Numbers that a node takes in the cache."""
-        values = (v for v in self.combine.forward if v.domain in (NODE, EDGE))
-        return self.size + sum(v.width for v in values if v not in self.combine.brief)
+        return self.size + sum(v.width for v in self.combine.forward if v.domain in (NODE, EDGE))
 
     # Arrays
 
@@ -88,12 +85,9 @@ class Layout:
             else:
                 self._add(part, value, "KEPT" if value in part.kept else "FORWARD_BLOCK")
         whole = self._whole_behind(part)
-        for value in sorted(part.backward - part.inside.keys(), key=lambda value: value.number):
+        for value in sorted(part.backward, key=lambda value: value.number):
             all_rows = value in whole or value.domain == SOURCE
             self._add(part, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
-        for value in part.inside:
-            pack, first, *_ = part.located(value.ref())
-            self.places[value] = self.places[pack]._replace(first=first)
 
     def _add(self, part: Part, value: Value, group: str) -> None:
         stride = f"PADDED({value.width})" if value.op in ("product", "back") else str(value.width)
@@ -103,7 +97,6 @@ class Layout:
         if group == "BACKWARD" and self._in_slots(part, value):
             rows = f"({rows} + number_of_pairs(w))"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
-        block = "1" if value in part.brief else block
         array = self.places[value] = Array(f"{part.prefix}{value.number}", stride, group)
         numbers = f"{block if group.endswith('BLOCK') else rows} * {stride}"
         if group == "KEPT":
@@ -113,8 +106,7 @@ class Layout:
     def _in_slots(self, part: Part, sums: Value) -> bool:
         """Whether gradients of products of states in slots are there."""
         return any(
-            part.located(share.sums.ref()).value is sums and self.of_slot(share.term)
-            for share in part.gradients.weights
+            share.sums is sums and self.of_slot(share.term) for share in part.gradients.weights
         )
 
     def of_slot(self, term: Term) -> bool:
@@ -129,7 +121,7 @@ class Layout:
             read += [s.ref.value for shares in part.gradients.states.values() for s in shares]
         whole = needed(read, part.forward | part.backward)
         whole += [share.sums for share in part.gradients.weights]
-        return {part.located(value.ref()).value for value in whole}
+        return set(whole)
 
     def differentiated(self) -> Differentiated:
         """Which gradients the walk makes."""
@@ -161,7 +153,6 @@ class Layout:
             return f"s->dstate[{value.data}] + {state_row} * {self.size}"
         array, row = self.places[value], ROW[value.domain]
         origin = "s->first_edge" if value.domain == EDGE else "first"
-        origin = row if value in part.brief else origin
         if array.group == "STATE":
             row = state_row
         elif array.group == "KEPT":

@@ -10,10 +10,9 @@ from graphsent.propagation.backends.c.arrays import (
     Unsupported,
     choose_arrays,
     needed,
-    used_in_a_row,
 )
 from graphsent.propagation.recurrence.differentiation import Share, differentiate
-from graphsent.propagation.recurrence.expressions import Ref, Value, reached
+from graphsent.propagation.recurrence.expressions import Value, reached
 from graphsent.propagation.recurrence.recurrence import Traced
 
 
@@ -43,12 +42,10 @@ class Part:
         ]
         used = self._used_behind()
         self.kept = {value for value in needed(used, self.forward) if value in self.forward}
-        self.inside = self._inside()
-        roots = {*self.inside, *(share.sums for share in self.gradients.weights)}
+        roots = {share.sums for share in self.gradients.weights}
         known = set(self.forward) | set(self.values)
         self.backward = choose_arrays(self.back_values, roots, known) - set(self.values)
         self.direct = self._direct()
-        self.brief = self._brief()
 
     def _used_behind(self) -> list[Value]:
         """Values of the forward pass that the backward pass reads, or what they are made of."""
@@ -66,58 +63,12 @@ class Part:
                 found.append((number, value))
         return found
 
-    def _brief(self) -> set[Value]:
-        """The values of which one row at a time is there, unless the backward pass reads them."""
-        results = [ref.value for part in self.results for ref in part]
-        forward = used_in_a_row(self.values, self.forward, results)
-        gradients = used_in_a_row(self.back_values, self.backward, self.gradients.values())
-        return forward | gradients
-
     def _direct(self) -> dict[Value, int]:
         """The values whose array is that of a part of the states."""
         found: dict[Value, int] = {}
         for number, value in self._whole_results():
             if value.op not in ("product", "pack"):
                 found.setdefault(value, number)
-        return found
-
-    def _inside(self) -> dict[Value, tuple[Value, int]]:
-        """The values that are made where a pack has them: the pack and the first column there."""
-        known = set(self.back_values)
-        found: dict[Value, tuple[Value, int]] = {}
-        packs = [value for value in self.back_values if value.op == "pack"]
-        for pack in sorted(packs, key=lambda pack: -pack.width):
-            first = 0
-            for ref in pack.args:
-                value = ref.value
-                fits = value in known and value.op not in (*LEAVES, "product", "back")
-                if fits and ref == value.ref() and value.domain == pack.domain:
-                    found.setdefault(value, (pack, first))
-                first += ref.width
-        return found
-
-    def located(self, ref: Ref) -> Ref:
-        """The same columns where a pack has them."""
-        while ref.value in self.inside:
-            pack, first = self.inside[ref.value]
-            ref = Ref(pack, first + ref.first, ref.width, ref.spread)
-        return ref
-
-    def joined(self, shares: Sequence[Share]) -> list[Share]:
-        """Shares with those that continue them, in memory too, as one."""
-        found: list[Share] = []
-        for first, ref, domain in shares:
-            ref = self.located(ref)
-            if found:
-                last = found[-1]
-                end = last.first + last.ref.width, last.ref.first + last.ref.width
-                same = (ref.value, domain) == (last.ref.value, last.domain)
-                plain = not (ref.spread or last.ref.spread)
-                if same and plain and end == (first, ref.first) and ref.value in self.backward:
-                    ref = Ref(ref.value, last.ref.first, last.ref.width + ref.width)
-                    found[-1] = last._replace(ref=ref)
-                    continue
-            found.append(Share(first, ref, domain))
         return found
 
     def input_width(self, number: int) -> int:

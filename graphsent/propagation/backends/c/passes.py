@@ -128,7 +128,7 @@ class Passes:
     def _inputs(self, part: Part) -> str:
         text = ""
         for number, shares in part.gradients.inputs.items():
-            shares, width = part.joined(shares), part.input_width(number)
+            width = part.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
             own = self._filled(part, shares, f"{to} + r * {width}", str(width))
             alone = self._accumulator(to, f" && !w->input_strides[{number}]", width)
@@ -147,7 +147,7 @@ class Passes:
             if not number:
                 to = f"(w->num_projected ? s->dprojected : {to})"
                 width = f"(w->num_projected ? w->num_projected : {width})"
-            shares, row = part.joined(shares), f"{to} + r * {width}"
+            row = f"{to} + r * {width}"
             if number or ranges == ((0, ranges[-1][1]),):
                 rows = self._filled(part, shares, row, width)
             else:  # a projection without the columns that nothing reads
@@ -177,7 +177,7 @@ class Passes:
         for number, shares in part.gradients.constants.items():
             to = f"w->dconstants[{self.layout.constant(part, number)}]"
             name = self._accumulator(to, "", width_of(shares))
-            for share in part.joined(shares):
+            for share in shares:
                 if share.domain in domains:
                     loops[share.domain] += self._added_up(part, share, name)
         text = ""

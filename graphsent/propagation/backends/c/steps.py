@@ -72,12 +72,7 @@ class Steps:
         """Makes the row of a value."""
         to = self.layout.address(part, value)
         if value.op == "pack":
-            text, first = "", 0
-            for ref in value.args:
-                if part.inside.get(ref.value) != (value, first):
-                    text += self.stored(part, [ref], to, first)
-                first += ref.width
-            return text
+            return self.stored(part, value.args, to)
         body = self.body(part)
         if value.op in ("sum", "pull", "rowsum", "softmax"):
             name = body.code(value.args[0])
