@@ -47,7 +47,8 @@ class PhraseAccuracy(MulticlassAccuracy):
         Raises:
             DataError: Nothing that was added has a label.
         """
-        if not self.tp + self.fn:
+        right: Any = self.tp
+        if not right + self.fn:
             raise DataError("there is nothing to evaluate: no example has a gold label")
         return super().compute()
 

@@ -60,12 +60,10 @@ def fact(value: Any, depth: int = 4) -> Any:
 
 def _held(value: Any) -> dict[str, Any]:
     """What an object and its classes hold, by name."""
-    if isinstance(value, type):
-        kinds, own = value.__mro__, {}
-    else:
-        kinds, own = type(value).__mro__, getattr(value, "__dict__", {})
-    held = {}
-    for kind in reversed(kinds):
+    is_class = isinstance(value, type)
+    own: dict[str, Any] = {} if is_class else getattr(value, "__dict__", {})
+    held: dict[str, Any] = {}
+    for kind in reversed((value if is_class else type(value)).__mro__):
         if not _is_of_library(kind.__module__):
             for name, part in vars(kind).items():
                 if isinstance(part, _OF_CLASSES) and not name.startswith("__"):
