@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -44,7 +45,7 @@ class SlottedCell(TreeCell):
 
     def __init__(self, in_feats: int, hidden_feats: int, num_slots: int) -> None:
         super().__init__(in_feats, hidden_feats)
-        if not isinstance(num_slots, int) or num_slots < 1:
+        if not isinstance(num_slots, int | np.integer) or num_slots < 1:
             raise CellError(f"expected at least 1 child, got {num_slots!r}")
         self.num_slots = num_slots
 

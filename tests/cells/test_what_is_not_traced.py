@@ -228,6 +228,24 @@ def test_what_is_traced_again(name, monkeypatch):
     assert_same(cell)
 
 
+class Proxy:
+    """Whatever is asked for is there, and is a number."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return 2.0
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def test_an_object_that_has_everything():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.proxy.factor * h})()
+    cell.proxy = Proxy()
+    assert_same(cell)
+
+
 def test_a_closure():
     factor = 1.0
 

@@ -61,7 +61,7 @@ def fact(value: Any, depth: int = 4) -> Any:
 def _held(value: Any) -> dict[str, Any]:
     """What an object and its classes hold, by name."""
     is_class = isinstance(value, type)
-    own: dict[str, Any] = {} if is_class else getattr(value, "__dict__", {})
+    own = None if is_class else getattr(value, "__dict__", None)
     held: dict[str, Any] = {}
     for kind in reversed((value if is_class else type(value)).__mro__):
         if not _is_of_library(kind.__module__):
@@ -69,7 +69,7 @@ def _held(value: Any) -> dict[str, Any]:
                 if isinstance(part, _OF_CLASSES) and not name.startswith("__"):
                     slot = isinstance(part, MemberDescriptorType)
                     held[name] = getattr(value, name, None) if slot else part
-    return {**held, **own}
+    return {**held, **own} if isinstance(own, dict) else held
 
 
 def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
