@@ -30,6 +30,7 @@ _MORE_OF_TOKENIZER = (
     "special_tokens_map.json",
     "added_tokens.json",
 )
+_READ_AT_ONCE = 16  # parts of like length; of 8 and of 32, batches of 25 and of 100 took longer
 
 
 class Encoder:
@@ -77,8 +78,7 @@ class Encoder:
         if not len(pieces.words):
             return torch.zeros(0, self.dim, device=place)
         pieces = pieces.to(place)
-        hidden = network(input_ids=pieces.ids, attention_mask=pieces.mask).last_hidden_state
-        return pieces.pooled(hidden)
+        return pieces.pooled(_last_layer(network, pieces.ids, pieces.mask))
 
     def save(self, directory: Path) -> None:
         """Writes network and tokenizer as :func:`load_encoder` reads them."""
@@ -143,6 +143,27 @@ def encoder_sha256(directory: str | os.PathLike[str]) -> str:
     for path in _files(Path(directory)):
         found.update(f"{path.name} {sha256(path)}\n".encode())
     return found.hexdigest()
+
+
+def _last_layer(network: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
+    """The last layer, (num_parts, longest, dim).
+
+    On the CPU, parts of like length are read together, cut to the longest of them: of 25 sentences
+    as long as the treebank's some 43 % would be padding. A step of MiniLM, forward and backward,
+    takes some .8 of the time, and .4 with 100 sentences, whose values then stay in the caches. A
+    GPU reads all at once, which it does in the time that the longest part takes.
+    """
+    if ids.device.type != "cpu" or len(ids) <= _READ_AT_ONCE:
+        return network(input_ids=ids, attention_mask=mask).last_hidden_state
+    lengths = mask.sum(1)
+    order = lengths.argsort(stable=True)
+    layers = []
+    for rows in order.split(_READ_AT_ONCE):
+        width = int(lengths[rows].max())
+        output = network(input_ids=ids[rows, :width], attention_mask=mask[rows, :width])
+        missing = ids.shape[1] - width
+        layers.append(nn.functional.pad(output.last_hidden_state, (0, 0, 0, missing)))
+    return torch.cat(layers)[order.argsort()]
 
 
 def _files(directory: Path) -> list[Path]:

@@ -74,6 +74,19 @@ def test_features_do_not_depend_on_the_others_of_a_batch(bert):
     torch.testing.assert_close(together[-1:], encode(encoder, "good"))
 
 
+def test_parts_of_like_length_are_read_together(bert):
+    encoder = load_encoder(bert)
+    texts = [" ".join(["film"] * (7 * place % 40 + 1)) for place in range(40)]  # 1 to 40 words
+    read = []
+    encoder.model.register_forward_pre_hook(
+        lambda _, args, kwargs: read.append(kwargs["input_ids"].shape), with_kwargs=True
+    )
+    together = encode(encoder, *texts)
+    assert [rows for rows, _ in read] == [16, 16, 8]
+    assert [columns for _, columns in read] == [16 + 2, 32 + 2, 40 + 2]  # two are the encoder's
+    torch.testing.assert_close(together, torch.cat([encode(encoder, text) for text in texts]))
+
+
 def test_long_sentences_and_words(bert, roberta):
     for directory in (bert, roberta):
         encoder = load_encoder(directory)
