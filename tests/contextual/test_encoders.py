@@ -87,6 +87,18 @@ def test_parts_of_like_length_are_read_together(bert):
     torch.testing.assert_close(together, torch.cat([encode(encoder, text) for text in texts]))
 
 
+def test_parts_of_nearly_one_length_are_read_at_once(bert):
+    encoder = load_encoder(bert)
+    read = []
+    encoder.model.register_forward_pre_hook(
+        lambda _, args, kwargs: read.append(kwargs["input_ids"].shape), with_kwargs=True
+    )
+    words = ("film", "good", "dull", "the", "stop")
+    texts = [f"{first} {second} " + "film " * 9 for first in words for second in words]
+    encode(encoder, *texts)
+    assert read == [(25, 11 + 2)]
+
+
 def test_long_sentences_and_words(bert, roberta):
     for directory in (bert, roberta):
         encoder = load_encoder(directory)
