@@ -213,11 +213,11 @@ def _verdict(metric: str, difference: Difference, *, folds: bool) -> str:
         for value in (difference.mean, difference.low, difference.high)
     )
     n = " and ".join(map(str, difference.num_runs))
-    return f"**{verdict}**, {mean} ({low} to {high}), p = {_p(difference.p)}, n = {n}"
+    return f"**{verdict}**, {mean} ({low} to {high}), {_p(difference.p)}, n = {n}"
 
 
 def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+    return "p < .001" if value < 0.001 else f"p = {value:.3f}".replace("0.", ".")
 
 
 def _figure(metric: str, value: float | None, sign: str = "") -> str:
