@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,11 +16,12 @@ from graphsent.propagation.recurrence.recurrence import Recurrence
 
 
 class Found(NamedTuple):
-    """A recurrence, its compiled code, or why there is none, and what has parameters by name."""
+    """A recurrence, its compiled code, or why there is none, and parameters by name, their type."""
 
     recurrence: Recurrence
     library: ctypes.CDLL | str
     parameters: dict[str, Tensor]
+    dtype: torch.dtype
 
     def linear(self) -> tuple[Tensor, Tensor] | None:
         """Weight and bias of the projection, if it is a linear map; without one, zeros."""
@@ -45,7 +46,8 @@ def find_recurrence(
     extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
     if 0 in extra_widths:
         return "an input is not a row of numbers for each node"
-    if any(values.dtype != like.dtype for values in extra.values()):
+    types = _types((like, *extra.values()))
+    if len(types) > 1:
         return "inputs are of different types"
     parameters = parameters_of(cell)
     kinds = {(part.dtype, part.device) for part in parameters.values()}
@@ -55,14 +57,22 @@ def find_recurrence(
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence
-    return Found(recurrence, _library(recurrence, like, dtype), parameters)
+    return Found(recurrence, _library(recurrence, like, types, dtype), parameters, dtype)
 
 
-def _library(recurrence: Recurrence, like: Tensor, dtype: torch.dtype) -> ctypes.CDLL | str:
+def _types(inputs: Sequence[Tensor]) -> set[torch.dtype]:
+    """The types of inputs, but for those that autocast lets stand beside any other."""
+    types = {values.dtype for values in inputs}
+    if inputs[0].is_cpu and autocast_enabled("cpu"):
+        types -= {torch.bfloat16, torch.float16}
+    return types
+
+
+def _library(
+    recurrence: Recurrence, like: Tensor, types: set[torch.dtype], dtype: torch.dtype
+) -> ctypes.CDLL | str:
     if not like.is_cpu:
         return f"there is no compiled code for {like.device}"
-    if autocast_enabled("cpu"):
-        return "autocast is on"
-    if like.dtype != dtype:
+    if types - {dtype}:
         return "parameters and inputs are of different types"
-    return generated_library(recurrence, like.dtype)
+    return generated_library(recurrence, dtype)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.autocast import without_autocast
+from graphsent.propagation.autocast import autocast_enabled, without_autocast
 from graphsent.propagation.backends.c.plan import Inputs, Start
 from graphsent.propagation.backends.c.walk import run_recurrence
 from graphsent.propagation.backends.levels import run_levels, run_traced
@@ -100,9 +100,7 @@ class Run:
         initial: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
         self.cell = cell
-        self.feat = feat
         self.rows = feat if isinstance(feat, Tensor) else feat.rows
-        self.initial = initial
         self.on_host, self.slots = schedule, slots
         self.schedule = schedule.to(feat.device)
         self.num_leaves = schedule.num_sources
@@ -110,6 +108,15 @@ class Run:
         self.traced = None if isinstance(self.found, str) else self.found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
         self.compiled = self.traced if compiled else None
+        if self.compiled is not None and autocast_enabled("cpu"):
+            dtype = self.compiled.dtype
+            self.rows = self.rows.to(dtype)
+            feat = self.rows if isinstance(feat, Tensor) else IndexedFeat(self.rows, feat.index)
+            extra = {name: values.to(dtype) for name, values in extra.items()}
+            if initial is not None:
+                parts = [initial] if isinstance(initial, Tensor) else initial
+                initial = [part.to(dtype) for part in parts]
+        self.feat, self.initial = feat, initial
         rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
@@ -127,6 +134,13 @@ class Run:
         Args:
             num_results: so many parts, h first, by node; all by position by default.
         """
+        if self.compiled is None:
+            return self._states(num_results)
+        # Under autocast torch's products of bfloat16, level by level, would take longer.
+        with without_autocast("cpu"):
+            return self._states(num_results)
+
+    def _states(self, num_results: int | None) -> State:
         x = self._project()
         shared = self._on_device(x.shared)
         if self.compiled is not None and self._is_as_traced(self.compiled, x.inner):
@@ -257,7 +271,7 @@ class Run:
         x: _Projected,
         num_results: int | None,
     ) -> State:
-        recurrence, library, parameters = compiled
+        recurrence, library, parameters, _ = compiled
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
             inner, rows = x.every_inner(), None

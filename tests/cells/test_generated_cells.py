@@ -255,10 +255,35 @@ def test_hooks_and_parametrizations():
     assert cell.explain(graph) == ("levels", "there are parametrizations")
 
 
-def test_autocast_runs_in_torch():
+@needs_compiler
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
+def test_autocast_runs_compiled_code_in_the_type_of_parameters(kind):
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
-    with torch.autocast("cpu"):
-        assert cell.explain(graphs_for(cell)["tree"]) == ("traced", "autocast is on")
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS).to(kind)
+    index = torch.arange(graph.num_nodes()).flip(0)
+    given = feat.float(), IndexedFeat(feat.float(), index)
+    expected = [cell(graph, each) for each in given]
+    wanted = torch.autograd.grad(expected[0].square().sum(), cell.parameters())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert cell.explain(graph).way == "compiled"
+        found = [cell(graph, feat), cell(graph, IndexedFeat(feat, index))]
+    gradients = torch.autograd.grad(found[0].square().sum(), cell.parameters())
+    for got, exact in zip((*found, *gradients), (*expected, *wanted), strict=True):
+        assert got.dtype == torch.float32
+        assert torch.equal(got, exact)
+
+
+@needs_compiler
+def test_autocast_leaves_inputs_of_wider_types_to_torch():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS)
+    graph = graphs_for(cell)["tree"]
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(RuntimeError, match=r"(?i)double"):
+        cell(graph, torch.randn(graph.num_nodes(), IN_FEATS).double())
+
+
+def test_other_types_run_in_torch():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS)
     explained = cell.bfloat16().explain(graphs_for(cell)["tree"])
     assert explained == ("traced", "there is no compiled code for torch.bfloat16")
 
