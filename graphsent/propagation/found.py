@@ -16,7 +16,14 @@ from graphsent.propagation.recurrence.recurrence import Recurrence
 
 
 class Found(NamedTuple):
-    """A recurrence, its compiled code, or why there is none, and parameters by name, their type."""
+    """What a cell runs.
+
+    Attributes:
+        recurrence: what was traced.
+        library: its compiled code, or why there is none.
+        parameters: and buffers, by name.
+        dtype: theirs, in which the compiled code computes.
+    """
 
     recurrence: Recurrence
     library: ctypes.CDLL | str

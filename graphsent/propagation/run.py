@@ -113,9 +113,7 @@ class Run:
             self.rows = self.rows.to(dtype)
             feat = self.rows if isinstance(feat, Tensor) else IndexedFeat(self.rows, feat.index)
             extra = {name: values.to(dtype) for name, values in extra.items()}
-            if initial is not None:
-                parts = [initial] if isinstance(initial, Tensor) else initial
-                initial = [part.to(dtype) for part in parts]
+            initial = _in_type(initial, dtype)
         self.feat, self.initial = feat, initial
         rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
@@ -136,7 +134,8 @@ class Run:
         """
         if self.compiled is None:
             return self._states(num_results)
-        # Under autocast torch's products of bfloat16, level by level, would take longer.
+        # Products of bfloat16, level by level in torch, take twice the time of a training run, and
+        # memory for code of every size of a level.
         with without_autocast("cpu"):
             return self._states(num_results)
 
@@ -321,3 +320,12 @@ class Run:
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Rows of the nodes without predecessors, and of the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
+
+
+def _in_type(values: Any, dtype: torch.dtype) -> Any:
+    """States in a type of numbers; what are none is left to be refused."""
+    if isinstance(values, Tensor) and values.is_floating_point():
+        return values.to(dtype)
+    if isinstance(values, (list, tuple)):
+        return [_in_type(part, dtype) for part in values]
+    return values

@@ -22,6 +22,7 @@ from users_cells import Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
 from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, SlottedCell
+from graphsent.cells.errors import CellError
 from graphsent.kernels.library import SWITCH
 
 
@@ -272,6 +273,19 @@ def test_autocast_runs_compiled_code_in_the_type_of_parameters(kind):
     for got, exact in zip((*found, *gradients), (*expected, *wanted), strict=True):
         assert got.dtype == torch.float32
         assert torch.equal(got, exact)
+
+
+@needs_compiler
+def test_initial_states_under_autocast():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS)
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS)
+    initial = [torch.randn(graph.num_nodes(), HIDDEN_FEATS).bfloat16() for _ in "hc"]
+    expected = cell(graph, feat, initial_state=[part.float() for part in initial])
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(cell(graph, feat, initial_state=initial), expected)
+        with pytest.raises(CellError, match="initial"):
+            cell(graph, feat, initial_state=["h", "c"])
 
 
 @needs_compiler
