@@ -62,22 +62,6 @@ def check_equal(run: Path, expected: Path) -> None:
     assert two["test"] == pytest.approx(one["test"])
 
 
-@pytest.fixture(scope="module")
-def one(toy_data, tmp_path_factory) -> Path:
-    """A run of one process."""
-    out = tmp_path_factory.mktemp("one") / "run"
-    assert main(["train", *flags(toy_data, 10), f"--out={out}"]) == 0
-    return out
-
-
-def test_two_devices_are_one_with_the_doubled_batch(toy_data, one, tmp_path):
-    out = tmp_path / "run"
-    lines = printed(run([*COMMAND, *flags(toy_data, 5), "--devices=2", f"--out={out}"]))
-    assert lines.count("2 processes, 10 sentences a step") == 1
-    assert lines.count("epoch 2/2") == lines.count("wrote ") == 1  # one of them speaks
-    check_equal(out, one)
-
-
 MODULE = """
 import torch
 from graphsent.models import TreeLSTMClassifier
@@ -89,15 +73,27 @@ class Spare(TreeLSTMClassifier):
 """
 
 
-def test_a_model_of_ones_own_with_a_part_that_no_step_uses(toy_data, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def one(toy_data, tmp_path_factory) -> Path:
+    """A run of one process."""
+    out = tmp_path_factory.mktemp("one") / "run"
+    assert main(["train", *flags(toy_data, 10), f"--out={out}"]) == 0
+    return out
+
+
+def test_two_devices_are_one_with_the_doubled_batch(toy_data, tmp_path, monkeypatch):
+    """A model of one's own, with a part that no step uses."""
     (tmp_path / "own_model_of_two.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
-    own = ["--model=own_model_of_two:Spare", "--devices=2", "--out=run"]
-    process = run([*COMMAND, *flags(toy_data, 5), *own])
+    own = "--model=own_model_of_two:Spare"
+    assert main(["train", *flags(toy_data, 10), own, "--out=one"]) == 0
+    process = run([*COMMAND, *flags(toy_data, 5), own, "--devices=2", "--out=two"])
     out, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    assert "wrote run" in out
     assert errors == ""
+    assert out.count("2 processes, 10 sentences a step") == 1
+    assert out.count("epoch 2/2") == out.count("wrote ") == 1  # one of them speaks
+    check_equal(tmp_path / "two", tmp_path / "one")
 
 
 @pytest.mark.slow
