@@ -124,6 +124,22 @@ def test_what_is_not_traced(name):
     assert_same(cell)
 
 
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("zeros", lambda h: torch.zeros(h.shape[0], SIZE, dtype=h.dtype)),
+        ("ones", lambda h: torch.ones((h.shape[0], SIZE), dtype=h.dtype)),
+        ("full", lambda h: torch.full((h.size(0), SIZE), 0.5, dtype=h.dtype)),
+    ],
+)
+def test_a_tensor_for_all_nodes_that_torch_makes_alone(name, made):
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h + made(h)})()
+    way, reason = cell.explain(tree(20, 3))[:2]
+    assert way == "levels"
+    assert reason.endswith(f"; x.new_{name}(...) can be traced")
+    assert_same(cell)
+
+
 PREDECESSORS = {
     "the first": lambda h: h[:, 0],
     "at most some": lambda h: h[:, :100].sum(1),
@@ -151,6 +167,8 @@ MOVED = {
     "axis": lambda h: torch.stack([h, h.sigmoid()], 1).mean(axis=1),
     "nodes in between": lambda h: torch.stack([h, h.sigmoid()]).sum(0),
     "zeros": lambda h: h.new_zeros(h.shape[0], 2, SIZE).sum(1) + h,
+    "ones": lambda h: h.new_ones(h.shape[0], SIZE) * h + torch.ones_like(h),
+    "full": lambda h: h.new_full((h.shape[0], SIZE), 0.5) * h + torch.full_like(h, 2),
     "halves": lambda h: torch.cat(h.unflatten(1, (2, -1)).unbind(1)[::-1], 1),
     "expanded": lambda h: h[:, :1].expand(-1, SIZE) + h[..., None, :].expand(-1, 3, -1).sum(-2),
     "of the shape of another": lambda h: h.reshape(-1, 2, 2).view_as(h) + h[:, :1].expand_as(h),

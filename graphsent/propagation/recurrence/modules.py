@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from graphsent.propagation.recurrence.symbols import Untraceable
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _DICTIONARIES = ("_parameters", "_buffers", "_modules")
 _OF_MODULES = frozenset(vars(nn.Module()))
+_MAKES_A_TENSOR = re.compile(r"(zeros|ones|full)\(\)")
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # as long as nobody has added one
 _known: weakref.WeakKeyDictionary[nn.Module, _Known] = weakref.WeakKeyDictionary()
 
@@ -124,7 +126,9 @@ def _traced(
     except Untraceable as problem:
         return str(problem)
     except Exception as error:  # whatever functions of others do with what is no tensor
-        return f"it cannot be traced: {type(error).__name__}: {error}"
+        made = _MAKES_A_TENSOR.match(str(error))  # of a size that is a symbol
+        hint = f"; x.new_{made[1]}(...) can be traced" if made else ""
+        return f"it cannot be traced: {type(error).__name__}: {error}{hint}"
     finally:
         changed = [_restore(module, old) for module, old in zip(modules, before, strict=True)]
         drawn = _random_states() != drawn_before

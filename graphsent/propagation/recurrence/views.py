@@ -1,4 +1,4 @@
-"""Functions of torch that only move columns, or make zeros: torch itself moves the codes."""
+"""Functions of torch that only move columns, or repeat a number: torch itself moves the codes."""
 
 from __future__ import annotations
 
@@ -93,6 +93,21 @@ def _reshape_as(tracer: Tracer, a: Any, other: Any) -> Symbol:
 @_register("zeros_like", "new_zeros")
 def _zeros(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
     return _expand(tracer, 0.0, *(shape or a.shape))
+
+
+@_register("ones_like", "new_ones")
+def _ones(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
+    return _expand(tracer, 1.0, *(shape or a.shape))
+
+
+@_register("full_like")
+def _full_like(tracer: Tracer, a: Symbol, fill_value: float) -> Symbol:
+    return _expand(tracer, fill_value, *a.shape)
+
+
+@_register("new_full")
+def _new_full(tracer: Tracer, a: Symbol, size: Sequence[Any], fill_value: float) -> Symbol:
+    return _expand(tracer, fill_value, *size)
 
 
 @_register("to", "type_as", "contiguous", "clone")
