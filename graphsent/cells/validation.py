@@ -187,7 +187,8 @@ def check_feat(
         raise CellError(f"expected feat on the parameters' {parameter.device}, got {feat.device}")
     if feat.dtype == parameter.dtype:
         return
-    if not (feat.is_floating_point() and autocast_enabled(feat.device.type)):
+    narrow = {torch.float32, torch.bfloat16, torch.float16}  # which autocast makes one
+    if not ({feat.dtype, parameter.dtype} <= narrow and autocast_enabled(feat.device.type)):
         raise CellError(f"expected feat of the parameters' {parameter.dtype}, got {feat.dtype}")
 
 

@@ -36,6 +36,7 @@ from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
+_ALONE = "no node has a predecessor: start is called once"
 Feat = Tensor | IndexedFeat
 State = tuple[Tensor, ...]
 
@@ -104,8 +105,11 @@ class Run:
         self.on_host, self.slots = schedule, slots
         self.schedule = schedule.to(feat.device)
         self.num_leaves = schedule.num_sources
-        self.found = self._found(extra)
-        self.traced = None if isinstance(self.found, str) else self.found
+        alone = schedule.num_levels < 2
+        # Under autocast, states without edges are of the type of those with edges.
+        found = _ALONE if alone and not autocast_enabled("cpu") else self._found(extra)
+        self.found = _ALONE if alone else found
+        self.traced = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
         self.compiled = self.traced if compiled else None
         if self.compiled is not None and autocast_enabled("cpu"):
@@ -121,8 +125,6 @@ class Run:
 
     def _found(self, extra: Mapping[str, Tensor]) -> Found | str:
         """What was traced from the cell, or why it was not."""
-        if self.schedule.num_levels < 2:
-            return "no node has a predecessor: start is called once"
         num_slots = None if self.slots is None else self.slots.count
         return find_recurrence(self.cell, self.rows, extra, num_slots)
 
@@ -142,8 +144,9 @@ class Run:
     def _states(self, num_results: int | None) -> State:
         x = self._project()
         shared = self._on_device(x.shared)
-        if self.compiled is not None and self._is_as_traced(self.compiled, x.inner):
-            return self._run_compiled(self.compiled, shared, x, num_results)
+        walked = self.compiled if self.schedule.num_levels > 1 else None
+        if walked is not None and self._is_as_traced(walked, x.inner):
+            return self._run_compiled(walked, shared, x, num_results)
         states = self._start(x)
         if shared is not None:
             states = tuple(part.index_select(0, shared) for part in states)

@@ -21,7 +21,7 @@ from torch import nn
 from users_cells import Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
-from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, SlottedCell
+from graphsent.cells import AttentiveTreeLSTM, ChildSumTreeLSTM, IndexedFeat, SlottedCell
 from graphsent.cells.errors import CellError
 from graphsent.kernels.library import SWITCH
 
@@ -276,6 +276,34 @@ def test_autocast_runs_compiled_code_in_the_type_of_parameters(kind):
 
 
 @needs_compiler
+def test_a_cell_that_is_first_called_under_autocast():
+    cell = AttentiveTreeLSTM(IN_FEATS, HIDDEN_FEATS)
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = cell(graph, feat)
+        assert cell.explain(graph).way == "compiled"
+        one = cell(tree(1, 1), feat[:1])
+    assert cell.explain(graph).way == "compiled"
+    assert torch.equal(found, cell(graph, feat))
+    torch.testing.assert_close(one, cell(tree(1, 1), feat[:1]))  # of the same type, too
+
+
+@needs_compiler
+def test_gradients_of_gradients_under_autocast():
+    cell = ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
+    graph = graphs_for(cell)["tree"]
+    loss = cell(graph, torch.randn(graph.num_nodes(), IN_FEATS)).square().sum()
+
+    def gradient() -> torch.Tensor:
+        return torch.autograd.grad(loss, cell.U.weight, create_graph=True)[0]
+
+    with torch.autocast("cpu", torch.bfloat16):
+        found = gradient()
+    assert torch.equal(found, gradient())
+
+
+@needs_compiler
 def test_initial_states_under_autocast():
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
@@ -289,10 +317,10 @@ def test_initial_states_under_autocast():
 
 
 @needs_compiler
-def test_autocast_leaves_inputs_of_wider_types_to_torch():
+def test_autocast_makes_no_wider_types_fit():
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
-    with torch.autocast("cpu", torch.bfloat16), pytest.raises(RuntimeError, match=r"(?i)double"):
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(CellError, match="float64"):
         cell(graph, torch.randn(graph.num_nodes(), IN_FEATS).double())
 
 

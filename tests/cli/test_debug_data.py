@@ -89,7 +89,8 @@ def test_one_label_alone_is_said(tmp_path, look):
     assert "all 2 examples have the label 'pos'" in printed
 
 
-def test_the_corpus_of_a_task(look, capsys):
+def test_the_corpus_of_a_task(look, monkeypatch):
+    monkeypatch.delenv("GRAPHSENT_DATA", raising=False)
     status, printed, content = look("--task=trec")
     assert status == 0
     assert "embedded synthetic questions" in printed

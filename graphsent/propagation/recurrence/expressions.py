@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+import torch
+
+from graphsent.propagation.recurrence.operations import OPERATIONS
+
 
 class Domain(IntEnum):
     """What has a row of a value."""
@@ -140,6 +144,9 @@ class Expressions:
         simple = _simplified(op, args)
         if simple is not None:
             return simple
+        if all(ref.value.op == "number" for ref in args):
+            numbers = (torch.tensor(ref.value.data, dtype=torch.float64) for ref in args)
+            return self.number(float(OPERATIONS[op].function(*numbers)), args[0].width)
         domain = common_domain(ref.value.domain for ref in args)
         return self.make(op, domain, args[0].width, args).ref()
 

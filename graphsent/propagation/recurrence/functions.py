@@ -174,6 +174,8 @@ def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -
         if value.op == "number" and value.data == 0:
             column += ref.width
             continue
+        if value.domain == Domain.CONSTANT:
+            raise Untraceable("it multiplies by a weight what is the same for all nodes")
         whole = (ref.first, ref.width, ref.spread) == (0, value.width, False)
         if not whole or value.op == "number":
             value = tracer.expressions.make("pack", value.domain, ref.width, (ref,))

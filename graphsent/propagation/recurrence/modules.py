@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
+from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
 from graphsent.propagation.recurrence.surroundings import Place, fact, facts_at, places_read
 from graphsent.propagation.recurrence.symbols import Untraceable
@@ -122,7 +123,8 @@ def _traced(
     before = [_attributes(module) for module in modules]
     drawn_before = _random_states()
     try:
-        recurrence = _trace(cell, extra_widths, num_slots)
+        with without_autocast(next(map(_device_type, cell.parameters()), "cpu")):
+            recurrence = _trace(cell, extra_widths, num_slots)
     except Untraceable as problem:
         return str(problem)
     except Exception as error:  # whatever functions of others do with what is no tensor
@@ -136,6 +138,10 @@ def _traced(
     if any(changed):
         return "it sets attributes of modules"
     return "it draws random numbers" if drawn else recurrence
+
+
+def _device_type(tensor: Tensor) -> str:
+    return tensor.device.type
 
 
 def _attributes(module: nn.Module) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -90,24 +90,32 @@ def _reshape_as(tracer: Tracer, a: Any, other: Any) -> Symbol:
     return _reshape(tracer, a, *other.shape)
 
 
-@_register("zeros_like", "new_zeros")
-def _zeros(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
-    return _expand(tracer, 0.0, *(shape or a.shape))
-
-
-@_register("ones_like", "new_ones")
-def _ones(tracer: Tracer, a: Symbol, *shape: Any) -> Symbol:
-    return _expand(tracer, 1.0, *(shape or a.shape))
+@_register("new_full")
+def _repeated(
+    tracer: Tracer, a: Symbol, size: Any, fill_value: float, dtype: Any = None, device: Any = None
+) -> Symbol:
+    like = tracer.like
+    if dtype not in (None, like.dtype) or device not in (None, like.device, like.device.type):
+        raise Untraceable("it changes the type or device of numbers")
+    return _expand(tracer, fill_value, tuple(size))
 
 
 @_register("full_like")
-def _full_like(tracer: Tracer, a: Symbol, fill_value: float) -> Symbol:
-    return _expand(tracer, fill_value, *a.shape)
+def _full_like(tracer: Tracer, input: Symbol, fill_value: float, **kind: Any) -> Symbol:
+    return _repeated(tracer, input, input.shape, fill_value, **kind)
 
 
-@_register("new_full")
-def _new_full(tracer: Tracer, a: Symbol, size: Sequence[Any], fill_value: float) -> Symbol:
-    return _expand(tracer, fill_value, *size)
+def _repeating(number: float) -> Callable[..., Symbol]:
+    def repeat(tracer: Tracer, input: Symbol, *shape: Any, **kind: Any) -> Symbol:
+        size = kind.pop("size", shape or input.shape)
+        size = size[0] if len(size) == 1 and is_a(size[0], (tuple, list)) else size
+        return _repeated(tracer, input, size, number, **kind)
+
+    return repeat
+
+
+_register("zeros_like", "new_zeros")(_repeating(0.0))
+_register("ones_like", "new_ones")(_repeating(1.0))
 
 
 @_register("to", "type_as", "contiguous", "clone")

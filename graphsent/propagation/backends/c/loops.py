@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import isfinite, isnan
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
@@ -53,7 +54,7 @@ class Body:
         """The name of a vector with columns; ``j`` is the first, of ``n``."""
         value = ref.value
         if value.op == "number":
-            return f"all({value.data!r})"
+            return f"all({_number(value.data)})"
         if self.skip(value):
             return ZEROS
         key = (value, ref.first, ref.spread)
@@ -119,3 +120,10 @@ def over_rows(domain: Domain, body: str) -> str:
         return ""
     row = "q" if domain == Domain.SOURCE else "r"
     return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{body}}}\n"
+
+
+def _number(value: float) -> str:
+    """A number in C."""
+    if isnan(value):
+        return "NAN"
+    return repr(value) if isfinite(value) else f"{'-' * (value < 0)}INFINITY"

@@ -13,6 +13,7 @@ from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
+from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.c.plan import Given, Inputs, Plan, Start, run_plain
 from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.memory import empty
@@ -148,7 +149,8 @@ class _Generated(Function):
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
         if torch.is_grad_enabled():
             tensors, plain = ctx.saved_tensors[:-1], partial(run_plain, plan)
-            return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
+            with without_autocast("cpu"):
+                return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
         *tensors, kept = contiguous(ctx.saved_tensors)
         given = plan.divided(tensors)
         like: Any = tensors[0]
