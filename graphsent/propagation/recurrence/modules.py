@@ -123,7 +123,7 @@ def _traced(
     before = [_attributes(module) for module in modules]
     drawn_before = _random_states()
     try:
-        with without_autocast(next(map(_device_type, cell.parameters()), "cpu")):
+        with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
             recurrence = _trace(cell, extra_widths, num_slots)
     except Untraceable as problem:
         return str(problem)
@@ -138,10 +138,6 @@ def _traced(
     if any(changed):
         return "it sets attributes of modules"
     return "it draws random numbers" if drawn else recurrence
-
-
-def _device_type(tensor: Tensor) -> str:
-    return tensor.device.type
 
 
 def _attributes(module: nn.Module) -> list[tuple[dict[str, Any], dict[str, Any]]]:
