@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from functools import partial
 
 import pytest
@@ -20,10 +19,9 @@ from graphsent.cells import (
     IndexedFeat,
     SlottedCell,
 )
-from graphsent.kernels.build import COMPILERS
-from graphsent.kernels.library import SWITCH
+from graphsent.kernels.library import SWITCH, kernels_in_use
 
-HAS_COMPILER = any(map(shutil.which, COMPILERS))
+HAS_COMPILER = kernels_in_use(torch.float64)
 needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="there is no C compiler")
 IN_FEATS, HIDDEN_FEATS = 5, 19  # more than a vector of numbers, and no multiple of it
 OURS = {

@@ -26,11 +26,6 @@ from graphsent.cells.errors import CellError
 from graphsent.kernels.library import SWITCH
 
 
-@pytest.fixture(autouse=True)
-def compiled(monkeypatch):
-    monkeypatch.setenv(SWITCH, "1")
-
-
 @each_cell
 def test_values_and_gradients(name, monkeypatch):
     cell = build(name)

@@ -177,7 +177,7 @@ def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -
         if value.domain == Domain.CONSTANT:
             raise Untraceable("it multiplies by a weight what is the same for all nodes")
         whole = (ref.first, ref.width, ref.spread) == (0, value.width, False)
-        if not whole or value.op == "number":
+        if not whole:
             value = tracer.expressions.make("pack", value.domain, ref.width, (ref,))
         key = value.domain, _is_of_inputs(value)
         groups.setdefault(key, []).append(Term(value, weight, column, out_feats))
