@@ -20,23 +20,21 @@ __all__ = ["as_markdown", "summary"]
 _HEAD = """\
 # Results
 
-The tables of the papers, and what the same models reach here. `graphsent reproduce` writes this
-page and makes every figure in it; `graphsent config show CONFIGURATION` prints settings.
+The tables of the papers, beside what the same models reach here. `graphsent reproduce` writes this
+page and computes every figure in it; `graphsent config show CONFIGURATION` prints the settings.
 
-*Here* is the mean over runs on test, with the standard deviation of a run (n - 1); *n* is the
-number of runs, one for each seed or for each fold; *dev* is the mean on what chose the epoch.
-Accuracies and F1 are in per cent, *minutes* those of one run on one core of a CPU. A row without
-figures has not been run. All runs of all tables take {hours:.0f} hours of one core, by the minutes
-of what has been run and estimates for the rest.
+*Here* is the mean test figure over *n* runs, one per seed or fold, with the standard deviation
+(n - 1) in brackets; *dev* is the mean figure by which the epoch was chosen. Accuracies and F1 are
+in per cent; *minutes* are those of one run on one CPU core. A row without figures has not been run.
+All runs of all tables take {hours:.0f} hours on one core, as measured, or estimated for missing runs.
 
-Where two rows are compared, the difference comes with its 95 % interval and a two-sided p, both
-from a bootstrap of test examples (the same ones for both rows) and of seeds. The papers' word
-vectors and parses are not at hand; the notes under a table say what else differs, and how settings
-were chosen.
+Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value,
+both from a paired bootstrap over test examples and seeds. The papers' word vectors and parses were
+not available; the notes under a table list what else differs and how the settings were chosen.
 """
 _FAST = """
 **This is the fast version**: a quarter of the epochs, and two seeds or folds, on the corpora
-{corpora}. It shows that everything runs. Its figures are not to be compared with the papers.
+{corpora}. It shows that everything runs. Its figures cannot be compared with the papers.
 """
 _COLUMNS = (
     "",
@@ -109,7 +107,7 @@ def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]]) -> str:
         seen.add(entry["configuration"])
         titles[entry["task"]] = f"`{entry['task']}`, {metric_title(metric)}"
         cells.setdefault(entry["row"], {})[entry["task"]] = _cell(entry)
-    lines = [_line(["here (deviation, n) / paper", *titles.values()])]
+    lines = [_line(["ours (deviation, n) / paper", *titles.values()])]
     lines.append(_line(["---"] * (len(titles) + 1)))
     lines += [_line([row, *(of.get(task, "") for task in titles)]) for row, of in cells.items()]
     return "\n".join(lines)

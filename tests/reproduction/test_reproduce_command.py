@@ -59,7 +59,7 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     assert f"| trees | `sst5` | root accuracy | 51.0 | {trees['mean']:.1f} (" in page
     assert "A remark on all of it." in page
     assert "1. smaller\n2. settings: as they came\n3. left-branching trees" in page
-    assert "All runs of all tables take 0 hours of one core" in page
+    assert "All runs of all tables take 0 hours on one core" in page
     (line,) = [line for line in page.splitlines() if line.startswith("* trees are better")]
     assert "**, " in line
     assert "n = 2 and 2" in line
@@ -73,7 +73,7 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     assert main(["reproduce", "--report", "--into=README.md"]) == 0
     assert (here / "docs/results.md").read_text() == page
     main_results = f"""\
-| here (deviation, n) / paper | `sst5`, root accuracy |
+| ours (deviation, n) / paper | `sst5`, root accuracy |
 | --- | --- |
 | trees | {trees["mean"]:.1f} ({trees["std"]:.1f}, 2) / 51.0 |"""
     assert document.read_text() == (
