@@ -1,7 +1,7 @@
 """The command ``graphsent``.
 
 Each command has a module here, imported when it is run, and one in :mod:`graphsent.cli.arguments`
-that says what it takes, which is imported alone for help and for mistakes in arguments.
+that declares its arguments; help and usage errors import only the latter.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, in_one_line,
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "download": "download the corpora of tasks, or take them from a directory",
-    "train": "train a model on a task, or continue a run",
+    "download": "download the corpora of tasks, or import them from a directory",
+    "train": "train a model on a task, or resume a run",
     "evaluate": "evaluate a trained model on a split of its task",
-    "parse": "parse sentences to a file of trees",
-    "predict": "classify sentences, and with a model of trees all of their phrases",
-    "encode": "write the vectors that a model has for sentences or trees",
-    "draw": "draw parse trees, with what a model says about them",
-    "debug-data": "look at data, of your own or of a task, before a model is trained on them",
-    "inspect": "learning curves; filters, feature graphs and attention of convolutional models",
-    "config": "list, show, copy and check configurations of runs",
-    "reproduce": "run the tables of the papers anew, and report what came out",
+    "parse": "parse sentences into a file of trees",
+    "predict": "classify sentences and, with models of trees, all of their phrases",
+    "encode": "encode sentences or trees as vectors",
+    "draw": "draw parse trees, optionally with a model's predictions",
+    "debug-data": "inspect and validate your own data or a task's before training",
+    "inspect": "show learning curves, or filters, feature graphs and attention of CNNs",
+    "config": "list, show, copy and check run configurations",
+    "reproduce": "reproduce the papers' tables and report the results",
     "demo": "train, evaluate, predict and draw on the embedded data",
-    "completion": "print a script that completes commands and options in a shell",
-    "install-dgl": "install DGL, also for Python 3.13 and later",
+    "completion": "print a shell completion script",
+    "install-dgl": "install DGL, including on Python 3.13 and later",
 }
 
 _DEBUG = "--debug"
@@ -53,20 +53,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        argv: The arguments; by default those of the process.
+        argv: The arguments (default: those of the process).
 
     Returns:
         The exit status, see :mod:`graphsent.cli.statuses`.
 
     Raises:
-        SystemExit: With status 2, if the arguments are wrong; with 0 after ``--help``.
+        SystemExit: With status 2 if the arguments are invalid, with 0 after ``--help``.
     """
     command = ""
     debug = False
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # the shell has closed it (`<&-`)
+        if getattr(sys, name) is None:  # closed by the shell (`<&-`)
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
-    if argv is None:  # torch's advice from C++ is for those who call it
+    if argv is None:  # torch's C++ warnings are of no use to command-line users
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         _wait_briefly()
     try:
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(command, arguments[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever reads has enough (`| head`). Python would complain when it flushes at exit.
+        # The reader has stopped (`| head`). Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
@@ -88,11 +88,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         status, message = found
-        if status > USAGE and sys.stderr.isatty():  # which shows ^C in the same line
+        if status > USAGE and sys.stderr.isatty():  # the terminal shows ^C on the same line
             print(file=sys.stderr)
         print(f"graphsent {command}".rstrip() + f": {in_one_line(message)}", file=sys.stderr)
         if argv is None and isinstance(error, KeyboardInterrupt):
-            # Python would end by a signal instead if a library had met the interrupt first.
+            # Python would die from the signal if a library had caught the interrupt first.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
@@ -101,11 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _wait_briefly() -> None:
-    """Has threads that wait for one another give up the processor after some microseconds.
+    """Makes threads that wait for each other yield the CPU after a few microseconds.
 
-    They do so once a level. GNU's OpenMP has them try for milliseconds before they sleep, which on
-    a machine that has other work to do takes the time of the thread that they wait for: see
-    "Threads" in ``docs/performance.md``. It reads this as torch is imported.
+    They wait once per level. By default, GNU OpenMP spins for milliseconds before it sleeps, which
+    on a busy machine steals time from the very thread it waits for: see "Threads" in
+    ``docs/performance.md``. It reads the variable when torch is imported.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")

@@ -1,4 +1,4 @@
-"""What predict and encode are asked for: a model, and what it is to read."""
+"""The model and inputs that predict and encode are asked for."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Asked", "asked_for", "check_out", "load_asked"]
 
 
 class Asked(NamedTuple):
-    """What is asked for: a model, and the files or the sentences that it is to read."""
+    """The model asked for, and the files or sentences it is to read."""
 
-    run: str | None  # None for the model that comes with the package
+    run: str | None  # None for the bundled model
     files: tuple[str, ...]
-    texts: tuple[str, ...]  # sentences that were given as arguments
+    texts: tuple[str, ...]  # sentences given as arguments
 
     def single(self, model: Model) -> Source:
-        """What a model of single sentences reads.
+        """The source of a model of single sentences.
 
         Raises:
             UsageError: There are two files.
@@ -40,15 +40,15 @@ class Asked(NamedTuple):
         return self.files[0]
 
     def pair(self, model: Model) -> tuple[Source, Source]:
-        """Where a model of pairs has first and second sentences from.
+        """The sources of the first and second sentences of a model of pairs.
 
         Raises:
-            UsageError: There are not two.
+            UsageError: There are not exactly two.
         """
         if len(self.texts or self.files) != 2:
             raise UsageError(
-                f"the model {model.name!r} scores pairs of sentences: give a file of first and one "
-                "of second sentences"
+                f"the model {model.name!r} reads pairs of sentences: expected two files, one of "
+                "first and one of second sentences"
             )
         if self.texts:
             return (self.texts[0],), (self.texts[1],)
@@ -56,23 +56,23 @@ class Asked(NamedTuple):
 
 
 def asked_for(arguments: Any) -> Asked:
-    """The run, and the files or sentences, among the arguments of a command.
+    """Sorts the arguments of a command into the run and the files or sentences.
 
-    An argument with a blank in it that names no file is a sentence, and beside such a one, so is
-    one without a blank. A model is a directory, so that a file in its place is one to read.
+    An argument that contains a space and names no file is a sentence; beside such a sentence, so is
+    an argument without a space. A model is a directory, so a file in its place is an input.
 
     Raises:
-        UsageError: There are files and sentences, or there is no such model.
+        UsageError: There are both files and sentences, or there is no such model.
     """
     given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
     run = given.pop(0) if given and not _is_input(given[0]) else None
     if run is not None and not is_on_hub(run):
         with suppress(OSError):
-            recover(Path(run).absolute())  # a model that a killed process had moved
+            recover(Path(run).absolute())  # a model that a killed process left renamed
         if not os.path.exists(run):
-            raise UsageError(f"there is no run, model or file {run}")
+            raise UsageError(f"no such run, model or file: {run}")
     of_kind: dict[bool, list[str]] = {True: [], False: []}
-    beside = any(map(_is_sentence, given))  # sentences, of which one may have one word
+    beside = any(map(_is_sentence, given))  # there are sentences; others may have one word
     for each in given:
         is_one = _is_sentence(each) or (beside and not _is_input(each))
         of_kind[is_one].append(each)
@@ -83,7 +83,7 @@ def asked_for(arguments: Any) -> Asked:
     files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
     if arguments.text_column and not any(map(is_table, files)) and not arguments.ray:
         other = files[0] if files else "sentences"
-        raise UsageError(f"--text-column goes with {', '.join(TABLES)}, not {other}")
+        raise UsageError(f"--text-column needs a table ({', '.join(TABLES)}), got {other}")
     if len(files) > 2:
         raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
     return Asked(run, tuple(files), tuple(of_kind[True]))
@@ -98,10 +98,10 @@ def _is_sentence(argument: str) -> bool:
 
 
 def check_out(asked: Asked, arguments: Any) -> None:
-    """Checks that ``--out`` can be written, and replaces nothing that is read.
+    """Checks that ``--out`` can be written without overwriting an input.
 
     Raises:
-        UsageError: It would replace an input or a file of the model, or is a directory.
+        UsageError: It is a directory, or would overwrite an input or a file of the model.
     """
     run = Path(asked.run or PACKAGED)
     model = run.rglob("*") if os.path.isdir(run) else ()
@@ -109,11 +109,9 @@ def check_out(asked: Asked, arguments: Any) -> None:
 
 
 def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
-    """The model that is asked for."""
+    """Loads the model asked for."""
     if asked.run is None:
-        say(
-            command, "no RUN: this is the model that comes with graphsent, for sentiment in English"
-        )
+        say(command, "no RUN given: using the bundled model of English sentiment")
     model = load(asked.run, arguments.encoder, class_asked_for(arguments))
     model.engine = arguments.engine
     return model

@@ -1,4 +1,4 @@
-"""What evaluate reports on classes: tables, a picture, and misclassified examples."""
+"""What evaluate reports for classification: tables and misclassified examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphsent.trees import unescape
 
 __all__ = ["describe", "list_mistakes", "tables", "write_mistakes"]
 
-_MOST_CLASSES = 12  # in a matrix on a terminal
+_MOST_CLASSES = 12  # in a matrix printed to a terminal
 _MOST_CONFUSIONS = 10
 
 
@@ -29,7 +29,7 @@ def tables(report: ClassReport) -> str:
 
 
 def describe(report: ClassReport) -> dict[str, Any]:
-    """The same for JSON."""
+    """The contents of :func:`tables` as JSON values."""
     return {
         "classes": [each._asdict() for each in report.classes],
         "confusion": {"classes": list(report.names), "rows_are_gold": report.confusion},
@@ -37,14 +37,14 @@ def describe(report: ClassReport) -> dict[str, Any]:
 
 
 def list_mistakes(report: ClassReport, number: int, data: TaskData, split: str) -> str:
-    """The most confident errors, a line each, and the number of all."""
+    """The most confident errors, one per line, below their total number."""
     mistakes = report.mistakes()
     rows = [
         (place, each.gold, each.predicted, f"{each.probability:.3f}", text)
         for each, place, text in _with_places(mistakes[:number], data, split)
     ]
     table = Table(("where", "gold", "predicted", "probability", "sentence"), rows).to_text()
-    head = f"{min(number, len(mistakes)):,} of {len(mistakes):,} errors, the most confident first:"
+    head = f"{min(number, len(mistakes)):,} of {len(mistakes):,} errors, most confident first:"
     return f"{head}\n{table}" if rows else "no errors"
 
 
@@ -91,5 +91,5 @@ def _confusion(report: ClassReport) -> str:
         if count and gold != predicted
     ]
     wrong.sort(key=lambda row: -row[0])
-    head = f"taken for another class most often (all {len(names)} classes: --confusion FILE):"
+    head = f"most frequent confusions (matrix of all {len(names)} classes: --confusion FILE):"
     return f"{head}\n{Table(('times', 'gold', 'predicted'), wrong[:_MOST_CONFUSIONS]).to_text()}"

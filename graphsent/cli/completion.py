@@ -1,4 +1,4 @@
-"""Print a script that completes the command in a shell."""
+"""Print a shell completion script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(arguments: Any) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """All commands in one parser, as shtab reads it."""
+    """A single parser of all commands, for shtab."""
     parser = argparse.ArgumentParser(prog="graphsent")
     commands = parser.add_subparsers()
     for command, text in COMMANDS.items():
@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _actions(command: str) -> Iterator[argparse.Action]:
-    """The arguments of a command, each once; those of all models and tasks."""
+    """The arguments of a command without duplicates, including those of all models and tasks."""
     takes = importlib.import_module(f"{arguments.__name__}.{command.replace('-', '_')}")
     given: list[list[str]] = [[]]
     if command == "train":
@@ -53,7 +53,7 @@ def _actions(command: str) -> Iterator[argparse.Action]:
         seen.update(action.dest for action in parser._actions)
 
 
-def _completed(action: Any) -> Any:  # shtab reads what argparse does not have
+def _completed(action: Any) -> Any:  # with attributes for shtab that argparse lacks
     for flag in action.option_strings:
         action.choices = action.choices or _CHOICES.get(flag)
     if action.metavar in _FILES:

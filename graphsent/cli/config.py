@@ -1,4 +1,4 @@
-"""List, show, copy and check configurations of runs."""
+"""List, show, copy and check run configurations."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["run"]
 
 
 def run(arguments: Any) -> None:
-    """Does what is asked for."""
+    """Runs the action asked for."""
     names = arguments.names
     if arguments.action == "check":
         if not names:
-            raise UsageError("check: expected files of settings")
+            raise UsageError("check: expected FILE ..., got none")
         _check(names)
         return
     catalogue = Catalogue()
@@ -46,13 +46,13 @@ def run(arguments: Any) -> None:
 
 
 def _list(configurations: Mapping[str, Configuration], words: Sequence[str]) -> None:
-    """A line for each configuration whose name has all the words."""
+    """Prints one line per configuration whose name contains all the words."""
     shown = {
         name: each for name, each in configurations.items() if all(word in name for word in words)
     }
     if not shown:
         hint = nearest(" ".join(words), configurations)
-        raise DataError(f"no configuration has {' and '.join(map(repr, words))} in its name{hint}")
+        raise DataError(f"no configuration name contains {' and '.join(map(repr, words))}{hint}")
     print(f"{'':36}{'task':10}{'model':22}minutes")
     for name, each in shown.items():
         print(f"{name:36}{each.config['task']:10}{each.config['model']:22}{each.minutes:7g}")
@@ -61,7 +61,7 @@ def _list(configurations: Mapping[str, Configuration], words: Sequence[str]) -> 
 def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
     check_target(target, "copy")
     if os.path.exists(target):
-        raise UsageError(f"copy: {target} is there already: expected a new file")
+        raise UsageError(f"copy: {target} already exists: expected a new file")
     places = Places(
         arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
     )
@@ -83,31 +83,31 @@ def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
     with atomic_path(target) as temporary:
         temporary.write_text(_text(configuration, values), encoding="utf-8")
     if lacking:
-        print(f"wrote {target}, which names files that are not here: {lacking}")
-        print(f"put their places into it, or leave them out: graphsent config check {target}")
+        print(f"wrote {target}, but some files that it names were not found: {lacking}")
+        print(f"enter their paths or delete them, then run: graphsent config check {target}")
         return
     print(f"wrote {target}: graphsent train --config {target} --out RUN")
 
 
 def _values(configuration: Configuration, *, brief: bool) -> dict[str, Any]:
-    """The settings, by default all of them."""
+    """The settings, including defaults unless ``brief``."""
     if brief:
         return dict(configuration.config)
     return completed(configuration.run_config()).to_dict()
 
 
 def _text(configuration: Configuration, values: Mapping[str, Any]) -> str:
-    """Settings in YAML, with what there is to say of the configuration in comments."""
+    """Settings in YAML, with notes on the configuration as comments."""
     said = [f"{configuration.name}, revision {configuration.revision}"]
     said += [f"settings: {configuration.chosen}"] if configuration.chosen else []
     said += [f"differs from the paper: {each}" for each in configuration.deviations]
-    said.append(f"minutes of CPU a run, estimated: {configuration.minutes:g}")
+    said.append(f"estimated CPU minutes per run: {configuration.minutes:g}")
     comments = "".join(f"# {line}\n" for line in said)
     return comments + yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
 
 def _check(paths: Sequence[str]) -> None:
-    """Prints a line for each fault; raises a DataError if there are any."""
+    """Prints one line per fault; raises a DataError if there are any."""
     total = 0
     for path in paths:
         settings = read_settings(path)
@@ -119,6 +119,6 @@ def _check(paths: Sequence[str]) -> None:
             place = f"{path}:{fault.line}" if fault.line else path
             print(f"{place}: {in_one_line(fault.message)}", file=sys.stderr)
         if not faults:
-            print(f"{path}: nothing is wrong with it")
+            print(f"{path}: no errors")
     if total:
-        raise DataError(f"{total} {'faults' if total > 1 else 'fault'}, see above")
+        raise DataError(f"{total} {'errors' if total > 1 else 'error'}, see above")

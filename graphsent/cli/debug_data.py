@@ -1,4 +1,4 @@
-"""Look at data before a model is trained on them."""
+"""Inspect and validate data before training on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphsent.tasks.own import OwnTask
 
 __all__ = ["run"]
 
-_MOST_LABELS = 30  # on a terminal
+_MOST_LABELS = 30  # printed
 _MOST_ARITIES = 6
 
 
@@ -66,16 +66,18 @@ def run(arguments: Any) -> None:
 
 
 def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str, ...], list[str]]:
-    """The examples of each split, the names of the labels, and the problems found."""
+    """The examples per split, the label names, and the problems found."""
     own = {name: given[name] for name in task_options("own") if name in given}
     if "task" in given and given["task"] != "own":
         if own:
-            raise UsageError(f"{flag(next(iter(own)))} is for data of your own, without --task")
+            raise UsageError(
+                f"{flag(next(iter(own)))} is for your own data and cannot be used with --task"
+            )
         import_from_here(given["task"])
         task = get_task(given["task"])
         if task.examples == "lists":
             raise UsageError(
-                f"the task {given['task']} is of n-best lists: expected sentences or pairs"
+                f"the task {given['task']} has n-best lists: expected a task of sentences or pairs"
             )
         data = task.load(
             given.get("data_dir"),
@@ -115,7 +117,8 @@ def _lines(found: SplitInspection, *, are_scores: bool) -> list[str]:
         lines.append(f"children of inner nodes: {', '.join(shown)}{more}")
     if found.repeated:
         lines.append(
-            f"repeated texts: {found.repeated:,}; texts with several labels: {found.contradicted:,}"
+            f"repeated texts: {found.repeated:,}; "
+            f"texts with conflicting labels: {found.contradicted:,}"
         )
     return lines
 
@@ -134,7 +137,7 @@ def _scores(found: SplitInspection) -> list[str]:
     if not numbers:
         return []
     mean = sum(numbers) / len(numbers)
-    return [f"scores: {min(numbers):g} to {max(numbers):g}, {mean:.3f} on average"]
+    return [f"scores: {min(numbers):g} to {max(numbers):g}, mean {mean:.3f}"]
 
 
 def _beyond_train(found: SplitInspection, train: SplitInspection) -> dict[str, int]:
@@ -150,7 +153,7 @@ def _beyond_lines(found: SplitInspection, beyond: dict[str, int]) -> list[str]:
     times = beyond["running_words_not_in_train"]
     percent = 100 * times / max(1, sum(found.words.values()))
     return [
-        f"words not in train: {beyond['words_not_in_train']:,} distinct, {times:,} in all "
+        f"words not in train: {beyond['words_not_in_train']:,} distinct, {times:,} occurrences "
         f"({percent:.1f} %)",
         f"texts also in train: {beyond['texts_in_train']:,}",
     ]
@@ -158,6 +161,6 @@ def _beyond_lines(found: SplitInspection, beyond: dict[str, int]) -> list[str]:
 
 def _range(described: dict[str, Any]) -> str:
     return (
-        f"{described['lowest']} to {described['highest']}, {described['mean']:.2f} on average, "
-        f"90 % up to {described['nine_tenths_up_to']}"
+        f"{described['lowest']} to {described['highest']}, mean {described['mean']:.2f}, "
+        f"90th percentile {described['nine_tenths_up_to']}"
     )

@@ -1,9 +1,9 @@
-"""What modules of the package declare, read from their source.
+"""Declarations of the package's modules, read from their source.
 
-Importing the models takes seconds, for they import torch: too long for a help text, or for a
-message that an option is misspelt. What these need are names, defaults, types and texts, all of
-which are plain expressions in the source. Names in them are looked up where the module has them
-from: its own assignments, other modules of the package, which are not imported either, and the
+Importing the models takes seconds, since they import torch: too long for a help text or for a
+message about a misspelt option. These need only names, defaults, types and texts, all of which are
+plain expressions in the source. Names in them are resolved as the module itself does: from its
+own assignments, from other modules of the package, which are not imported either, and from the
 standard library.
 """
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-MISSING = inspect.Parameter.empty  # the default of a parameter without one
+MISSING = inspect.Parameter.empty  # default of a parameter that has none
 
 
 class Option(NamedTuple):
@@ -44,13 +44,13 @@ class Option(NamedTuple):
 
 
 def constant(place: str) -> Any:
-    """The value of a name at the top of a module, as ``constant("graphsent.models:MODELS")``."""
+    """The value of a module-level name, as in ``constant("graphsent.models:MODELS")``."""
     module, _, name = place.partition(":")
     return _Names(module)[name]
 
 
 def keys(place: str) -> tuple[str, ...]:
-    """The keys of a dictionary at the top of a module, whatever its values are."""
+    """The keys of a module-level dictionary, without evaluating its values."""
     module, _, name = place.partition(":")
     names = _Names(module)
     found: Any = names.statements[name]  # an assignment of a dictionary
@@ -60,9 +60,9 @@ def keys(place: str) -> tuple[str, ...]:
 def parameters(place: str) -> dict[str, tuple[Any, Any]]:
     """The parameters of a function or class: name -> type and default.
 
-    A type is None without an annotation, a default :data:`MISSING` where there is none.
-    ``**options`` of a constructor are, as for :func:`graphsent.models.arguments.signature_of`, the
-    keyword-only parameters with a default of the class's ``encoder_class`` and of the next
+    A type is None without an annotation; a default is :data:`MISSING` if there is none.
+    ``**options`` of a constructor stand, as for :func:`graphsent.models.arguments.signature_of`,
+    for the keyword-only parameters with defaults of the class's ``encoder_class`` and of the next
     constructor among the bases.
     """
     names, found = _found(place)
@@ -72,7 +72,7 @@ def parameters(place: str) -> dict[str, tuple[Any, Any]]:
 
 
 def docstrings(place: str) -> list[str]:
-    """The docstring of a function, or those of a class, its encoder's, and its bases'."""
+    """The docstring of a function, or those of a class, its encoder and its bases."""
     names, found = _found(place)
     if isinstance(found, ast.FunctionDef):
         return [ast.get_docstring(found) or ""]
@@ -82,7 +82,7 @@ def docstrings(place: str) -> list[str]:
 
 
 def attribute(place: str, name: str) -> Any:
-    """The value of an attribute in the body of a class, or of the nearest base that has it."""
+    """The value of an attribute in the body of a class, or of the nearest base that sets it."""
     names, found = _found(place)
     owner, statement = next(_members(names, found, name))
     return owner.evaluate(statement.value)
@@ -101,7 +101,7 @@ def options(place: str) -> list[Option]:
 
 
 class _Names(Mapping[str, Any]):
-    """The names of a module, each evaluated when it is asked for."""
+    """The names of a module, evaluated on access."""
 
     def __init__(self, module: str) -> None:
         self.statements = {name: each for each in _parsed(module).body for name in _bound(each)}
@@ -117,7 +117,7 @@ class _Names(Mapping[str, Any]):
             return getattr(importlib.import_module(module), original)
         if isinstance(found, ast.Assign | ast.AnnAssign):
             return self.evaluate(found.value)
-        return object  # a class or function, which no option has but in its annotation
+        return object  # a class or function, which occurs only in annotations
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.statements)
@@ -126,7 +126,7 @@ class _Names(Mapping[str, Any]):
         return len(self.statements)
 
     def evaluate(self, node: ast.expr | None) -> Any:
-        """The value of an expression in the module, None of none."""
+        """The value of an expression in the module; None for no expression."""
         if node is None:
             return None
         return eval(compile(ast.Expression(node), "<declared>", "eval"), {}, self)
@@ -156,7 +156,7 @@ def _origin(statement: ast.ImportFrom, name: str) -> tuple[str, str]:
 
 
 def _found(place: str) -> tuple[_Names, Any]:
-    """The definition of a function or class, and the names of the module that has it."""
+    """The definition of a function or class, and the names of its module."""
     module, _, name = place.partition(":")
     names = _Names(module)
     found = names.statements[name]
@@ -169,11 +169,11 @@ class _Parameter(NamedTuple):
     name: str
     type: Any
     default: Any
-    is_option: bool  # by keyword alone
+    is_option: bool  # keyword-only
 
 
 def _of_constructor(classes: list[tuple[_Names, ast.ClassDef]]) -> list[_Parameter]:
-    """The parameters of the first constructor of a class and its bases, options included."""
+    """The parameters of the first constructor of a class and its bases, including options."""
     for place, (names, found) in enumerate(classes):
         for statement in found.body:
             if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
@@ -190,7 +190,7 @@ def _of_constructor(classes: list[tuple[_Names, ast.ClassDef]]) -> list[_Paramet
 
 
 def _encoder(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.ClassDef]]:
-    """The classes of the encoder that a class of models names itself."""
+    """The encoder class set in the body of a model class, with its bases."""
     for statement in found.body:
         if isinstance(statement, ast.Assign) and "encoder_class" in _bound(statement):
             return _class_of(names, statement.value)
@@ -216,7 +216,7 @@ def _members(names: _Names, found: ast.ClassDef, name: str) -> Iterator[tuple[_N
 
 
 def _classes(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.ClassDef]]:
-    """A class and its bases in the package, each after all that extend it, as Python has them."""
+    """A class and its bases in the package, each after its subclasses, as in the MRO."""
     classes = [(names, found)]
     for base in found.bases:
         classes += _class_of(names, base)
@@ -225,7 +225,7 @@ def _classes(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.Class
 
 
 def _class_of(names: _Names, name: ast.expr) -> list[tuple[_Names, ast.ClassDef]]:
-    """The class of a name in a module and its bases, as :func:`_classes`; none of elsewhere."""
+    """The class of a name and its bases, as :func:`_classes`; empty outside the package."""
     if not isinstance(name, ast.Name):
         return []
     definition = names.statements.get(name.id)

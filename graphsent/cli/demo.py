@@ -1,4 +1,4 @@
-"""Train a Tree-LSTM and a bag of words on the embedded treebank, and look at the results."""
+"""Train a Tree-LSTM and a bag of words on the embedded treebank, and compare them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from graphsent.cli.usage import UsageError
 
 __all__ = ["run"]
 
-_SHOWN = 5  # sentences predicted for show
-_LONGEST = 14  # words of such a sentence
+_SHOWN = 5  # sentences with printed predictions
+_LONGEST = 14  # words in such a sentence
 _EXAMPLES = ("A film of great charm.", "A dull, lifeless mess.", "The plot is not bad, but thin.")
 
 
@@ -40,13 +40,15 @@ def run(arguments: Any) -> None:
 
 
 def _check_own(run: Any, config: Any) -> None:
-    """Checks that what is replaced, if there is a run, is an older demonstration."""
+    """Checks that a run to be overwritten is an earlier demonstration."""
     run.check_free(overwrite=True)
     if run.is_begun:
         found = run.open()
         names = ("task", "model", "data_dir")
         if any(getattr(found, name) != getattr(config, name) for name in names):
-            raise UsageError(f"--out: {run.path} holds a run that is not a demonstration")
+            raise UsageError(
+                f"--out: {run.path} holds another run: expected a demonstration or a new directory"
+            )
 
 
 def _configs(seed: int) -> dict[str, Any]:
@@ -58,7 +60,7 @@ def _configs(seed: int) -> dict[str, Any]:
         "optimizer": "adam",
         "embedding_optimizer": "same",
         "weight_decay": 0.0,
-        "num_threads": 1,  # for products this small, more threads only wait for each other
+        "num_threads": 1,  # matrices are too small for more threads to help
         "seed": seed,
     }
     tree = TrainingOptions(epochs=7, lr=0.005, embedding_lr=0.005, **shared)
@@ -92,17 +94,17 @@ def _show(out: Path) -> None:
     try:
         draw_tree(best.to_tree(), title="predicted sentiment of every phrase", path=picture)
         wrote += f" and {picture} (a picture)"
-    except (ImportError, OSError) as error:  # no matplotlib, or one without its fonts
-        print(f"graphsent demo: there is no picture: {error}", file=sys.stderr)
+    except (ImportError, OSError) as error:  # matplotlib or its fonts are missing
+        print(f"graphsent demo: cannot draw the picture: {error}", file=sys.stderr)
     print(f"\nwrote {wrote}")
 
 
 def _ask() -> None:
-    """Shows what the model of the package says, about sentences that are typed if there is one."""
+    """Shows predictions of the bundled model; in a terminal, also for sentences that are typed."""
     from graphsent.pretrained import load
 
     model = load()
-    print("\nthe model that comes with graphsent, of sentiment in English:")
+    print("\nthe bundled model of English sentiment:")
     for text in _EXAMPLES:
         print(f"  {model.predict([text])[0].root_name:>13}  {text}")
     while sys.stdin.isatty() and (text := _typed()):
@@ -111,15 +113,15 @@ def _ask() -> None:
 
 
 def _typed() -> str:
-    """A sentence that is typed; empty at the end."""
+    """Reads a sentence from the terminal; empty at the end."""
     try:
-        return input("a sentence of yours (Enter ends): ").strip()
+        return input("your sentence (empty to quit): ").strip()
     except EOFError:
         return ""
 
 
 def _varied(trees: Sequence[Any]) -> list[Any]:
-    """The sentences of moderate length in which most classes meet, one for each class."""
+    """One sentence of moderate length per root class, with the most distinct labels."""
     short = [tree for tree in trees if len(tree.words) <= _LONGEST]
     ranked = sorted(short, key=lambda tree: -len(set(tree.labels)))  # stable
     first_of_class = {tree.labels[0]: tree for tree in reversed(ranked)}

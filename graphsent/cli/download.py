@@ -1,4 +1,4 @@
-"""Download the corpora of tasks from where they are published."""
+"""Download the corpora of tasks from their publishers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["run"]
 
 
 def run(arguments: Any) -> None:
-    """Downloads, and says where to."""
+    """Downloads the corpora, and prints where they are."""
     data_dir = arguments.data_dir or os.environ.get("GRAPHSENT_DATA")
     if not data_dir:
         raise UsageError("--data-dir DIR is missing, and GRAPHSENT_DATA is not set")

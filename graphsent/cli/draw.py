@@ -1,4 +1,4 @@
-"""Draw a tree, with its own labels or the classes that a model predicts; or a page of all trees."""
+"""Draw a tree with its own labels or a model's predictions, or write a page of all trees."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ def run(arguments: Any) -> None:
     """Writes the picture."""
     for name in _OF_MODEL:
         if getattr(arguments, name) and arguments.model is None:
-            raise UsageError(f"--{name} needs --model: a tree by itself has nothing but labels")
+            raise UsageError(f"--{name} needs --model: a tree alone has nothing but labels")
     if arguments.weights and arguments.direction == SIBLING:
-        raise UsageError("--weights are between parent and child: not for --direction sibling")
+        raise UsageError(
+            "--weights are those of parent-child edges: not available with --direction sibling"
+        )
     check_target(arguments.out, "--out", (arguments.file,))
     if arguments.out.lower().endswith(".html"):
         _write_page(arguments)
@@ -43,41 +45,39 @@ def run(arguments: Any) -> None:
 
 
 def _write_page(arguments: Any) -> None:
-    """Writes a page of what a model predicts for all trees."""
+    """Writes a page of a model's predictions for all trees."""
     for name in (*_OF_MODEL, "direction", "number"):
         if getattr(arguments, name):
-            raise UsageError(f"--{name} is for the picture of one tree: a page shows all of them")
+            raise UsageError(f"--{name} is for the picture of one tree: a page shows all trees")
     if arguments.model is None:
-        raise UsageError(f"--out {arguments.out}: a page shows predictions: add --model")
+        raise UsageError(f"--out {arguments.out}: a page shows predictions and needs --model")
     predictions = _classifier(arguments).predict(_given_trees(arguments))
     number = write_page(predictions, arguments.out, title=arguments.title or "Predictions")
     print(f"wrote {arguments.out}: {number:,} trees")
 
 
 def _classifier(arguments: Any) -> Any:
-    """The model, which must have classes."""
+    """Loads the model, which must be a classifier."""
     from graphsent.cli.own_tasks import class_asked_for
     from graphsent.models import Classifier
     from graphsent.training import load_model
 
     model = load_model(arguments.model, arguments.encoder, class_asked_for(arguments))
     if not isinstance(model, Classifier) or model.goal == "regression":
-        raise UsageError(
-            f"{arguments.model}: the model {model.name!r} has no classes of nodes to draw"
-        )
+        raise UsageError(f"{arguments.model}: the model {model.name!r} predicts no classes to draw")
     return model
 
 
 def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree with predicted labels, and what else is drawn of the prediction."""
+    """The tree with predicted labels, and arguments for drawing the rest of the prediction."""
     from graphsent.models import TreeClassifier
 
     path, model = arguments.model, _classifier(arguments)
     shown: dict[str, Any] = {}
     if arguments.weights:
         if not isinstance(model, TreeClassifier):
-            raise UsageError(f"{path}: the model {model.name!r} has no weights of edges")
-        # Weights belong to the edges of the tree as the model reads it.
+            raise UsageError(f"{path}: the model {model.name!r} has no edge weights")
+        # Weights are those of the edges of the tree as the model reads it.
         tree = model.shape_tree(tree)
         shown = {
             "edge_weights": model.edge_weights([tree])[0],
@@ -102,7 +102,7 @@ def _chosen_tree(arguments: Any) -> Tree | DependencyTree:
     trees = _given_trees(arguments)
     number = 1 if arguments.number is None else arguments.number
     if not 1 <= number <= len(trees):
-        raise DataError(f"there is no tree {number}: there are {len(trees)}")
+        raise DataError(f"no tree {number}: there are {len(trees)}")
     return trees[number - 1]
 
 

@@ -1,4 +1,4 @@
-"""Write the vectors that a model has for sentences or trees."""
+"""Encode sentences or trees as vectors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Add = Callable[[Answered], None]
 
 
 def run(arguments: Any) -> None:
-    """Writes a vector for each tree or sentence."""
+    """Writes one vector per sentence or tree."""
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
     asked = asked_for(arguments)
@@ -45,7 +45,9 @@ def run(arguments: Any) -> None:
         run_on_ray(_COMMAND, "npz", asked, arguments)
         return
     if arguments.out and Path(arguments.out).suffix not in _SUFFIXES:
-        raise UsageError(f"--out {arguments.out}: expected a name in {', '.join(_SUFFIXES)}")
+        raise UsageError(
+            f"--out {arguments.out}: expected a file name ending in {', '.join(_SUFFIXES)}"
+        )
     check_out(asked, arguments)
     tally = write(load_asked(asked, arguments, _COMMAND), asked, arguments)
     if not tally.inputs:
@@ -54,9 +56,9 @@ def run(arguments: Any) -> None:
 
 
 def write(model: Model, asked: Asked, arguments: Any) -> Tally:
-    """Writes a vector for each tree or sentence; returns how many there were."""
+    """Writes one vector per sentence or tree, and returns the counts."""
     if isinstance(model, ParseReranker):
-        raise UsageError(f"the model {model.name!r} chooses among parses: it has no vectors to use")
+        raise UsageError(f"the model {model.name!r} reranks parses and cannot encode sentences")
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
     source = asked.single(model)
     pieces = singles_in(source, reader_of_texts(_COMMAND, model, arguments), arguments)
@@ -74,7 +76,7 @@ def write(model: Model, asked: Asked, arguments: Any) -> Tally:
 
 @contextmanager
 def _output(path: str | None, width: int) -> Iterator[Add]:
-    """What takes the vectors; a file takes its place when all are written."""
+    """A function that writes a vector; an output file is replaced once all are written."""
     suffix = Path(path).suffix if path else ".jsonl"
     if path is None or suffix == ".jsonl":
         with text_stream(path) as stream:
@@ -84,7 +86,7 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
     lines: list[int] = []
 
     with atomic_path(path) as temporary:
-        # Both names are known to what cleans up after a killed process.
+        # Both names are patterns that the cleanup after a killed process recognizes.
         rows_beside = temporary.with_name(f".{Path(path).name}.{os.getpid()}.new")
         array = temporary if suffix == ".npy" else rows_beside
         try:
@@ -98,7 +100,7 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
 
                 yield add
                 file.seek(0)
-                _write_header(file, (len(lines), width))  # as long as the first, see NumPy
+                _write_header(file, (len(lines), width))  # as long as the first: NumPy pads headers
             if suffix == ".npz":
                 _write_archive(temporary, array, lines)
         finally:
@@ -108,7 +110,7 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
 
 
 def _write_header(stream: BinaryIO, shape: tuple[int, int]) -> None:
-    """That of an array of float32; it leaves room for the number of rows to grow."""
+    """Writes the header of a float32 array, with room for the number of rows to grow."""
     np.lib.format.write_array_header_1_0(
         stream, {"descr": "<f4", "fortran_order": False, "shape": shape}
     )

@@ -25,7 +25,7 @@ _OF_CLASSES = ("confusion", "errors", "errors_file", "page")
 
 
 def run(arguments: Any) -> None:
-    """Prints the figures."""
+    """Prints the metrics."""
     run_set = RunSet(arguments.run)
     if run_set.exists:
         paths = [run_set.path / name for name in run_set.open().configs()]
@@ -51,7 +51,7 @@ def run(arguments: Any) -> None:
 
 
 def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
-    """The figures of one run, which it prints."""
+    """Evaluates one run, and prints and returns its metrics."""
     which = f"{path.name}: " if several else ""
     run = RunDirectory(path)
     config = run.open()
@@ -86,22 +86,24 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
 
 
 def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
-    """Raises a UsageError if what is to be written would replace one of some files."""
+    """Raises a UsageError if an output would overwrite one of the files to keep."""
     for name in ("json", "confusion", "errors_file", "page"):
         check_target(getattr(arguments, name), flag(name), keep)
 
 
 def _check_asked(arguments: Any, *, several: bool) -> None:
-    """Raises a UsageError if what is asked for about mistakes cannot be given."""
+    """Raises a UsageError if the options of class reports are invalid."""
     if arguments.errors is not None and arguments.errors < 1:
         raise UsageError(f"--errors: expected at least 1, got {arguments.errors}")
     if arguments.page is not None and not arguments.page.endswith(".html"):
-        raise UsageError(f"--page {arguments.page}: expected a file .html")
+        raise UsageError(f"--page {arguments.page}: expected a file name ending in .html")
     if arguments.confusion is not None and not arguments.confusion.endswith((".svg", ".png")):
-        raise UsageError(f"--confusion {arguments.confusion}: expected a file .svg or .png")
+        raise UsageError(
+            f"--confusion {arguments.confusion}: expected a file name ending in .svg or .png"
+        )
     for name in _OF_CLASSES if several else ():
         if getattr(arguments, name) is not None:
-            raise UsageError(f"{flag(name)} is for one run, such as {arguments.run}/fold-0")
+            raise UsageError(f"{flag(name)} is for a single run, such as {arguments.run}/fold-0")
 
 
 def _report(task: Task, arguments: Any) -> ClassReport | None:
@@ -109,12 +111,14 @@ def _report(task: Task, arguments: Any) -> ClassReport | None:
         return ClassReport(task.label_names, task.judged)
     for name in _OF_CLASSES:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"{flag(name)} is for classes: the task {task.name!r} is {task.goal}")
+            raise UsageError(
+                f"{flag(name)} is for classification: the task {task.name!r} is {task.goal}"
+            )
     return None
 
 
 def _show(report: ClassReport, arguments: Any, data: TaskData) -> None:
-    """Prints the figures of classes, and writes what is asked for."""
+    """Prints the class report, and writes the files asked for."""
     print(f"\n{class_results.tables(report)}")
     if arguments.errors:
         print(f"\n{class_results.list_mistakes(report, arguments.errors, data, arguments.split)}")

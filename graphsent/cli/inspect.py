@@ -1,4 +1,4 @@
-"""Look inside a model, or at how it was trained."""
+"""Look inside a model, or at its learning curves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from graphsent.training.figures import metric_title
 __all__ = ["run"]
 
 _TOP = 5
-_MOST_DRAWN = 12  # filters, unless they were chosen
+_MOST_DRAWN = 12  # filters, unless chosen by --filters
 _PICTURES = (".png", ".svg")
 _TABLES: dict[str, Callable[[Table], str]] = {
     ".txt": Table.to_text,
@@ -41,7 +41,7 @@ _TABLES: dict[str, Callable[[Table], str]] = {
     ".json": Table.to_json,
 }
 _OF_SENTENCES = ("sentence", "number")
-# Which options go with what.
+# The options of each subject.
 _OPTIONS = {
     "filters": ("filters", "top"),
     "graph": (*_OF_SENTENCES, "map", "row"),
@@ -51,19 +51,19 @@ _OPTIONS = {
 
 
 class _Finding(NamedTuple):
-    """What was asked for, in each form."""
+    """The result in each output form."""
 
     table: Table
     draw: Callable[..., Any]
-    values: Callable[[], Any] | None = None  # JSON where that is more than the table
+    values: Callable[[], Any] | None = None  # for JSON, if it holds more than the table
 
 
 def run(arguments: Any) -> None:
-    """Prints a table or writes a file."""
+    """Prints a table, or writes a table or picture to a file."""
     suffix = Path(arguments.out).suffix.lower() if arguments.out is not None else ".txt"
     if suffix not in (*_TABLES, *_PICTURES):
         endings = ", ".join((*_TABLES, *_PICTURES))
-        raise UsageError(f"--out {arguments.out}: expected a name in {endings}")
+        raise UsageError(f"--out {arguments.out}: expected a file name ending in {endings}")
     _check_options(arguments, suffix)
     check_target(arguments.out, "--out", (arguments.file, *RunDirectory(arguments.run).files()))
     if arguments.what == "curves":
@@ -95,7 +95,7 @@ def _check_options(arguments: Any, suffix: str) -> None:
     if (arguments.map is None) != (arguments.row is None):
         raise UsageError("--map and --row go together")
     if arguments.title is not None and suffix not in _PICTURES:
-        raise UsageError("--title is for pictures: --out a name in .png or .svg")
+        raise UsageError("--title is for pictures: needs --out FILE.png or FILE.svg")
 
 
 def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
@@ -134,7 +134,7 @@ def _attention(model: Any, arguments: Any, _drawn: bool) -> _Finding:
 
 def _curves(arguments: Any) -> _Finding:
     if arguments.file is not None:
-        raise UsageError("curves are of the run alone: no file")
+        raise UsageError("curves reads the run alone: expected no file")
     history = RunDirectory(arguments.run).read_history()
     columns = {name: [each[name] for each in history] for name in history[0]}
     rows = [tuple(each.values()) for each in history]
@@ -150,7 +150,9 @@ def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
         return sentences_from(arguments.file, _tokenize(model))
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
-        raise UsageError(f"{arguments.run} is not a run with a corpus of its own: give a file")
+        raise UsageError(
+            f"{arguments.run} is not a run directory and names no corpus: expected a FILE"
+        )
     config = directory.open()
     import_from_here(config.task, config.model, config.parser)
     available = get_task(config.task, **config.task_options).available
@@ -160,7 +162,7 @@ def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
 
 
 def _tokenize(model: Any) -> Callable[[str], list[str]]:
-    """How raw text becomes words; models of trees take the words of a sentence as they are."""
+    """The tokenizer of raw text; for models that read trees, splitting at whitespace."""
     return getattr(model, "tokenize", str.split)
 
 
@@ -174,17 +176,17 @@ def _chosen_sentence(arguments: Any, model: Any) -> Any:
         sentences = sentences_from(arguments.file or "-", _tokenize(model))
     number = 1 if arguments.number is None else arguments.number
     if not 1 <= number <= len(sentences):
-        raise DataError(f"there is no sentence {number}: there are {len(sentences)}")
+        raise DataError(f"no sentence {number}: there are {len(sentences)}")
     return sentences[number - 1]
 
 
 def _numbers(text: str) -> list[int]:
-    """The numbers of a list like ``1-8,20``."""
+    """The numbers in a list such as ``1-8,20``."""
     numbers: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
         if match is None:
-            raise UsageError(f"--filters: expected numbers like 1-8,20, got {text!r}")
+            raise UsageError(f"--filters: expected numbers such as 1-8,20, got {text!r}")
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1)
     return numbers

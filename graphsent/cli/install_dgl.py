@@ -1,4 +1,4 @@
-"""Install DGL, also for a Python that DGL has no wheel for."""
+"""Install DGL, including on Python versions that DGL has no wheel for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphsent.errors import FailedError
 
 __all__ = ["run"]
 
-_NEWEST = (3, 12)  # that there are wheels for
+_NEWEST = (3, 12)  # Python version with wheels
 
 
 class _Release(NamedTuple):
@@ -47,22 +47,20 @@ _RELEASES = {
 
 
 def run(arguments: Any) -> None:
-    """Installs DGL unless it is there.
+    """Installs DGL unless it is installed.
 
     Raises:
-        FailedError: There is no wheel for this platform, or pip could not get or install it.
+        FailedError: There is no wheel for this platform, or pip could not download or install it.
     """
     try:
-        print(f"DGL {importlib.metadata.version('dgl')} is installed already")
+        print(f"DGL {importlib.metadata.version('dgl')} is already installed")
         return
     except importlib.metadata.PackageNotFoundError:
         pass
     if sys.platform not in _RELEASES:
         raise FailedError(f"DGL has no wheels for {sys.platform}: build it from source")
     if importlib.util.find_spec("pip") is None:
-        raise FailedError(
-            f"pip is not installed for {sys.executable}: python -m ensurepip installs it"
-        )
+        raise FailedError(f"pip is not installed for {sys.executable}: run python -m ensurepip")
     release = _RELEASES[sys.platform]
     if sys.version_info[:2] <= _NEWEST:
         _run("pip", "install", "--no-deps", "--only-binary=:all:", f"dgl=={release.version}")
@@ -87,7 +85,7 @@ def _install_for_any_python(release: _Release) -> None:
 
 
 def _run(module: str, *arguments: str) -> None:
-    """Runs a module of the interpreter that graphsent runs in; its own messages say what failed."""
+    """Runs a module with the current interpreter; its own output says what failed."""
     command = [sys.executable, "-m", module, *arguments]
     if subprocess.run(command, check=False).returncode:
         raise FailedError(f"DGL is not installed: {module} {arguments[0]} failed, see above")

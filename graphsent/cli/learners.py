@@ -1,7 +1,7 @@
 """The options of tasks and models, for the flags of a command.
 
-Those of the package are read from its source, see :mod:`graphsent.cli.declared`. What users wrote
-themselves is imported.
+Options of the package's own are read from its source, see :mod:`graphsent.cli.declared`; custom
+tasks and models are imported.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _DEFAULTS = ("task_defaults", "task_option_defaults", "training_defaults")
 
 
 class Learner(NamedTuple):
-    """A task or a model, as its options say it.
+    """The options of a task or model.
 
     Attributes:
-        options: Name -> type, None if it has none, and default.
-        documents: Docstrings that describe them, the nearest first.
-        is_own: Whether it is a user's own.
-        defaults: Attributes of a model's class that say other defaults, by name.
-        hidden: Options that only its bases have -> the end of a message that there is none.
+        options: Name -> type (None if unannotated) and default.
+        documents: Docstrings that describe the options, the most specific first.
+        is_own: Whether it is custom.
+        defaults: Attribute of the model's class -> the defaults it overrides.
+        hidden: Option that only the bases have -> end of the message that it does not exist.
     """
 
     options: Mapping[str, tuple[Any, Any]]
@@ -43,7 +43,7 @@ class Learner(NamedTuple):
 
 
 def model_named(name: str) -> Learner:
-    """A model: its options are the arguments of the constructor that a user chooses.
+    """A model: its options are the user-settable arguments of its constructor.
 
     Raises:
         ModelError: There is no such model.
@@ -95,5 +95,5 @@ def task_named(name: str) -> Learner:
 def _types(function: Any) -> dict[str, Any]:
     try:
         return get_type_hints(function.__init__ if inspect.isclass(function) else function)
-    except NameError:  # of a user's own, imported for type checkers alone
+    except NameError:  # a name that is only imported for type checkers
         return {}

@@ -1,8 +1,8 @@
-"""Predicting or encoding the files of a directory with Ray Data: each file by one of some workers.
+"""Predicting or encoding the files of a directory with Ray Data, one file per worker at a time.
 
-A worker loads the model once. It writes the results of a file whole or not at all, so that the same
-command goes on after an interruption; what is wrong with bad inputs stands in a file beside those
-results, which is there before they are.
+Each worker loads the model once. It writes the results of a file atomically, so that the same
+command resumes after an interruption. Errors in the input go to a file beside the results, which is
+written before them.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ __all__ = ["run_on_ray"]
 
 _ABOUT = "about.json"
 _ERRORS = ".errors"
-# Options that results depend on, beside the model.
+# Options that the results depend on, besides the model.
 _LASTING = ("input", "parser", "text_column")
 
 
 def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
-    """Writes the results of each file of a directory that has none yet.
+    """Processes each file of a directory that has no results yet.
 
     Args:
-        command: ``"predict"`` or ``"encode"``, whose module writes the results of one file.
-        form: The format, with which names of results end.
+        command: ``"predict"`` or ``"encode"``, whose module processes a file.
+        form: Output format, the suffix of result files.
         asked: The model and the directory.
-        arguments: Those of the command.
+        arguments: The arguments of the command.
 
     Raises:
-        UsageError: A directory is missing, or the model reads no such files.
-        DataError: There are no files, or the results that are there are those of something else.
+        UsageError: A directory is missing, or the model does not read such files.
+        DataError: There are no files, or existing results are of another model or other options.
         FailedError: Inputs were bad, or files could not be read.
     """
     import ray  # pyright: ignore[reportMissingImports]
@@ -53,14 +53,14 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
     shards = _shards(asked, arguments)
     out = Path(arguments.out).resolve()
     if out == Path(asked.files[0]).resolve():
-        raise UsageError("--out: expected another directory than that of the files to read")
+        raise UsageError("--out: expected a directory other than that of the input files")
     about = {"command": command, "format": form, "model": _digest(asked.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
     targets = {str(shard.resolve()): str(out / f"{shard.name}.{form}") for shard in shards}
     rows = [{"shard": shard, "target": targets[shard]} for shard in targets]
     missing = [row for row in rows if not Path(row["target"]).exists()]
     if len(missing) < len(rows):
-        print(f"{len(rows) - len(missing)} of {len(rows)} files have results already")
+        print(f"{len(rows) - len(missing)} of {len(rows)} files already have results")
     if missing:
         is_own = not ray.is_initialized()
         if is_own:
@@ -77,12 +77,12 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
 
 
 class Worker:
-    """Writes the results of files by one model; what Ray Data maps over the rows that name them.
+    """Processes files with one model; Ray Data maps it over rows that name the files.
 
     Args:
-        command: The command whose module writes.
+        command: The command whose module processes a file.
         asked: The model.
-        arguments: Those of the command.
+        arguments: The arguments of the command.
     """
 
     def __init__(self, command: str, asked: Asked, arguments: dict[str, Any]) -> None:
@@ -92,14 +92,14 @@ class Worker:
         self._model = load_asked(asked, argparse.Namespace(**arguments), command)
 
     def __call__(self, row: dict[str, str]) -> dict[str, Any]:
-        """How many inputs the file ``shard`` has, and how many bad ones; or what is wrong."""
+        """Processes the file ``shard``; returns the counts of all and bad inputs, or an error."""
         target = Path(row["target"])
         asked = self._asked._replace(files=(row["shard"],))
         arguments = argparse.Namespace(**{**self._arguments, "out": row["target"]})
         found = {"shard": row["shard"], "inputs": 0, "bad": 0, "error": "", "misused": False}
         errors = Path(f"{target}{_ERRORS}")
         try:
-            # They are there before the results are, which say that the file is done.
+            # Errors are written before the results, whose presence marks the file as done.
             with (
                 errors.open("w", encoding="utf-8") as said,
                 redirect_stderr(said),
@@ -115,13 +115,13 @@ class Worker:
 
 
 def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any) -> None:
-    """Has workers write the results of files, and says so after each."""
+    """Has workers process the files, and prints a line after each."""
     import ray.data  # pyright: ignore[reportMissingImports]
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False
     workers = arguments.workers or int(ray.cluster_resources().get("CPU", 1))
-    # A worker is given a block at a time: a file.
+    # Workers receive one block, that is one file, at a time.
     done = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
         Worker,
         fn_constructor_args=(command, asked, vars(arguments)),
@@ -142,7 +142,7 @@ def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any)
         bad = f", {row['bad']:,} bad" if row["bad"] else ""
         print(
             f"{number}/{len(rows)} {row['shard']}: {row['inputs']:,} inputs{bad}; "
-            f"{rate:,.0f} a second",
+            f"{rate:,.0f} per second",
             flush=True,
         )
     if failed:
@@ -150,10 +150,10 @@ def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any)
 
 
 def _shards(asked: Asked, arguments: Any) -> list[Path]:
-    """The files of the directory, without hidden ones."""
+    """The files of the directory, except hidden ones."""
     for name in ("strict", "unknown"):
         if getattr(arguments, name):
-            raise UsageError(f"--{name} is for one file, and not together with --ray")
+            raise UsageError(f"--{name} is for a single file and cannot be used with --ray")
     if arguments.workers is not None and arguments.workers < 1:
         raise UsageError(f"--workers: expected at least 1, got {arguments.workers}")
     if arguments.out is None:
@@ -168,10 +168,10 @@ def _shards(asked: Asked, arguments: Any) -> list[Path]:
 
 
 def _check_out(out: Path, about: dict[str, Any]) -> None:
-    """Notes what the results in a directory are made with.
+    """Records in the output directory what its results are computed with.
 
     Raises:
-        DataError: Those that are there are made with something else.
+        DataError: Existing results were computed with something else.
     """
     path = out / _ABOUT
     if not path.exists():
@@ -186,7 +186,7 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
 
 
 def _digest(run: str) -> str | None:
-    """The SHA-256 of a model's configuration, which holds those of its other files."""
+    """The SHA-256 of a model's configuration, which contains those of its other files."""
     directory = RunDirectory(local_directory(run))
     config = (directory.model if directory.model.is_dir() else directory.path) / "config.json"
     return sha256(config) if config.is_file() else None

@@ -1,4 +1,4 @@
-"""Where predictions go: lines of text, JSON, trees, or pictures."""
+"""Output formats of predictions: text, JSON, trees, pictures, and a page."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _OF_CLASSES = ("html", "png", "svg")
 
 
 class Output(ABC):
-    """Takes one answer after another."""
+    """Writes answers one by one."""
 
     @abstractmethod
     def add(self, each: Answered) -> None:
-        """Writes an answer, or that there is none."""
+        """Writes an answer, or an error in its place."""
 
     def close(self) -> None:  # noqa: B027
-        """Writes what comes at the end: nothing in most formats."""
+        """Writes the end of the output, which most formats do not have."""
 
 
 @contextmanager
@@ -41,15 +41,15 @@ def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> I
 
     Args:
         form: The format.
-        path: The file, None for standard output; it takes its place when all is written.
-        vocab: Of the model, to show what it makes of single sentences in full.
+        path: The file, replaced once all is written; None for standard output.
+        vocab: The model's vocabulary, to print answers in full; None for one line per answer.
 
     Raises:
-        UsageError: Pictures have no file, or one whose name ends otherwise.
+        UsageError: The format needs a file, but there is none or its suffix is another.
     """
     if form in _OF_CLASSES:
         if path is None or Path(path).suffix.lower() != f".{form}":
-            raise UsageError(f"--format {form} needs --out with a name in .{form}")
+            raise UsageError(f"--format {form} needs --out FILE.{form}")
         output: Output = _Page(path) if form == "html" else _Pictures(Path(path))
         yield output
         output.close()
@@ -58,7 +58,7 @@ def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> I
         output = _FORMS[form](stream) if vocab is None else _FullText(stream, vocab)
         try:
             yield output
-        except GraphsentError:  # what is on standard output already is to be whole
+        except GraphsentError:  # complete what is already on standard output
             output.close()
             raise
         output.close()
@@ -66,7 +66,7 @@ def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> I
 
 @contextmanager
 def text_stream(path: str | None) -> Iterator[TextIO]:
-    """Standard output, or a file that takes its place when all is written."""
+    """Standard output, or a file that is replaced once all is written."""
     if path is None:
         yield sys.stdout
         return
@@ -78,7 +78,7 @@ def text_stream(path: str | None) -> Iterator[TextIO]:
 
 
 class _Text(Output):
-    """A line each: class or score, probability, and sentences; of a list of parses the best."""
+    """One line per answer: class or score, probability, and sentences; or the best parse."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -87,7 +87,7 @@ class _Text(Output):
         print("" if each.errors else self.line(each), file=self.stream)
 
     def line(self, each: Answered) -> str:
-        """The line of a sound input."""
+        """The line of a valid input."""
         if isinstance(each.answer, RankedParses):
             return str(each.answer.tree)
         sentences = [" ".join(part.words) for part in each.input.sentences]
@@ -95,14 +95,14 @@ class _Text(Output):
 
 
 class _FullText(_Text):
-    """A few lines each, with the probabilities of all classes and unknown words."""
+    """A few lines per answer, with the probabilities of all classes and the unknown words."""
 
     def __init__(self, stream: TextIO, vocab: Vocabulary) -> None:
         super().__init__(stream)
         self._vocab = vocab
 
     def line(self, each: Answered) -> str:
-        """The lines of a sound input."""
+        """The lines of a valid input."""
         lines = [super().line(each)]
         if isinstance(each.answer, Prediction | PairPrediction):
             width = max(map(len, each.answer.label_names))
@@ -113,14 +113,14 @@ class _FullText(_Text):
 
 
 class _JsonLines(_Text):
-    """An object a line."""
+    """One JSON object per line."""
 
     def add(self, each: Answered) -> None:
         print(json.dumps(json_of(each), ensure_ascii=False), file=self.stream)
 
 
 class _JsonArray(_Text):
-    """One array of objects."""
+    """One JSON array of objects."""
 
     _before = "[\n"
 
@@ -134,16 +134,16 @@ class _JsonArray(_Text):
 
 
 class _Trees(_Text):
-    """The tree each, with predicted classes."""
+    """The trees, labelled with predicted classes."""
 
     def line(self, each: Answered) -> str:
-        """The tree of a sound input."""
+        """The tree of a valid input."""
         tree = each.answer.to_tree(names=True)
         return to_conllu(tree) if isinstance(tree, DependencyTree) else str(_writable(tree))
 
 
 class _Pictures(Output):
-    """A picture each: in the given file, and in numbered ones beside it."""
+    """One picture per answer: in the given file, then in numbered files beside it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -158,7 +158,7 @@ class _Pictures(Output):
         self._count += 1
 
     def close(self) -> None:
-        """Says what was written."""
+        """Prints what was written."""
         if self._number > 1:
             last = self._path.with_stem(f"{self._path.stem}-{self._number}")
             print(f"wrote {self._count:,} pictures: {self._path} to {last}")
@@ -167,7 +167,7 @@ class _Pictures(Output):
 
 
 class _Page(Output):
-    """One page of all of them."""
+    """One page of all answers."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -194,7 +194,7 @@ _FORMS = {
 
 
 def json_of(each: Answered) -> dict[str, Any]:
-    """An answer, or what is wrong, as JSON values."""
+    """An answer, or its errors, as JSON values."""
     if each.errors:
         return {"line": each.input.line, "error": "; ".join(each.errors)}
     if isinstance(each.answer, Prediction | PairPrediction | RankedParses):

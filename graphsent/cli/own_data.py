@@ -1,4 +1,4 @@
-"""Flags for data of a user's own: the options of the task ``own``."""
+"""Flags for the user's own data: the options of the task ``own``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["add_own_data", "is_asked_for", "with_own_data"]
 _OWN = "graphsent.tasks.own:own"
 _SPLITS = constant("graphsent.tasks:SPLITS")
 _CLASS = {"train": "class", "dev": "dev_class", "test": "test_class"}
-# Option -> how its flag differs from one that takes a string.
+# Option -> how its flag differs from a plain string flag.
 _KINDS: dict[str, dict[str, Any]] = {
     "text_column": {"nargs": "+", "metavar": "NAME"},
     "label_column": {"metavar": "NAME"},
@@ -31,9 +31,9 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
     """Declares the flags.
 
     Args:
-        group: Takes them.
-        judges: Whether ``--test`` may stand without a file, for a model that is to be evaluated on
-            what is held out of train; it is then "".
+        group: The argument group to add them to.
+        judges: Whether ``--test`` may be given without a file (its value is then ``""``), to
+            evaluate the model on what is held out of train.
     """
     (document,) = docstrings(_OWN)
     texts = descriptions(document)
@@ -45,7 +45,8 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
         if judges and name == "test":
             kind = {**kind, "nargs": "?", "const": ""}
             text = (
-                "Evaluate the best model on test at the end: on FILE, or what is held out of train."
+                "Evaluate the best model on test at the end: on FILE, or on what is held out of "
+                "train."
             )
         group.add_argument(flag(name), help=text, **kind)
         if name in _CLASS:
@@ -54,22 +55,22 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
                 type=str,
                 action="append",
                 metavar="LABEL=FILE",
-                help=f"In place of {flag(name)}: a file of one label, with a sentence or tree a "
-                "line; once for each label.",
+                help=f"Instead of {flag(name)}: the file of one label, one sentence or tree per "
+                "line; repeat for each label.",
             )
 
 
 def is_asked_for(arguments: Sequence[str]) -> bool:
-    """Whether there are files of a user's own among the arguments of a command."""
+    """Whether the arguments of a command name files of the user's own data."""
     flags = {flag(name) for name in ("train", _CLASS["train"])}
     return any(argument.partition("=")[0] in flags for argument in arguments)
 
 
 def with_own_data(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name, those for a file of one label brought into the options of the task.
+    """Arguments by name, with files per label merged into the options of the task.
 
     Raises:
-        UsageError: An argument is not of the form ``LABEL=FILE``, a label comes twice, or both
+        UsageError: An argument is not of the form ``LABEL=FILE``, a label occurs twice, or both
             forms are given.
     """
     given = dict(given)
@@ -77,7 +78,7 @@ def with_own_data(given: dict[str, Any]) -> dict[str, Any]:
         if name not in given:
             continue
         if split in given:
-            raise UsageError(f"{flag(name)} and {flag(split)} exclude each other")
+            raise UsageError(f"{flag(name)} and {flag(split)} are mutually exclusive")
         files: dict[str, str] = {}
         for each in given.pop(name):
             label, is_there, path = each.partition("=")
@@ -85,7 +86,9 @@ def with_own_data(given: dict[str, Any]) -> dict[str, Any]:
             if not (label and is_there and path):
                 raise UsageError(f"{flag(name)}: expected LABEL=FILE, got {each!r}")
             if label in files:
-                raise UsageError(f"{flag(name)}: two files for the label {label!r}: expected one")
+                raise UsageError(
+                    f"{flag(name)}: expected one file per label, got two for {label!r}"
+                )
             files[label] = path
         given[split] = files
     return given

@@ -1,4 +1,4 @@
-"""Users' own tasks, models and parsers, in modules of the current directory."""
+"""Custom tasks, models and parsers, in modules of the current directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["class_asked_for", "import_from_here"]
 
 
 def class_asked_for(arguments: Any) -> type[Model] | None:
-    """The class of ``--model-class``, if there is one.
+    """The class named by ``--model-class``, if any.
 
     Raises:
         ModelError: There is no such class.
@@ -31,10 +31,10 @@ def class_asked_for(arguments: Any) -> type[Model] | None:
 def import_from_here(*names: str | None) -> None:
     """Makes modules of the current directory importable if a name is ``module:name``.
 
-    For other names it does not, so that no file there is imported in place of a package.
+    Other names leave the path unchanged, so that no local file shadows a package.
 
     Args:
-        *names: Of tasks, models and parsers, None where there is none.
+        *names: Names of tasks, models and parsers; None for none.
     """
     here = os.getcwd()
     own = any(name is not None and is_own(name) and is_own_parser(name) for name in names)

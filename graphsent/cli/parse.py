@@ -1,4 +1,4 @@
-"""Parse sentences, one per line, to a file of trees."""
+"""Parse sentences, one per line, into a file of trees."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(arguments: Any) -> None:
     with tqdm(unit=" lines", unit_scale=True, disable=not sys.stderr.isatty()) as progress:
 
         def report(number: int, error: GraphsentError) -> None:
-            # An error of the input itself says where it is.
+            # Errors of the input itself already name their line.
             place = f"{source}:{number}"
             place = "" if str(error).startswith(place) else f"{place}: "
             with progress.external_write_mode(file=sys.stderr):
@@ -56,10 +56,11 @@ def run(arguments: Any) -> None:
                 on_done=progress.update,
             )
         except KeyboardInterrupt:
-            done = f"what was parsed is in {partial_path(arguments.out)}"
-            raise KeyboardInterrupt(f"interrupted; {done}: the same command goes on") from None
+            done = f"finished batches are in {partial_path(arguments.out)}"
+            message = f"interrupted; {done}: run the same command to resume"
+            raise KeyboardInterrupt(message) from None
     seconds = time.perf_counter() - start
-    before = f", {outcome.before:,} of them before" if outcome.before else ""
+    before = f" ({outcome.before:,} of them before)" if outcome.before else ""
     print(f"parsed {outcome.lines:,} lines in {seconds:.1f} s{before}; wrote {arguments.out}")
     if outcome.bad:
         raise FailedError(f"{outcome.bad:,} of {outcome.lines:,} lines have no tree")
@@ -75,12 +76,14 @@ def _check(arguments: Any) -> None:
             raise UsageError(f"{flag(name)}: expected at least 1, got {value}")
     for name in ("text_column", "label_column"):
         if getattr(arguments, name) and not is_table(arguments.file):
-            raise UsageError(f"{flag(name)} goes with {', '.join(TABLES)}, not {arguments.file}")
+            raise UsageError(
+                f"{flag(name)} needs a table ({', '.join(TABLES)}), got {arguments.file}"
+            )
     check_target(arguments.out, "--out", [arguments.file])
 
 
 def _rows(arguments: Any) -> Iterator[TextLine]:
-    """The rows of a table, which have a label each."""
+    """The rows of a table, each with a label."""
     columns = [arguments.text_column] if arguments.text_column else []
     file = OwnFile(Path(arguments.file), tuple(columns), arguments.label_column, input="text")
     for row in read_examples(file):
@@ -89,12 +92,14 @@ def _rows(arguments: Any) -> Iterator[TextLine]:
             continue
         text, *others = row.contents
         if others:
-            raise DataError(f"{file.path}: pairs of sentences: choose one by --text-column")
+            raise DataError(
+                f"{file.path}: found pairs of sentences: choose one column by --text-column"
+            )
         yield TextLine(row.line, text_of(text), row.label)
 
 
 def _lines(path: str) -> Iterator[TextLine]:
-    """The lines of the input as they come."""
+    """The lines of the input, streamed."""
     source = name_of(path)
     labelled = path.endswith(_LABELLED)
     with opened(path) as stream:
@@ -107,6 +112,6 @@ def _lines(path: str) -> Iterator[TextLine]:
 def _with_label(line: TextLine) -> TextLine:
     label, tab, text = line.text.partition("\t")
     if not tab:
-        error = line.error or DataError("no tab: expected 'label<TAB>sentence'")
+        error = line.error or DataError("expected 'label<TAB>sentence', found no tab")
         return line._replace(label="", error=error)
     return line._replace(text=text, label=label.strip())

@@ -1,4 +1,4 @@
-"""Predict the class of every phrase of parse trees, or a score, or how two sentences relate."""
+"""Classify sentences and all phrases of trees; or score sentences or pairs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OF_CLASSES = (*_TREES, "html", "png", "svg")
 
 
 def run(arguments: Any) -> None:
-    """Writes what the model says about each tree, sentence or pair."""
+    """Writes a prediction per sentence, tree or pair."""
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
     asked = asked_for(arguments)
@@ -57,7 +57,7 @@ def run(arguments: Any) -> None:
 
 
 def write(model: Model, asked: Asked, arguments: Any) -> Tally:
-    """Writes what the model says about each tree, sentence or pair; returns how many there were."""
+    """Writes a prediction per sentence, tree or pair, and returns the counts."""
     form = _format(arguments)
     _check_format(model, form)
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
@@ -86,17 +86,19 @@ def write(model: Model, asked: Asked, arguments: Any) -> Tally:
 
 
 def _in_full(asked: Asked, arguments: Any) -> bool:
-    """Whether a few lines are written for each input: for sentences among the arguments."""
+    """Whether to print several lines per input: for sentences given as arguments."""
     return bool(asked.texts) and _format(arguments) == "text"
 
 
 def _format(arguments: Any) -> str:
-    """The format that is asked for, or that of the name of the file to write."""
+    """The format asked for, or that of the output file's suffix."""
     suffix = Path(arguments.out or "").suffix.lower()
     form = "text" if suffix in _OF_TEXT else suffix.removeprefix(".")
     if arguments.format is None and form not in FORMATS:
         endings = ", ".join((".txt", *(f".{each}" for each in FORMATS if each != "text")))
-        raise UsageError(f"--out {arguments.out}: expected a name in {endings}; or add --format")
+        raise UsageError(
+            f"--out {arguments.out}: expected a file name ending in {endings}, or --format"
+        )
     return arguments.format or form
 
 
@@ -104,22 +106,26 @@ def _check_format(model: Any, form: str) -> None:
     if form not in _OF_CLASSES:
         return
     if isinstance(model, RelatednessModel):
-        raise UsageError(f"--format {form} is for classes of nodes; pairs are text or json")
+        raise UsageError(f"--format {form} is for classes of nodes: pairs need text or json")
     if model.goal == "regression":
-        raise UsageError(f"--format {form} is for classes of nodes; scores are text or json")
+        raise UsageError(f"--format {form} is for classes of nodes: scores need text or json")
 
 
 def _trees_alone(pieces: Iterable[list[Input]], form: str) -> Iterator[list[Input]]:
     for piece in pieces:
         if any(isinstance(each.value, Sentence) for each in piece):
-            raise UsageError(f"--format {form} is for trees; classes of sentences are text or json")
+            raise UsageError(
+                f"--format {form} is for trees: sentences without trees need text or json"
+            )
         yield piece
 
 
 def _rerank(model: ParseReranker, asked: Asked, form: str, arguments: Any) -> None:
     """Writes the chosen tree of each n-best list."""
     if asked.texts or len(asked.files) != 1 or arguments.parser is not None:
-        raise UsageError(f"the model {model.name!r} reads one file of n-best lists, and no text")
+        raise UsageError(
+            f"the model {model.name!r} reads n-best lists: expected one file and no --parser"
+        )
     (file,) = asked.files
     lists = parse_nbest(enumerate(sys.stdin, 1), "<stdin>") if file == "-" else iter_nbest(file)
     count = 0

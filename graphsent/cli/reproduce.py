@@ -1,4 +1,4 @@
-"""Run the tables of the papers anew."""
+"""Reproduce the papers' tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["run"]
 
 
 def run(arguments: Any) -> None:
-    """Does what is asked for."""
+    """Runs the action asked for."""
     catalogue = Catalogue()
     places = Places(
         arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
@@ -47,7 +47,7 @@ def run(arguments: Any) -> None:
     elif arguments.tables:
         _reproduce(catalogue, arguments, execution, finished)
     else:
-        raise UsageError("no TABLE: --list has their names; all stands for all of them")
+        raise UsageError("expected a TABLE, or all; --list prints the names of tables")
 
 
 def _reproduce(
@@ -56,8 +56,8 @@ def _reproduce(
     runs = _runs(catalogue, arguments)
     if execution.places.is_embedded and not arguments.fast:
         raise UsageError(
-            "the papers' tables are of published corpora: --data-dir DIR says where these are (see "
-            "graphsent download); on the embedded data there is --fast alone"
+            "the papers' tables need the published corpora: expected --data-dir DIR (see graphsent "
+            "download); the embedded data are only for --fast"
         )
     missing, impossible = [], {}
     for each in runs:
@@ -69,9 +69,9 @@ def _reproduce(
             if finished.read(each) is None:
                 impossible[each.configuration.name] = str(error)
     of_cpu = duration(sum(each.configuration.minutes for each in missing))
-    print(f"{len(runs)} runs, {len(missing)} to be made: about {of_cpu} of CPU", flush=True)
+    print(f"{len(runs)} runs, {len(missing)} to do: about {of_cpu} of CPU time", flush=True)
     for name, reason in impossible.items():
-        print(f"{name}: cannot be run: {reason}")
+        print(f"{name}: cannot run: {reason}")
 
     try:
         outcome = run_all(
@@ -81,13 +81,15 @@ def _reproduce(
             budget=arguments.budget,
             echo=functools.partial(print, flush=True),
         )
-    finally:  # also of what was there before an interruption
+    finally:  # even after an interruption
         _report(catalogue, arguments, finished)
     if outcome.left:
-        print(f"{len(outcome.left)} runs did not fit in the budget; the same command goes on")
+        print(
+            f"{len(outcome.left)} runs did not fit in the budget: run the same command to continue"
+        )
     if outcome.failed or impossible:
         count = len(outcome.failed) + len(impossible)
-        raise FailedError(f"{count} runs or configurations failed, see above; the others are kept")
+        raise FailedError(f"{count} runs or configurations failed, see above; all others are kept")
 
 
 def _report(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
@@ -103,7 +105,7 @@ def _runs(catalogue: Catalogue, arguments: Any) -> list[Run]:
 
 
 def _list(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
-    """Tables, or the configurations of some, each with how many runs are there and wanted."""
+    """Lists tables, or their configurations, with numbers of finished and wanted runs."""
     seeds = numbers(arguments.seeds, "--seeds")
     tables = catalogue.asked(arguments.tables or ["all"])
     rows = []
@@ -125,13 +127,13 @@ def _list(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
         print(f"{name:28}{done:>12}{hours:>12.1f}  {text}")
     every = {each for _, runs, _ in rows for each in runs}
     left = sum(each.configuration.minutes for each in every if finished.read(each) is None)
-    print(f"{'together, shared ones once':28}{'':12}{left / 60:>12.1f}")
+    print(f"{'total, without duplicates':28}{'':12}{left / 60:>12.1f}")
 
 
 def _check(
     catalogue: Catalogue, arguments: Any, execution: Execution, finished: FinishedRuns
 ) -> None:
-    """Repeats a run; raises a FailedError if more than chance tells the outcome from before."""
+    """Repeats a run; raises a FailedError if chance does not explain the difference."""
     budget = float("inf") if arguments.budget is None else arguments.budget
     there = [(each, finished.read(each)) for each in _runs(catalogue, arguments)]
     fitting = [(each, kept) for each, kept in there if kept and kept["minutes"] <= budget]
@@ -143,12 +145,12 @@ def _check(
     for what, content in (("kept", found.kept), ("repeated", found.repeated)):
         print(f"{what}: dev {figures(content['dev'])}, test {figures(content['test'])}")
     if found.is_same:
-        print(f"{run.name}: the same, example by example")
+        print(f"{run.name}: identical on every example")
         return
     same_versions = found.kept["versions"] == found.repeated["versions"]
-    others = "" if same_versions else ", with other versions or hardware"
+    others = "" if same_versions else ", on other versions or hardware"
     against = "the finished run" if found.num_kept == 1 else f"{found.num_kept} finished runs"
-    said = f"against {against}, p = {found.difference.p:.4f}{others}"
+    said = f"from {against}, p = {found.difference.p:.4f}{others}"
     if not found.is_chance:
-        raise FailedError(f"{run.name}: other figures than chance explains, {said}")
-    print(f"{run.name}: other figures, within what chance explains, {said}")
+        raise FailedError(f"{run.name}: chance does not explain the difference {said}")
+    print(f"{run.name}: chance explains the difference {said}")

@@ -1,4 +1,4 @@
-"""Several runs on the command line: which ones, and their metrics in a table."""
+"""Several runs on the command line: their selection, and a table of their metrics."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from graphsent.training.figures import figure, metric_title
 
 __all__ = ["asked", "numbers", "table"]
 
-_MOST = 1000  # more runs would be a slip
-_ALIGNED = ".4f"  # the same digits in a column
+_MOST = 1000  # more must be a typo
+_ALIGNED = ".4f"  # the same number of decimals in a column
 _PART = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
 def asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The folds and seeds of several runs; nothing for a single one.
+    """The folds and seeds of several runs; empty for a single run.
 
     Args:
-        given: The options of the command that were given.
+        given: The options given to the command.
 
     Raises:
-        UsageError: They are inconsistent, or not numbers.
+        UsageError: They are inconsistent or not numbers.
     """
     for one, many in (("fold", "folds"), ("seed", "seeds")):
         if one in given and many in given:
-            raise UsageError(f"{flag(one)} and {flag(many)} exclude each other")
+            raise UsageError(f"{flag(one)} and {flag(many)} are mutually exclusive")
     found: dict[str, Any] = {}
     if "folds" in given:
         text = given["folds"]
@@ -38,10 +38,10 @@ def asked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def numbers(text: str, name: str) -> list[int]:
-    """Numbers as a user names them: ``3``, ``0-4``, ``0,2,5-7``.
+    """Parses a list of numbers: ``3``, ``0-4``, ``0,2,5-7``.
 
     Raises:
-        UsageError: They are not of this form, or more than a thousand.
+        UsageError: The text is not of this form, or a range exceeds a thousand numbers.
     """
     found: dict[int, None] = {}
     for part in text.split(","):
@@ -56,11 +56,11 @@ def numbers(text: str, name: str) -> list[int]:
 
 
 def table(runs: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> str:
-    """A line for each run, mean and standard deviation below.
+    """One line per run, with mean and standard deviation below.
 
     Args:
-        runs: Each with a ``name`` and, by split, its metrics.
-        summary: Split -> metric -> ``mean`` and ``std``, which is None for one run.
+        runs: The ``name`` of each run and, by split, its metrics.
+        summary: Split -> metric -> ``mean`` and ``std``, which is None for a single run.
     """
     columns = [(split, metric) for split, metrics in summary.items() for metric in metrics]
     heads = [f"{split} {metric_title(metric)}" for split, metric in columns]

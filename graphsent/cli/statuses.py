@@ -1,4 +1,4 @@
-"""Exit statuses of commands, and the one line that explains them: decided only here."""
+"""Exit statuses of commands, and the line printed with each: the single source of both."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ __all__ = ["BROKEN_PIPE", "EXPLANATION", "FAILED", "USAGE", "in_one_line", "outc
 
 FAILED = 1
 USAGE = 2
-_SIGNALLED = 128  # and the signal's number: what shells report for a program that it ended
-BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, which Windows does not have
+_SIGNALLED = 128  # plus the signal's number, as shells report a program that a signal ended
+BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, missing on Windows
 
 EXPLANATION = f"""\
 exit status:
-  0    all is done
-  {FAILED}    the work failed, or some of it: a loss that is not finite, inputs of predict that
-       are bad, a file that cannot be written, too little memory, an extra that is not
-       installed
-  {USAGE}    what was given cannot be used: options, names, files, data, models
+  0    success
+  {FAILED}    the work failed, at least in part: a loss that is not finite, bad inputs to predict,
+       a file that cannot be written, not enough memory, an extra that is not installed
+  {USAGE}    invalid options, names, files, data or models
   130  interrupted (Ctrl-C); 143 after SIGTERM
-  {BROKEN_PIPE}  what reads the output stopped reading
-Each is said in one line on standard error; --debug, with any command, adds the traceback.
+  {BROKEN_PIPE}  the reader of the output closed the pipe
+Errors are reported in one line on standard error; --debug, with any command, adds the traceback.
 """
 
-# Modules of the extras, by the extra that brings them.
+# Module -> the extra that installs it.
 _EXTRAS = {
     "pytorch_lightning": "train",
     "torchmetrics": "train",
@@ -37,12 +36,12 @@ _EXTRAS = {
     "transformers": "contextual",
     "wandb": "wandb",
 }
-_LONGEST = 1_000  # of a message
-_NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # of torch
+_LONGEST = 1_000  # message, in characters
+_NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # messages of torch
 
 
 def outcome(error: BaseException) -> tuple[int, str] | None:
-    """The exit status that an exception means, and the line for people; None for a bug."""
+    """The exit status and message for an exception; None if it is a bug."""
     match error:
         case FailedError():
             return FAILED, str(error)
@@ -60,19 +59,19 @@ def outcome(error: BaseException) -> tuple[int, str] | None:
                 f"{error.encoding} cannot write {character!r}: try PYTHONIOENCODING=utf-8",
             )
         case MemoryError():
-            return FAILED, "there is too little memory for this"
+            return FAILED, "not enough memory"
         case ImportError():
             extra = _EXTRAS.get((error.name or "").partition(".")[0])
             if extra is None and error.name != "dgl":
                 return None
             return FAILED, f"{error}" + (f": pip install 'graphsent[{extra}]'" if extra else "")
         case RuntimeError() if any(text in str(error) for text in _NO_MEMORY):
-            return FAILED, f"there is too little memory for this: {str(error).splitlines()[0]}"
+            return FAILED, f"not enough memory: {str(error).splitlines()[0]}"
     return None
 
 
 def in_one_line(message: str) -> str:
-    """The message without line ends and unprintable characters, and not too long."""
+    """The message on one line, with undecodable bytes escaped and excess length cut."""
     line = " ".join(message.split()).encode(errors="backslashreplace").decode()
     if len(line) <= _LONGEST:
         return line

@@ -1,4 +1,4 @@
-"""Inputs of a model piece by piece, and what is wrong with them, for predict and encode."""
+"""Streams of model inputs and of errors in them, for predict and encode."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
     "singles_in",
 ]
 
-_AT_ONCE = 1024  # inputs whose results are in memory together
+_AT_ONCE = 1024  # inputs whose results are in memory at once
 
 
 class Input(NamedTuple):
-    """A tree, sentence or pair, in the line where it begins; or what is wrong with it."""
+    """A tree, sentence or pair and the line where it begins; or the errors in its place."""
 
     line: int
     value: Any
@@ -37,17 +37,17 @@ class Input(NamedTuple):
 
     @property
     def sentences(self) -> tuple[Any, ...]:
-        """Its one sentence or tree, or the two of a pair."""
+        """The sentence or tree, or both of a pair."""
         return self.value if isinstance(self.value, tuple) else (self.value,)
 
     @property
     def words(self) -> list[str]:
-        """All words of it."""
+        """All of its words."""
         return [word for each in self.sentences for word in each.words]
 
 
 class Answered(NamedTuple):
-    """An input with what a model says about it, or with errors."""
+    """An input with the model's answer, or with errors."""
 
     input: Input
     answer: Any
@@ -55,7 +55,7 @@ class Answered(NamedTuple):
 
 
 def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
-    """How the model reads raw text, None if it reads trees alone."""
+    """The function by which the model reads raw text; None if it reads only trees."""
     if model.tree_kind == "words" and not (arguments.parser or model.reads_text):
         return _noting_tabs(
             command, lambda texts: [Sentence(model.tokenize(text)) for text in texts]
@@ -69,12 +69,14 @@ def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | Non
     if model.reads_text:
         return _noting_tabs(command, lambda texts: _parsed(command, model, texts))
     if arguments.input == "text":
-        raise UsageError(f"--input text: the model {model.name!r} reads trees: add --parser NAME")
+        raise UsageError(
+            f"--input text: the model {model.name!r} reads trees and needs --parser NAME"
+        )
     return None
 
 
 def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
-    """Says once that a label, as files to train on have it before a tab, would be read as words."""
+    """Warns once about a tab, since a label before it would be read as words."""
     noted = False
 
     def noting(texts: list[str]) -> Sequence[Any]:
@@ -82,7 +84,7 @@ def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
         tabbed = next((text for text in texts if "\t" in text), None)
         if tabbed is not None and not noted:
             noted = True
-            what = "a tab counts as a blank, and a label before it as words of the sentence"
+            what = "a tab is read as a space, and a label before it as words of the sentence"
             say(command, f"{what}: {tabbed[:60]!r}")
         return read(texts)
 
@@ -90,7 +92,7 @@ def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
 
 
 def _parsed(command: str, model: Any, texts: list[str]) -> list[Any]:
-    """The trees of texts; what there is to say about the parser is said when it is made."""
+    """The trees of texts; warnings of the parser, loaded on first use, are printed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphsentWarning)
         found = model.parse(texts)
@@ -107,7 +109,7 @@ def _say_warnings(command: str, caught: Sequence[warnings.WarningMessage]) -> No
 def singles_in(
     source: Source, read_texts: ReadTexts | None, arguments: Any
 ) -> Iterator[list[Input]]:
-    """Single inputs of a model, piece by piece, see :func:`given_in`."""
+    """Streams single inputs of a model, in pieces, see :func:`given_in`."""
     for piece in given_in(source, read_texts, arguments.input, arguments.text_column):
         yield [Input(each.line, each.content, _errors(source, each)) for each in piece]
 
@@ -115,7 +117,7 @@ def singles_in(
 def pairs_in(
     sources: tuple[Source, Source], read_texts: ReadTexts | None, arguments: Any, tally: Tally
 ) -> Iterator[list[Input]]:
-    """Pairs of what comes in two files, neither of which is read much further than the other."""
+    """Streams pairs from two files in step, so that neither is read far ahead of the other."""
     pieces = [
         given_in(source, read_texts, arguments.input, arguments.text_column) for source in sources
     ]
@@ -139,8 +141,8 @@ def pairs_in(
         counts[side] += sum(map(len, pieces[side]))
     if counts[0] != counts[1]:
         tally.uneven = (
-            f"{sources[0]} has {counts[0]} trees and {sources[1]} {counts[1]}: expected as many in "
-            "both"
+            f"{sources[0]} has {counts[0]} inputs and {sources[1]} {counts[1]}: expected equal "
+            "numbers"
         )
 
 
@@ -151,14 +153,14 @@ def _errors_of_both(paths: Sequence[Source], pair: Sequence[Given]) -> tuple[str
 
 
 def _errors(path: Source, given: Given) -> tuple[str, ...]:
-    """What is wrong with something, and where."""
+    """The error of an input, with its place; none if it is valid."""
     error = given.content
     if not isinstance(error, GraphsentError):
         return ()
     named = isinstance(error, TreeError) and error.source is not None
     message = str(error) if named else f"{name_of(path)}:{given.line}: {error}"
     if isinstance(error, TextOutsideTree) and error.column == 1:
-        message += "; this model reads parse trees, no raw text without --parser"
+        message += "; this model reads parse trees: raw text needs --parser"
     return (message,)
 
 
@@ -168,13 +170,13 @@ def answered(
     name: str,
     tally: Tally,
 ) -> Iterator[Answered]:
-    """What is computed for each input, in their order; bad ones are reported and have errors.
+    """The answer to each input, in order; bad inputs are reported and have errors instead.
 
     Args:
-        compute: Gives an answer for each of some sound inputs.
+        compute: Returns one answer per valid input of a list.
         pieces: The inputs.
-        name: That of their file, for errors.
-        tally: Counts them.
+        name: The name of their file, for errors.
+        tally: Counts the inputs.
     """
     for piece in pieces:
         for begin in range(0, len(piece), _AT_ONCE):
@@ -182,7 +184,7 @@ def answered(
             answers = iter(_answers(compute, [each.value for each in inputs if not each.errors]))
             for each in inputs:
                 answer, errors = (None, each.errors) if each.errors else (next(answers), ())
-                if isinstance(answer, GraphsentError):  # a sound tree, but none for this model
+                if isinstance(answer, GraphsentError):  # valid, but not for this model
                     errors = (f"{name}:{each.line}: {answer}",)
                 if errors:
                     tally.add_bad(errors)
@@ -192,7 +194,7 @@ def answered(
 
 
 def _answers(predict: Callable[[list[Any]], Iterable[Any]], inputs: list[Any]) -> list[Any]:
-    """A prediction for each input, or the error with which the model refuses it."""
+    """A prediction per input, or the error that the model raises for it."""
     try:
         return list(predict(inputs))
     except GraphsentError as error:

@@ -1,4 +1,4 @@
-"""The texts of a table, as lines."""
+"""The text column of a table, as lines."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _AT_ONCE = 256
 
 
 def is_table(path: str) -> bool:
-    """Whether a file is a table with named columns, by its name."""
+    """Whether a file is a table with named columns, judged by its name."""
     return path.lower().removesuffix(".gz").endswith(TABLES)
 
 
 def texts_in_table(path: str, column: str | None) -> Iterator[list[Line]]:
-    """The texts of a table piece by piece: a line for each row, at the line where the row begins.
+    """Streams the texts of a table: one line per row, numbered by where the row begins.
 
     Args:
         path: The table.
-        column: That of the texts; by default one with a usual name.
+        column: Column of the texts; None for one with a usual name.
 
     Raises:
         DataError: The table cannot be read, or has no such column.
@@ -49,5 +49,5 @@ def _line(row: Row | BadLine, path: str) -> Line:
         return Line(row.line, "", TreeError(message, path, *map(int, place.split(":"))))
     text, *others = row.texts
     if others:
-        raise DataError(f"{path}: pairs of sentences: choose one by --text-column")
+        raise DataError(f"{path}: found pairs of sentences: choose one column by --text-column")
     return Line(row.line, " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Counting what a command reads, and saying what is wrong with it."""
+"""Counting inputs and unknown words, and reporting bad inputs."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ __all__ = ["Tally", "say"]
 
 
 class Tally:
-    """Counts inputs and words, and reports bad and unknown ones.
+    """Counts inputs and words, and reports bad inputs and unknown words.
 
     Args:
-        command: Is named in what is said.
-        model: Knows words.
-        strict: Whether the first bad input is the end.
-        listed: Whether unknown words are listed, not only counted.
+        command: Name of the command, for messages.
+        model: The model, whose vocabulary decides which words are unknown.
+        strict: Whether to stop at the first bad input.
+        listed: Whether to list unknown words besides counting them.
 
     Attributes:
-        inputs: How many there were.
-        bad: How many of them have no result.
+        inputs: Number of inputs.
+        bad: Number of inputs without a result.
     """
 
     def __init__(self, command: str, model: Model, *, strict: bool, listed: bool) -> None:
         self._command = command
         self.inputs = 0
-        self.uneven = ""  # what there is to say if a file has more inputs than the other
+        self.uneven = ""  # message if one file has more inputs than the other
         self.bad = self._words = self._unknown = 0
         self._vocab = model.vocab
         self._strict = strict
         self._listed: Counter[str] | None = Counter() if listed else None
 
     def add_bad(self, errors: Sequence[str]) -> None:
-        """Reports an input that is not predicted.
+        """Reports and counts a bad input.
 
         Raises:
-            FailedError: Bad input is not allowed.
+            FailedError: With ``strict``.
         """
         if self._strict:
             raise FailedError(errors[0])
@@ -49,7 +49,7 @@ class Tally:
             say(self._command, error)
 
     def add(self, words: Sequence[str]) -> None:
-        """Counts an input that is predicted."""
+        """Counts a valid input and its words."""
         self.inputs += 1
         self._words += len(words)
         unknown = list(self._vocab.unknown(words))
@@ -58,13 +58,13 @@ class Tally:
             self._listed.update(unknown)
 
     def close(self, *, quiet: bool = False) -> None:
-        """Says what was counted.
+        """Prints the counts.
 
         Args:
-            quiet: Whether to leave unknown words out.
+            quiet: Whether to omit unknown words.
 
         Raises:
-            FailedError: There were bad inputs, or not as many in two files.
+            FailedError: There were bad inputs, or two files with different numbers of inputs.
         """
         if self._unknown and not quiet:
             hint = "" if self._listed is not None else " (--unknown lists them)"
@@ -81,5 +81,5 @@ class Tally:
 
 
 def say(command: str, message: str) -> None:
-    """Prints a line for people, on standard error."""
+    """Prints a message on standard error."""
     print(f"graphsent {command}: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Train a model and keep the one that is best on dev."""
+"""Train a model and keep the best one on dev."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")  # and --test
 
 
 def run(arguments: Any) -> None:
-    """Trains, or resumes."""
-    # Flags without a value are False when they are absent; 0 is a value.
+    """Trains a new run, or resumes one."""
+    # Absent switches are False; 0 is a value.
     given = {
         name: value
         for name, value in vars(arguments).items()
@@ -50,24 +50,24 @@ def run(arguments: Any) -> None:
         for name in given:
             if name not in _WITH_RESUME:
                 raise UsageError(
-                    f"--resume takes all but --epochs and --encoder from its run, not {flag(name)}"
+                    f"{flag(name)} cannot change with --resume: only --epochs and --encoder can"
                 )
         _resume(arguments, options)
         return
     if not arguments.out:
-        raise UsageError("--out RUN is missing (or --resume RUN to continue a run)")
+        raise UsageError("--out RUN is missing (or --resume RUN to resume a run)")
     options["overwrite"] = arguments.overwrite
     several = asked(given)
     config = _config(given)
     for name in _OF_CORPORA if config.task == "own" else ():
         if name in given:
-            raise UsageError(f"{flag(name)} is for published corpora: your own data are files")
+            raise UsageError(f"{flag(name)} is for published corpora, not for your own data")
     import_from_here(config.parser)
     for name, needed in _OF_ENCODERS.items():
         if name in given and not getattr(config.inputs, needed):
-            raise UsageError(f"{flag(name)} goes with {flag(needed)}")
+            raise UsageError(f"{flag(name)} needs {flag(needed)}")
     if "shuffle_window" in given and not config.stream:
-        raise UsageError("--shuffle-window goes with --stream: in memory all are shuffled")
+        raise UsageError("--shuffle-window needs --stream: in memory, all examples are shuffled")
     if several:
         _show_all(train_runs(config, arguments.out, **several, **options), arguments.out)
     else:
@@ -75,7 +75,7 @@ def run(arguments: Any) -> None:
 
 
 def _is_judged(arguments: Any) -> bool:
-    """Whether the best model is evaluated on test: asked for, or there are files of one's own."""
+    """Whether to evaluate the best model on test: with ``--test``, or test files by label."""
     asked = arguments.test not in (None, False) or getattr(arguments, "test_class", None)
     return bool(asked) and not arguments.no_test
 
@@ -90,14 +90,14 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
         _show(found, config, out)
         return
     if arguments.epochs is not None or arguments.encoder is not None or options["test"]:
-        raise UsageError(f"{out} holds several runs: --resume takes all options from them")
+        raise UsageError(f"{out} holds several runs: --resume cannot change their options")
     config = runs.open().config
     import_from_here(config.task, config.model, config.parser)
     _show_all(resume_runs(out, progress=options["progress"]), out)
 
 
 def _show(results: Mapping[str, Any], config: RunConfig, out: str) -> None:
-    if process_rank(config.training):  # the first process speaks for all
+    if process_rank(config.training):  # only the first process prints
         return
     print(f"best epoch: {results['best_epoch']}, dev {figures(results['dev'])}")
     if "test" in results:
@@ -107,11 +107,11 @@ def _show(results: Mapping[str, Any], config: RunConfig, out: str) -> None:
 
 def _show_all(results: Mapping[str, Any], out: str) -> None:
     print(table(results["runs"], results["summary"]))
-    print(f"wrote {out}: results.json, runs.yaml, and a directory for each run")
+    print(f"wrote {out}: results.json, runs.yaml, and one directory per run")
 
 
 def _config(given: dict[str, Any]) -> RunConfig:
-    """The configuration: what the file says, and the flags over it."""
+    """The configuration: settings of ``--config``, overridden by flags."""
     values: dict[str, Any] = {"model": DEFAULT_MODEL}
     if "config" in given:
         values = RunConfig.load(given["config"]).to_dict()
@@ -119,7 +119,7 @@ def _config(given: dict[str, Any]) -> RunConfig:
         if "train" not in given:
             tasks = ", ".join(sorted(TASKS))
             raise UsageError(
-                f"--task is missing: expected one of {tasks}; or --train FILE for data of your own"
+                f"--task is missing: expected one of {tasks}; or --train FILE for your own data"
             )
         given = {**given, "task": "own"}
     for name, options in (("task", "task_options"), ("model", "model_options")):

@@ -1,4 +1,4 @@
-"""Trees and sentences from a file or standard input, labelled or not."""
+"""Trees and sentences, labelled or not, from a file or standard input."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ INPUTS = ("auto", "text", "trees")
 _STDIN = "standard input"
 _ANY_TREES: dict[str, Any] = {"empty_nodes": "token", "require_labels": False}
 _CONLLU = (".conllu", ".conllu.gz")
-_AT_ONCE = 256  # records read together: parsing them takes seconds
-_MOST_COMMENTS = 1000  # lines above the first sentence of a text that may be CoNLL-U
+_AT_ONCE = 256  # records read at once: parsing them takes seconds
+_MOST_COMMENTS = 1000  # lines before the first sentence in possible CoNLL-U
 
 
 class Given(NamedTuple):
-    """The input at a line: a tree or sentence, or what is wrong with it."""
+    """The input at a line: a tree or sentence, or the error in it."""
 
     line: int
     content: Content
@@ -81,24 +81,24 @@ def name_of(path: Source) -> str:
 def given_in(
     path: Source, read_texts: ReadTexts | None, expected: str = "auto", column: str | None = None
 ) -> Iterator[list[Given]]:
-    """The trees or sentences of a file, of standard input for ``-``, piece by piece as they come.
+    """Streams the trees or sentences of a file, or of standard input for ``-``.
 
-    The formats are those of :func:`trees_from` and :func:`sentences_from`, but what is wrong takes
-    its place among the rest, trees and sentences may be mixed, and a tree continues only in lines
-    that are indented, or begin with a bracket and close more than they open. An empty line is
-    wrong, unless it divides trees of several lines or of CoNLL-U.
+    The formats are those of :func:`trees_from` and :func:`sentences_from`, but errors are yielded
+    in place of bad inputs, trees and sentences may be mixed, and a tree continues only on lines
+    that are indented, or begin with a bracket and close more brackets than they open. An empty line
+    is an error, unless it separates multi-line trees or sentences of CoNLL-U.
 
     Args:
-        path: The file, or texts, each as a line.
-        read_texts: Gives a sentence or tree for each of a list of lines of raw text, or what is
-            wrong with it; None if trees are expected, and no text.
-        expected: ``"text"``, so that every line is raw text; ``"trees"``; or ``"auto"``, so that a
-            line is a tree if it is exactly one, wrong if it begins as a tree whose brackets do not
-            match, and raw text otherwise.
-        column: Of the lines in a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
+        path: The file, or texts, one per line.
+        read_texts: Returns a sentence, tree or error per line of a list of raw text; None if only
+            trees are expected.
+        expected: ``"text"``: every line is raw text; ``"trees"``: every line is a tree; ``"auto"``:
+            a line is a tree if it is exactly one, an error if it begins as a tree whose brackets do
+            not match, and raw text otherwise.
+        column: Column of a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
 
     Raises:
-        DataError: The file cannot be opened, or be read to its end.
+        DataError: The file cannot be opened or read to its end.
     """
     source = name_of(path)
     if expected == "trees":
@@ -126,7 +126,7 @@ def given_in(
 
 
 def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
-    """The trees of a file, of standard input for ``-``.
+    """The trees of a file, or of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
     standard input starts with a comment or a number, and bracketed trees otherwise.
@@ -146,15 +146,16 @@ def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
 def sentences_from(
     path: str, tokenize: Tokenize
 ) -> Sequence[Sentence] | Sequence[Tree | DependencyTree]:
-    """The sentences of a file, of standard input for ``-``.
+    """The sentences of a file, or of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
-    standard input has tabs in its first line that is no comment; bracketed trees if the text starts
-    with a bracket; and otherwise one sentence per line, an empty line being one without words.
+    the first line of standard input that is not a comment has tabs; bracketed trees if the text
+    starts with a bracket; and otherwise one sentence per line, where an empty line is a sentence
+    without words.
 
     Args:
         path: The file.
-        tokenize: Divides raw text into words.
+        tokenize: Splits raw text into words.
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
@@ -173,7 +174,7 @@ def sentences_from(
 def parse_sentences(
     text: str, source: str, tokenize: Tokenize
 ) -> Sequence[Sentence] | Sequence[Tree]:
-    """The bracketed trees of a text that starts with a bracket; otherwise a sentence a line."""
+    """The bracketed trees of a text that starts with a bracket, else one sentence per line."""
     if text.lstrip().startswith("("):
         return parse_trees(text, source, **_ANY_TREES)
     lines = text.split("\n")
@@ -185,7 +186,7 @@ def parse_sentences(
 def _read(
     records: Iterable[Record], source: str, read: Callable[[list[Record], str], list[list[Any]]]
 ) -> list[Given]:
-    """What is in some records; ``read`` gives that of each which is text and not empty."""
+    """The contents of records; ``read`` returns those of each that is valid, non-empty text."""
     records = [_with_error_if_empty(record, source) for record in records]
     found = iter(read([record for record in records if record.error is None], source))
     return [
@@ -198,7 +199,7 @@ def _read(
 def _reader_of_lines(
     read_texts: ReadTexts | None, *, brackets: bool
 ) -> Callable[[Sequence[Record], str], list[list[Any]]]:
-    """Reads bracketed trees, unless ``brackets`` is false, and raw text, if something reads it."""
+    """A reader of bracketed trees if ``brackets``, and of raw text if ``read_texts`` is given."""
 
     def read(records: Sequence[Record], source: str) -> list[list[Any]]:
         if read_texts is None:
@@ -224,11 +225,11 @@ def _reader_of_lines(
 def _read_one_each(
     read: Callable[[list[Record], str], list[list[Any]]], records: list[Record], source: str
 ) -> list[list[Any]]:
-    """What is in rows of a table, of which each has one result."""
+    """The contents of table rows, one result per row."""
     found = read(records, source)
     for record, contents in zip(records, found, strict=True):
         if len(contents) != 1:
-            message = f"expected one tree in a row, got {len(contents)} trees"
+            message = f"expected one tree per row, got {len(contents)}"
             contents[:] = [TreeError(message, source, record.line)]
     return found
 
@@ -241,7 +242,7 @@ def _with_error_if_empty(record: Record, source: str) -> Record:
 
 
 def _recognized(pieces: Iterator[list[Line]], *, trees: bool) -> tuple[bool, Iterator[list[Line]]]:
-    """Whether a text is CoNLL-U, as soon as its lines tell; and all of them."""
+    """Whether a text is CoNLL-U, decided from its first lines; and all of its lines."""
     seen: list[list[Line]] = []
     found = None
     for piece in pieces:
@@ -253,7 +254,7 @@ def _recognized(pieces: Iterator[list[Line]], *, trees: bool) -> tuple[bool, Ite
 
 
 def _is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
-    """Whether lines are CoNLL-U; None if they do not tell."""
+    """Whether lines are CoNLL-U; None if they do not decide it."""
     for line in lines:
         if not line.strip() or (line.startswith("#") and not trees):
             continue
@@ -266,7 +267,7 @@ def opened(path: Source) -> Iterator[Readable]:
     """The bytes of a file, unzipped if named ``*.gz``, of standard input for ``-``, or of texts.
 
     Raises:
-        DataError: The file cannot be opened; or while it is read, if it unpacks past the limit of
+        DataError: The file cannot be opened; or, while it is read, it unpacks beyond the limit of
             :func:`~graphsent._unpacking.open_gzip`.
     """
     if path == "-":
@@ -292,4 +293,4 @@ def _standard_input() -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{_STDIN}:{line}: expected text in UTF-8: {error.reason}") from None
+        raise DataError(f"{_STDIN}:{line}: expected UTF-8 text: {error.reason}") from None

@@ -1,4 +1,4 @@
-"""Parsers of commands, and what they make flags of."""
+"""Argument parsers of commands, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RARE_EXAMPLES = "More examples:"
 
 
 class UsageError(Exception):
-    """The arguments of a command are not consistent."""
+    """The arguments of a command are invalid or inconsistent."""
 
 
 class CommandParser(ArgumentParser):
@@ -45,11 +45,11 @@ class CommandParser(ArgumentParser):
     Args:
         command: Name of the command.
         description: What it does, with examples.
-        arguments: The arguments to parse, for commands whose flags depend on some of them.
-        common: What ``--help`` shows; ``--help-all`` shows the rest, too. Empty for all.
+        arguments: The arguments to parse; the flags of some commands depend on them.
+        common: Options that ``--help`` shows, all if empty; ``--help-all`` always shows all.
 
     Attributes:
-        hints: What to say of flags that do not exist.
+        hints: Flag that does not exist -> end of the message about it.
     """
 
     def __init__(
@@ -70,19 +70,19 @@ class CommandParser(ArgumentParser):
         self._common = tuple(common)
         if common:
             self.add_argument(_HELP_ALL, action="help", help="Show all options and exit.")
-        text = "Show where an error comes from."
+        text = "Show the traceback of an error."
         self.add_argument("--debug", action="store_true", help=text)
 
     @property
     def options(self) -> Iterable[str]:
-        """The flags so far."""
+        """The flags declared so far."""
         return self._option_string_actions
 
     def parse(self) -> Any:
-        """The namespace of the arguments, which may stand in any order.
+        """Parses the arguments, which may come in any order.
 
-        Left to itself, argparse takes an optional positional argument for absent as soon as a flag
-        comes before it.
+        By itself, argparse considers an optional positional argument absent once a flag precedes
+        it.
         """
         if self._common and _HELP_ALL not in self.arguments:
             self._hide_rare()
@@ -105,7 +105,7 @@ class CommandParser(ArgumentParser):
         return self.parse_args([*positionals, *flags])
 
     def _hide_rare(self) -> None:
-        """Leaves what few people need out of the help."""
+        """Hides rarely needed options and examples from the help."""
         self.description = (self.description or "").partition(_RARE_EXAMPLES)[0]
         for action in self._actions:
             if action.dest not in ("help", "help_all", *self._common):
@@ -124,40 +124,40 @@ class CommandParser(ArgumentParser):
 
 
 def add_encoder(parser: Any) -> None:
-    """Declares where the encoder of a model is."""
+    """Declares the directory of a model's encoder."""
     parser.add_argument(
         "--encoder",
         type=str,
         metavar="DIR",
-        help="Where the frozen encoder is that the model was trained with, if it was moved.",
+        help="New directory of the frozen encoder that the model was trained with, if it moved.",
     )
 
 
 def add_model_class(parser: Any) -> None:
-    """Declares the class of a model that is not of the package."""
+    """Declares the class of a custom model."""
     parser.add_argument(
         "--model-class",
         type=str,
         metavar="module:Class",
-        help="The class of a model of your own, whose module is imported: as in train --model.",
+        help="Class of a custom model, as in train --model; its module is imported.",
     )
 
 
 def add_text_column(parser: Any) -> None:
     """Declares the column of sentences in a table."""
-    text = "Of sentences, in a table: *.csv or *.jsonl (default: one with a usual name)."
+    text = "Column of sentences in a table, *.csv or *.jsonl (default: a column with a usual name)."
     parser.add_argument("--text-column", type=str, metavar="NAME", help=text)
 
 
 def add_ray(parser: Any) -> None:
-    """Declares what predicts or encodes a directory of files."""
+    """Declares the options for a directory of files."""
     parser.add_argument(
         "--ray",
         action="store_true",
-        help="Read all files of the directory FILE, by workers of Ray, on this machine or on the "
-        "cluster that it belongs to; --out is a directory, too. Files with results are left out.",
+        help="Process all files of the directory FILE with Ray workers, on this machine or its "
+        "cluster, and write the results to the directory --out. Files with results are skipped.",
     )
-    text = "Of Ray, each with one CPU (default: as many as there are CPUs)."
+    text = "Number of Ray workers, one CPU each (default: the number of CPUs)."
     parser.add_argument("--workers", type=int, metavar="N", help=text)
 
 
@@ -167,7 +167,7 @@ def flag(name: str) -> str:
 
 
 def descriptions(text: str) -> Mapping[str, str]:
-    """The texts in the section ``Args`` of a docstring, by parameter, without markup."""
+    """The ``Args`` section of a docstring: parameter -> description without markup."""
     section = re.search(r"^Args:\n((?:    .*\n?|\n)+)", text, re.MULTILINE)
     entries = re.findall(
         r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", section.group(1) if section else "", re.MULTILINE
@@ -176,15 +176,15 @@ def descriptions(text: str) -> Mapping[str, str]:
 
 
 def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] = ()) -> None:
-    """Checks that a file can be written without destroying others, before any work is done.
+    """Checks that a file can be written without overwriting others, before any work is done.
 
     Args:
-        path: The file; nothing is checked without one.
-        name: The flag that gave it.
-        keep: Files that must not be replaced, such as those that are read.
+        path: The file; None skips the check.
+        name: The flag that names it.
+        keep: Files that must not be overwritten, such as inputs.
 
     Raises:
-        UsageError: It is a directory, or one of the files to keep.
+        UsageError: The path is a directory or one of the files to keep.
     """
     if path is None:
         return
@@ -192,7 +192,7 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
         raise UsageError(f"{name} {path}: expected a file, found a directory")
     for other in keep if os.path.exists(path) else ():
         if other is not None and os.path.exists(other) and os.path.samefile(path, other):
-            raise UsageError(f"{name} {path} would replace what is read or part of the run")
+            raise UsageError(f"{name} {path} would overwrite an input or a file of the run")
 
 
 def _unrecognized(match: re.Match[str], parser: CommandParser) -> str:
@@ -209,7 +209,7 @@ def _unrecognized(match: re.Match[str], parser: CommandParser) -> str:
 
 
 def _file_alone(text: str, parser: CommandParser) -> str:
-    """The option that a file without one was probably meant for."""
+    """The option that was probably meant for a file given without one."""
     path = text if os.path.isfile(text) else text.split()[0]
     if not os.path.isfile(path) and not re.search(r"\.[A-Za-z]\w*$", path):
         return ""
@@ -239,7 +239,7 @@ def _wrong_type(match: re.Match[str], _parser: CommandParser) -> str:
     return f"{flag(name)}: expected {expected}, got {value!r}"
 
 
-# Messages of argparse and jsonargparse, and what they become.
+# Messages of argparse and jsonargparse -> how they are reworded.
 _REWORDED: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
     (re.compile(r"^unrecognized arguments: (.*)$"), _unrecognized),
     (re.compile(r"^argument .*: invalid choice: '(.*)' \(choose from (.*)\)$"), _wrong_choice),
@@ -262,5 +262,5 @@ def _plain(text: str) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things: ``1 sentence``, ``1,200 sentences``."""
+    """A count with its noun: ``1 sentence``, ``1,200 sentences``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -44,8 +44,8 @@ def test_figures_of_sentences(tmp_path, look):
     assert content["test_texts_in_dev"] == 2
     assert content["bad_lines"] == []
     assert "train: 4 examples" in printed
-    assert "words: 1 to 4, 2.75 on average, 90 % up to 4; 6 distinct" in printed
-    assert "repeated texts: 2; texts with several labels: 1" in printed
+    assert "words: 1 to 4, mean 2.75, 90th percentile 4; 6 distinct" in printed
+    assert "repeated texts: 2; texts with conflicting labels: 1" in printed
 
 
 def test_figures_of_trees(tmp_path, look):
@@ -103,14 +103,17 @@ def test_pairs_and_scores(tmp_path, look):
     flags = [f"--{split}={path}" for split in ("train", "dev", "test")]
     _, printed, content = look(*flags, "--regression")
     assert content["splits"]["train"]["lengths"]["counts"] == {"1": 2, "2": 2}
-    assert "scores: 1.5 to 4, 2.750 on average" in printed
+    assert "scores: 1.5 to 4, mean 2.750" in printed
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         ([], "--train FILE (or --class LABEL=FILE), or --task NAME, is missing"),
-        (["--task=trec", "--train=a"], "--train is for data of your own, without --task"),
+        (
+            ["--task=trec", "--train=a"],
+            "--train is for your own data and cannot be used with --task",
+        ),
     ],
 )
 def test_wrong_flags(capsys, flags, message):
@@ -129,4 +132,4 @@ def test_columns_that_are_not_there(tmp_path, capsys):
 def test_lists_of_parses_are_refused(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["debug-data", "--task=rerank", "--tree-kind=constituency"])
-    assert "is of n-best lists: expected sentences or pairs" in capsys.readouterr().err
+    assert "has n-best lists: expected a task of sentences or pairs" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def test_without_matplotlib_or_its_fonts_it_goes_without_a_picture(
     captured = capsys.readouterr()
     assert "(the model)\n" in captured.out
     assert "(a picture)" not in captured.out
-    assert f"there is no picture: {error}" in captured.err
+    assert f"cannot draw the picture: {error}" in captured.err
 
 
 def test_it_ends_with_sentences_that_are_typed(capsys, monkeypatch):

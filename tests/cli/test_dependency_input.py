@@ -85,14 +85,14 @@ def test_scores_of_pairs(relatedness, files, capsys):
 def test_as_many_first_as_second_sentences(relatedness, files, tmp_path, capsys):
     write_conllu(tmp_path / "one.conllu", parse_conllu(CONLLU)[:1])
     assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 1
-    assert "2 trees" in (message := capsys.readouterr().err)
+    assert "2 inputs" in (message := capsys.readouterr().err)
     assert message.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        ("relatedness", ["first"], "scores pairs of sentences"),
+        ("relatedness", ["first"], "reads pairs of sentences"),
         ("relatedness", ["first", "second", "--format=trees"], "--format trees"),
         ("classifier", ["first", "second"], "reads single sentences"),
     ],
@@ -137,7 +137,7 @@ def test_a_page_of_all_trees(classifier, files, tmp_path, capsys):
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], f"--out={tmp_path / 'no.html'}", *arguments])
     error = capsys.readouterr().err
-    assert "a page shows predictions: add --model" in error
+    assert "a page shows predictions and needs --model" in error
     assert "--number is for the picture of one tree" in error
     assert not (tmp_path / "no.html").exists()
 
@@ -151,7 +151,7 @@ def test_drawing_what_there_is_not(classifier, relatedness, files, tmp_path, cap
     for arguments in (["--gold"], [f"--model={classifier}", "--weights", "--direction=sibling"]):
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], out, *arguments])
-    assert "not for --direction sibling" in capsys.readouterr().err
+    assert "not available with --direction sibling" in capsys.readouterr().err
     plain = saved(tmp_path / "none", ARNNClassifier, 4, 5, attention="none")
     assert main(["draw", files[0], out, f"--model={plain}", "--weights"]) == 2
     assert "attention='none'" in capsys.readouterr().err

@@ -83,7 +83,7 @@ def test_models_of_trees_need_trees_or_a_parser(capsys):
     assert err == ""
     code, _, err = encode(capsys, "trees", "good film")
     assert code == 1
-    assert "no raw text without --parser" in err
+    assert "raw text needs --parser" in err
     code, out, _ = encode(capsys, "trees", "good film", "--parser=toy_parsers:flat")
     assert (code, json.loads(out)["text"]) == (0, "good film")
 
@@ -100,10 +100,10 @@ def test_many_rows_have_a_header_as_long_as_that_of_none(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["words", "text.txt", "--out=v.txt"], "expected a name in .npy, .npz, .jsonl"),
+        (["words", "text.txt", "--out=v.txt"], "expected a file name ending in .npy, .npz, .jsonl"),
         (["words", "text.txt", "--batch-size=0"], "--batch-size: expected at least 1"),
         (["words", "text.txt", "text.txt"], "reads single sentences, got two files"),
-        (["none", "text.txt"], "there is no run, model or file none"),
+        (["none", "text.txt"], "no such run, model or file: none"),
         (["words", "text.txt", "--otu=v.npy"], "did you mean '--out'?"),
     ],
 )

@@ -103,4 +103,4 @@ def test_without_pip_it_says_how_to_get_it(asked, capsys, monkeypatch):
 def test_a_dgl_that_is_there_is_left_alone(capsys, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "2.2.1")
     assert main(["install-dgl"]) == 0
-    assert capsys.readouterr().out == "DGL 2.2.1 is installed already\n"
+    assert capsys.readouterr().out == "DGL 2.2.1 is already installed\n"

@@ -120,9 +120,9 @@ def test_help_of_train_shows_what_people_need_and_help_all_the_rest(capsys):
         (["train", "--task=sst5", "--out=a", "--neutral=mask"], "--neutral"),
         (
             ["train", "--resume=a", "--lr=3"],
-            "--resume takes all but --epochs and --encoder from its run",
+            "--lr cannot change with --resume: only --epochs and --encoder can",
         ),
-        (["train", "--resume=a", "--embedding-lr=0"], "not --embedding-lr"),
+        (["train", "--resume=a", "--embedding-lr=0"], "--embedding-lr cannot change with --resume"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
@@ -142,7 +142,7 @@ def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
         (["train", "--config=none.yaml"], "none.yaml: cannot read the configuration"),
         (["train", "--resume=none"], "none is not a run: it has no config.yaml"),
         (["evaluate", "none"], "none is not a run"),
-        (["predict", "none"], "there is no run, model or file none"),
+        (["predict", "none"], "no such run, model or file: none"),
         (["draw", "none.txt", "--out=x.png"], "cannot read none.txt: No such file"),
         (["draw", "--tree=(A a", "--out=x.png"], "--tree:1:1: the bracket"),
         (["draw", "--tree=(A a)", "--out=x.pdf"], "expected a name in .png or .svg"),

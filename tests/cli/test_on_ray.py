@@ -65,7 +65,7 @@ def test_files_with_results_are_left_out(trained, shards, tmp_path, capsys, unma
     (out / "a.txt.text").unlink()
     assert main(arguments) == 0
     assert main(arguments) == 0
-    assert "2 of 2 files have results already" in capsys.readouterr().out
+    assert "2 of 2 files already have results" in capsys.readouterr().out
     assert [len(rows) for rows in unmapped] == [2, 1]
     assert main([*arguments, "--input=trees"]) == 2
     assert "holds results of another model, or with other options" in capsys.readouterr().err
@@ -110,7 +110,7 @@ def test_errors_are_known_where_a_worker_was_killed_after_its_results(
     assert not (out / "c.txt.text").exists()
     assert main(arguments) == 1
     captured = capsys.readouterr()
-    assert "2 of 3 files have results already" in captured.out
+    assert "2 of 3 files already have results" in captured.out
     assert "1 of 3 files have bad inputs" in captured.err
 
 
@@ -133,7 +133,7 @@ def test_models_on_the_hub_are_told_apart(trained, shards, tmp_path, capsys, mon
     [
         (["--ray"], "--ray: --out DIRECTORY is missing"),
         (["--ray", "--out=o", "--workers=0"], "--workers: expected at least 1, got 0"),
-        (["--ray", "--out=o", "--strict"], "--strict is for one file"),
+        (["--ray", "--out=o", "--strict"], "--strict is for a single file"),
     ],
 )
 def test_arguments_that_do_not_go_with_it(trained, shards, capsys, arguments, message, unmapped):
@@ -145,7 +145,7 @@ def test_arguments_that_do_not_go_with_it(trained, shards, capsys, arguments, me
 def test_results_go_to_a_directory_of_their_own(trained, shards, capsys, unmapped):
     with pytest.raises(SystemExit):
         main(["predict", str(trained), str(shards), "--ray", f"--out={shards}/."])
-    assert "expected another directory than that of the files to read" in capsys.readouterr().err
+    assert "expected a directory other than that of the input files" in capsys.readouterr().err
     assert len([*shards.iterdir()]) == 3
 
 
@@ -164,7 +164,7 @@ def test_a_model_that_reads_no_such_files_is_misused(trained, tmp_path):
     worker = on_ray.Worker("predict", Asked(str(trained), (), ()), arguments)
     row = worker({"shard": "a.txt", "target": str(tmp_path / "a.txt.text")})
     assert row["misused"]
-    assert "reads trees: add --parser NAME" in row["error"]
+    assert "reads trees and needs --parser NAME" in row["error"]
 
 
 @pytest.mark.slow

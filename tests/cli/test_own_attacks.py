@@ -75,7 +75,7 @@ def test_evaluate_replaces_no_data(data, tmp_path, capsys):
     before = data.read_text()
     for flag in ("--errors-file", "--json"):
         line = refused(capsys, "evaluate", tmp_path / "run", f"{flag}={data}")
-        assert f"{flag} {data} would replace what is read" in line
+        assert f"{flag} {data} would overwrite an input" in line
     assert data.read_text() == before
 
 

@@ -160,15 +160,15 @@ def test_a_configuration_of_a_run_is_used_again(tsv, tmp_path):
     ("flags", "message"),
     [
         (["--class=pos"], "--class: expected LABEL=FILE, got 'pos'"),
-        (["--class=pos=a", "--class=pos=b"], "two files for the label 'pos': expected one"),
-        (["--class=pos=a", "--train=b"], "--class and --train exclude each other"),
+        (["--class=pos=a", "--class=pos=b"], "expected one file per label, got two for 'pos'"),
+        (["--class=pos=a", "--train=b"], "--class and --train are mutually exclusive"),
         (["--train=b", "--task=sst5"], "are for your own data, but the task is sst5"),
-        (["--train=b", "--encoder-pooling=first"], "--encoder-pooling goes with --encoder"),
-        (["--train=b", "--encoder-lr=1"], "--encoder-lr goes with --finetune-encoder"),
+        (["--train=b", "--encoder-pooling=first"], "--encoder-pooling needs --encoder"),
+        (["--train=b", "--encoder-lr=1"], "--encoder-lr needs --finetune-encoder"),
         (["--train=b", "--data-dir=."], "--data-dir is for published corpora"),
         (["--train=b", "--parses-dir=."], "--parses-dir is for published corpora"),
         (["--train=a", "--split=much"], "--split: expected a finite number, got 'much'"),
-        ([], "--task is missing: .*; or --train FILE for data of your own"),
+        ([], "--task is missing: .*; or --train FILE for your own data"),
     ],
 )
 def test_wrong_flags(tmp_path, capsys, flags, message):
@@ -204,7 +204,7 @@ def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
         where, gold, _, _, sentence = error.split(",")
         assert lines[int(where.removeprefix("my.tsv:")) - 1] == f"{gold}\t{sentence}"
     assert errors[0].split(",")[0] in printed
-    assert f"{len(errors)} errors, the most confident first" in printed
+    assert f"{len(errors)} errors, most confident first" in printed
     assert (tmp_path / "confusion.png").read_bytes().startswith(b"\x89PNG")
     assert "page.html: 48 sentences" in printed
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -215,8 +215,8 @@ def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
     ("flags", "message"),
     [
         (["--errors=0"], "--errors: expected at least 1, got 0"),
-        (["--page=a.svg"], "--page a.svg: expected a file .html"),
-        (["--confusion=a.pdf"], "--confusion a.pdf: expected a file .svg or .png"),
+        (["--page=a.svg"], "--page a.svg: expected a file name ending in .html"),
+        (["--confusion=a.pdf"], "--confusion a.pdf: expected a file name ending in .svg or .png"),
     ],
 )
 def test_wrong_flags_of_evaluate(trained, capsys, flags, message):

@@ -361,7 +361,10 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
         ("own_models_here:Abstract", "the class has no collate and no forward and no predict"),
         ("own_models_here:Backwards", "expected vocab as first argument of the constructor, got n"),
         ("own_models_here:Needs", "own_models_here:Needs needs the option 'depth'"),
-        ("own_models_here:Clash", "has an option 'seed', but --seed is an option of this command"),
+        (
+            "own_models_here:Clash",
+            "has an option 'seed', but this command already has an option --seed",
+        ),
         ("own_models_here:Optimized", "unknown training option of own_models_here:Optimized 'lrr'"),
         ("own_models_here:Listed", r"expected training_defaults to be a dictionary .*\['lr'\]"),
         ("own_models_here:Flat", "expected task_defaults to be a dictionary .* got {'sst5': 3}"),

@@ -109,7 +109,10 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
         ("broken_tasks_here:make", "broken_tasks_here cannot be imported: ZeroDivisionError: "),
         ("lacking_tasks_here:make", "cannot be imported: No module named 'nowhere_at_all'"),
         ("own_tasks_here:needs", "the task own_tasks_here:needs needs the option 'path'"),
-        ("own_tasks_here:clash", "has an option 'seed', but --seed is an option of this command"),
+        (
+            "own_tasks_here:clash",
+            "has an option 'seed', but this command already has an option --seed",
+        ),
         ("own_tasks_here:nothing", "expected a graphsent.tasks.Task, got None"),
     ],
 )

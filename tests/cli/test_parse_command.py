@@ -62,7 +62,7 @@ def test_bad_lines_are_named(tmp_path, capsys):
     assert main(["parse", str(path), FLAT, f"--out={tmp_path}/out"]) == 1
     *errors, last = capsys.readouterr().err.splitlines()[1:]
     assert [error.partition(": ")[2] for error in errors] == [
-        f"{path}:2: no tab: expected 'label<TAB>sentence'",
+        f"{path}:2: expected 'label<TAB>sentence', found no tab",
         f"{path}:3: toy_parsers:flat has no tree for 'bad'",
         f"{path}:4:3: 0xFF is not valid UTF-8 (invalid start byte): expected UTF-8",
     ]
@@ -83,13 +83,13 @@ def test_standard_input_and_sentences(tmp_path, monkeypatch):
     [
         (["in.txt", FLAT], "--out is missing"),
         (["in.txt", "--out=o"], "--parser is missing"),
-        (["in.txt", FLAT, "--out=in.txt"], "--out in.txt would replace what is read"),
+        (["in.txt", FLAT, "--out=in.txt"], "--out in.txt would overwrite an input"),
         (["in.txt", FLAT, "--out=o", "--batch-size=0"], "--batch-size: expected at least 1, got 0"),
         (["in.txt", FLAT, "--out=o.conllu"], None),
         (["in.txt", HEADED, "--out=o"], "gives dependency trees, constituency trees are needed"),
         (["in.txt", "--parser=spaci:en", "--out=o"], "did you mean 'spacy'?"),
         (["nowhere.txt", FLAT, "--out=o"], "cannot read nowhere.txt"),
-        (["in.txt", FLAT, "--out=o", "--text-column=a"], "--text-column goes with .csv, "),
+        (["in.txt", FLAT, "--out=o", "--text-column=a"], "--text-column needs a table (.csv, "),
         (["in.txt", FLAT, "--out=o", "--num-threads=2"], "chooses its threads itself"),
     ],
 )
@@ -143,13 +143,13 @@ def test_an_interrupted_command_goes_on(tmp_path, number, status):
     result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert result.returncode == status
     if number == signal.SIGINT:
-        assert "interrupted; what was parsed is in " in result.stderr
+        assert "interrupted; finished batches are in " in result.stderr
         assert "Traceback" not in result.stderr
     assert not (tmp_path / "out.gz").exists()
     (tmp_path / "stop").unlink()
     result = subprocess.run(command, capture_output=True, text=True, check=True, **options)
     assert "parsed 6 lines" in result.stdout
-    assert ", 2 of them before" in result.stdout
+    assert " (2 of them before)" in result.stdout
     with gzip.open(tmp_path / "out.gz", "rt") as file:
         assert file.read() == "".join(f"(S l{n})\n" for n in range(6))
     assert not partial_path(tmp_path / "out.gz").exists()

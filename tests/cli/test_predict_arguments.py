@@ -92,7 +92,7 @@ def test_a_file_without_a_run_is_for_the_model_of_the_package(capsys, monkeypatc
     code, out, err = predict(capsys, "text.txt")
     assert code == 0
     assert out.endswith("\tA film of great charm\n")
-    assert err.startswith("graphsent predict: no RUN: this is the model that comes with graphsent")
+    assert err.startswith("graphsent predict: no RUN given: using the bundled model")
     with Path("text.txt").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         assert predict(capsys, "-") == (code, out, err)
@@ -146,7 +146,7 @@ def test_two_sentences_are_a_pair(capsys):
     assert out.split("\t")[1:] == ["the film", "good film\n"]
     code, _, err = predict(capsys, "pairs", "the film")
     assert code == 2
-    assert "scores pairs of sentences" in err
+    assert "reads pairs of sentences" in err
 
 
 @pytest.mark.parametrize("form", ["text", "jsonl", "json", "brackets"])
@@ -197,21 +197,27 @@ def test_pictures_and_pages(capsys):
         (["words", "trees.txt", "trees.txt"], "reads single sentences, got two files"),
         (["words", "a", "b", "c"], "expected one file, or two for pairs, got 3"),
         (["words", "none.txt"], "cannot read none.txt: No such file"),
-        (["wrods", "good film"], "there is no run, model or file wrods"),
-        (["wrods.txt"], "there is no run, model or file wrods.txt"),
+        (["wrods", "good film"], "no such run, model or file: wrods"),
+        (["wrods.txt"], "no such run, model or file: wrods.txt"),
         (["words", "table.csv"], "table.csv:1: which column holds the text? Name one of 'a', 'b'"),
         (["words", "table.csv", "--text-column=c"], "table.csv:1: no column 'c': expected one of"),
-        (["words", "trees.txt", "--text-column=c"], "--text-column goes with .csv, .jsonl, "),
-        (["words", "good film", "--text-column=c"], "goes with .csv, .jsonl, .ndjson, .json, not"),
-        (["words", "good film", "--format=svg"], "--format svg needs --out with a name in .svg"),
-        (["words", "good film", "--format=svg", "--out=a.png"], "needs --out with a name in .svg"),
-        (["words", "good film", "--out=a.pdf"], "--out a.pdf: expected a name in .txt, .json, "),
-        (["words", "good film", "--out=a.txt.gz"], "a name in .txt, .json, .jsonl, .brackets"),
+        (["words", "trees.txt", "--text-column=c"], "--text-column needs a table (.csv, .jsonl, "),
+        (
+            ["words", "good film", "--text-column=c"],
+            "needs a table (.csv, .jsonl, .ndjson, .json), got",
+        ),
+        (["words", "good film", "--format=svg"], "--format svg needs --out FILE.svg"),
+        (["words", "good film", "--format=svg", "--out=a.png"], "needs --out FILE.svg"),
+        (
+            ["words", "good film", "--out=a.pdf"],
+            "--out a.pdf: expected a file name ending in .txt, ",
+        ),
+        (["words", "good film", "--out=a.txt.gz"], "ending in .txt, .json, .jsonl, .brackets"),
         (["words", "good film", "--format=brackets"], "--format brackets is for trees"),
         (["pairs", "a b", "c d", "--out=x.svg"], "--format svg is for classes of nodes"),
-        (["trees", "trees.txt", "--out=trees.txt"], "would replace what is read"),
-        (["trees", "trees.txt", "--out=trees/config.json"], "would replace what is read"),
-        (["trees", "good film"], "reads parse trees, no raw text without --parser"),
+        (["trees", "trees.txt", "--out=trees.txt"], "would overwrite an input"),
+        (["trees", "trees.txt", "--out=trees/config.json"], "would overwrite an input"),
+        (["trees", "good film"], "reads parse trees: raw text needs --parser"),
         (["words", "good film", "--fromat=json"], "did you mean '--format'?"),
     ],
 )

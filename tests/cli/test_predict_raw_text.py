@@ -113,10 +113,11 @@ def test_another_version_and_another_kind(trees, monkeypatch, capsys, tmp_path):
 def test_a_model_without_a_parser(tmp_path, monkeypatch, capsys):
     BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path)
     assert predict(str(tmp_path), "the film\n", monkeypatch) == 1
-    assert "no raw text without --parser" in capsys.readouterr().err
+    assert "raw text needs --parser" in capsys.readouterr().err
     assert predict(str(tmp_path), "the film\n", monkeypatch, "--input=text") == 2
     assert (
-        "--input text: the model 'bitreelstm' reads trees: add --parser" in capsys.readouterr().err
+        "--input text: the model 'bitreelstm' reads trees and needs --parser"
+        in capsys.readouterr().err
     )
     assert predict(str(tmp_path), "the film\n", monkeypatch, FLAT) == 0
 

@@ -99,7 +99,7 @@ def test_each_row_of_a_table_has_one_result(trained, tmp_path, capsys):
     assert main(["predict", str(trained), str(path), "--format=jsonl"]) == 1
     *bad, tree = map(json.loads, capsys.readouterr().out.splitlines())
     assert [each["line"] for each in bad] == [2, 3, 4, 5]
-    assert bad[-1]["error"] == f"{path}:5: expected one tree in a row, got 2 trees"
+    assert bad[-1]["error"] == f"{path}:5: expected one tree per row, got 2"
     assert tree["text"] == "a film"
 
 
@@ -160,7 +160,7 @@ def test_a_label_before_a_tab_is_noticed(words, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert texts(out) == ["good the film", "good the good film"]
     (line,) = err.splitlines()
-    assert line.startswith("graphsent predict: a tab counts as a blank, and a label before it as ")
+    assert line.startswith("graphsent predict: a tab is read as a space, and a label before it as ")
     assert line.endswith("'good\\tthe film'")
 
 
@@ -173,7 +173,7 @@ def test_broken_trees_stand_alone(tmp_path, capsys):
     lines = captured.out.split("\n")
     assert [bool(line) for line in lines] == [True, False, False, True, False]
     assert f"{path}:2:1: 'the' stands outside of a tree" in captured.err
-    assert "expected '('; this model reads parse trees, no raw text" in captured.err
+    assert "expected '('; this model reads parse trees: raw text needs --parser" in captured.err
     assert f"{path}:3:13: ')' closes nothing" in captured.err
     assert "2 of 4 inputs are bad" in captured.err
 
@@ -253,7 +253,7 @@ def test_pairs_stay_in_step(tmp_path, capsys):
     assert bad["error"].count("; ") == 1  # of both
     assert captured.err.splitlines()[-1] == (
         "graphsent predict: 1 of 2 inputs are bad and have no result; "
-        f"{first} has 4 trees and {second} 2: expected as many in both"
+        f"{first} has 4 inputs and {second} 2: expected equal numbers"
     )
 
 

@@ -67,7 +67,7 @@ def test_predict_takes_it_where_there_is_no_run(arguments, capsys, monkeypatch):
     assert name.endswith("positive")
     assert float(probability) > 0.4
     assert sentence == "A film of great charm"
-    assert "this is the model that comes with graphsent" in captured.err
+    assert "using the bundled model" in captured.err
 
 
 def test_it_answers_without_importing_what_models_of_words_do_not_need():

@@ -45,8 +45,12 @@ def test_help_says_what_the_statuses_mean(capsys):
         (TrainingFailed("the loss is nan"), 1, "the loss is nan"),
         (OSError(28, "No space left on device", "runs/a"), 1, "runs/a: No space left on device"),
         (OSError(28, "No space left on device"), 1, "input or output: No space left on device"),
-        (MemoryError(), 1, "there is too little memory for this"),
-        (RuntimeError("[enforce fail] can't allocate memory: 9\nx"), 1, "there is too little"),
+        (MemoryError(), 1, "not enough memory"),
+        (
+            RuntimeError("[enforce fail] can't allocate memory: 9\nx"),
+            1,
+            "not enough memory: [enforce fail]",
+        ),
         (KeyboardInterrupt(), 130, "interrupted"),
         (UnicodeEncodeError("ascii", "é", 0, 1, "no"), 1, "ascii cannot write 'é'"),
     ],
@@ -97,7 +101,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         (["train", "--task=sst5", "--out=a\udcff"], "expected a name in UTF-8"),
         (["train", "--task=sst5", "--out=" + "a" * 300], "File name too long"),
         (["evaluate", "none" * 100], "is not a run"),
-        (["predict", "none" * 100], "there is no run, model or file"),
+        (["predict", "none" * 100], "no such run, model or file"),
         (["draw", "--tree=(A a)", "--out=."], "--out .: expected a file, found a directory"),
     ],
 )
@@ -167,14 +171,14 @@ def test_results_replace_no_file_of_a_run_and_no_input(capsys, trained, tmp_path
     before = (trained / "results.json").read_bytes()
     for name in ("results.json", "config.yaml", "model/config.json"):
         status, err = outcome(capsys, "evaluate", str(trained), f"--json={trained / name}")
-        assert (status, "would replace" in err) == (2, True)
+        assert (status, "would overwrite" in err) == (2, True)
     assert (trained / "results.json").read_bytes() == before
     trees = tmp_path / "trees.svg"
     trees.write_text("(A a)")
     status, err = outcome(
         capsys, "draw", str(trees), f"--out={tmp_path}/../{tmp_path.name}/trees.svg"
     )
-    assert (status, "would replace" in err) == (2, True)
+    assert (status, "would overwrite" in err) == (2, True)
     assert trees.read_text() == "(A a)"
 
 
@@ -184,7 +188,7 @@ def test_a_demonstration_replaces_no_other_run(capsys, trained, tmp_path):
     for name in ("config.yaml", "results.json"):
         (other / name).write_bytes((trained / name).read_bytes())
     status, err = outcome(capsys, "demo", f"--out={tmp_path}")
-    assert (status, "holds a run that is not a demonstration" in err) == (2, True)
+    assert (status, "holds another run: expected a demonstration" in err) == (2, True)
     assert json.loads((other / "results.json").read_text())["finished"]
 
 

@@ -209,10 +209,13 @@ def test_what_cannot_be_looked_at_is_one_line(model, arguments, message, runs, c
         (["filters", "--map=1"], "--map is not for filters"),
         (["attention", "--top=1"], "--top is not for attention"),
         (["graph", "--map=1"], "--map and --row go together"),
-        (["graph", "--out=x.pdf"], "--out x.pdf: expected a name in .txt, .csv, .json, .png, .svg"),
+        (
+            ["graph", "--out=x.pdf"],
+            "--out x.pdf: expected a file name ending in .txt, .csv, .json, .png, .svg",
+        ),
         (["graph", "--title=x"], "--title is for pictures"),
         (["graph", "x", "--sentence=y"], "expected a file or --sentence, got both"),
-        (["filters", "--filters=1;2"], "--filters: expected numbers like 1-8,20, got '1;2'"),
+        (["filters", "--filters=1;2"], "--filters: expected numbers such as 1-8,20, got '1;2'"),
         (["words"], "words"),
     ],
 )
@@ -231,7 +234,7 @@ def test_a_model_alone_needs_a_corpus(runs, capsys):
     capsys.readouterr()
     with pytest.raises(SystemExit, match="2"):
         main(["inspect", directory, "filters"])
-    assert "is not a run with a corpus of its own: give a file" in capsys.readouterr().err
+    assert "is not a run directory and names no corpus: expected a FILE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_one_run_is_asked_for_where_one_is_needed(seeds, capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--seeds=0-1", "--seed=3"], "--seed and --seeds exclude each other"),
+        (["--seeds=0-1", "--seed=3"], "--seed and --seeds are mutually exclusive"),
         (["--seeds=4-0"], "--seeds: expected numbers such as 0-4 or 0,2,5"),
         (["--seeds=all"], "--seeds: expected numbers"),
         (["--folds=all"], "the corpora of the task 'sst5' have splits, no folds"),
@@ -77,7 +77,7 @@ def test_resuming_takes_the_options_of_the_runs(seeds, capsys):
     out, _ = seeds
     with pytest.raises(SystemExit, match="2"):
         main(["train", f"--resume={out}", "--epochs=2"])
-    assert "--resume takes all options from them" in capsys.readouterr().err
+    assert "--resume cannot change their options" in capsys.readouterr().err
 
 
 def test_lists_and_ranges_of_numbers_are_read():

@@ -71,10 +71,10 @@ def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
     config = RunConfig.load(here / "my.yaml")
     assert config.trees == "left"
     assert config.vectors == (str(here / "vectors" / "tiny.txt"),)
-    assert outcome(capsys, "check", "my.yaml") == (0, "my.yaml: nothing is wrong with it\n", "")
+    assert outcome(capsys, "check", "my.yaml") == (0, "my.yaml: no errors\n", "")
     code, _, err = outcome(capsys, "copy", "toy-tree-left", "my.yaml", "--data-dir=data")
     assert code == 2
-    assert "my.yaml is there already" in err
+    assert "my.yaml already exists" in err
     assert main(["train", "--config=my.yaml", "--epochs=1", "--out=run"]) == 0
     assert "test:" not in capsys.readouterr().out
 
@@ -84,7 +84,7 @@ def test_what_is_not_here_is_copied_by_name(here, capsys, monkeypatch):
     (here / "vectors").rename(here / "elsewhere")
     code, out, err = outcome(capsys, "copy", "toy-tree", "my.yaml", "--data-dir=data")
     assert (code, err) == (0, "")
-    assert "not here: no directory of word vectors" in out
+    assert "not found: no directory of word vectors" in out
     assert "graphsent config check my.yaml" in out
     assert yaml.safe_load(Path("my.yaml").read_text())["vectors"] == ["tiny.txt"]
     code, _, err = outcome(capsys, "check", "my.yaml")
@@ -146,7 +146,7 @@ f.yaml:15: batch_size: expected at least 1, got 0
 f.yaml:16: lr is there twice, first in line 14
 f.yaml:17: min_count: expected at least 1, got 0
 f.yaml:17: unknown option of inputs 'encoder_poling': expected one of
-graphsent config: 11 faults, see above
+graphsent config: 11 errors, see above
 """
 
 
@@ -190,7 +190,7 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
     code, _, err = outcome(capsys, "check", "f.yaml")
     first, *rest = err.splitlines()
     assert first.startswith(fault)
-    assert (code, rest) == (2, ["graphsent config: 1 fault, see above"])
+    assert (code, rest) == (2, ["graphsent config: 1 error, see above"])
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
         (["show", "toy"], "unknown configuration 'toy'"),
         (["show"], "show: expected NAME, got 0"),
         (["copy", "toy-tree"], "copy: expected NAME FILE, got 1"),
-        (["check"], "check: expected files of settings"),
+        (["check"], "check: expected FILE ..., got none"),
         (["check", "none.yaml"], "none.yaml: cannot read the configuration: No such file"),
         (["show", "toy-tree", "--breif"], "did you mean '--brief'?"),
     ],

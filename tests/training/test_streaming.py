@@ -273,7 +273,7 @@ def test_the_command(toy_data, tmp_path, cache, capsys):
     assert main(["evaluate", str(tmp_path / "run")]) == 0
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, "--shuffle-window=30", "--overwrite"])
-    assert "--shuffle-window goes with --stream" in capsys.readouterr().err
+    assert "--shuffle-window needs --stream" in capsys.readouterr().err
 
 
 def test_a_cache_that_cannot_be_written(toy_data, tmp_path, cache, capsys):

@@ -1,5 +1,5 @@
-"""What commands take: for each a text of help and its arguments.
+"""The help text and arguments of each command.
 
-These modules import neither torch nor what needs it, so that help and complaints about arguments
-come at once; what they say about models and tasks is what :mod:`graphsent.cli.declared` reads.
+These modules import neither torch nor anything that needs it, so that help and usage errors appear
+at once; what they say about models and tasks is read by :mod:`graphsent.cli.declared`.
 """

@@ -1,4 +1,4 @@
-"""Print a script that completes commands, options, choices and file names in a shell.
+"""Print a shell script that completes commands, options, choices and file names.
 
 Needs shtab: pip install 'graphsent[completion]'.
 
@@ -16,4 +16,4 @@ __all__ = ["add_arguments"]
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="What the script is for.")
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="Shell to complete in.")

@@ -1,13 +1,13 @@
-"""List, show and copy the configurations that come with graphsent, or check one of your own.
+"""List, show and copy the configurations that come with graphsent, or check your own.
 
-  list [WORD ...]  names of configurations, all or those with these words in them
-  show NAME        a configuration as train --config takes it
-  copy NAME FILE   the same in a file, to be changed, with the files it reads where they are here,
-                   or by their names if they are not
-  check FILE ...   everything that is wrong with files for train --config, with lines
+  list [WORD ...]  list configurations, or only those whose names contain all the words
+  show NAME        print a configuration as train --config reads it
+  copy NAME FILE   write a configuration to a new file for editing, with local paths for the data
+                   files it reads, or their bare names if they are not found
+  check FILE ...   report every error in files for train --config, by line
 
-What is shown or copied is complete: every setting of the run, its defaults written out; --brief
-leaves defaults out. The config.yaml of a run is such a file, too.
+show and copy write out every setting of the run, including defaults; --brief omits defaults from
+them. The config.yaml of a run has the same format.
 
 Examples:
   graphsent config list treelstm
@@ -29,12 +29,17 @@ ACTIONS = ("list", "show", "copy", "check")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("action", choices=ACTIONS, help="What to do.")
-    add("names", type=str, nargs="*", metavar="FILE", help="Names of configurations, or files.")
-    add("--brief", action="store_true", help="Leave out what has its default.")
-    add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
-    add("--parses-dir", type=str, help="Trees, as for graphsent train.")
-    text = "Word vectors (default: GRAPHSENT_VECTORS, else vectors/ in or beside the corpora)."
-    add("--vectors-dir", type=str, help=text)
-    text = "Encoder of contextual features (default: GRAPHSENT_ENCODER)."
+    add("action", choices=ACTIONS, help="Action, see above.")
+    add("names", type=str, nargs="*", metavar="FILE", help="Names or files, see above.")
+    add("--brief", action="store_true", help="Omit settings that have their default.")
+    add(
+        "--data-dir",
+        type=str,
+        metavar="DIR",
+        help="Data directory (default: $GRAPHSENT_DATA, else the embedded data).",
+    )
+    add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
+    text = "Word vectors (default: $GRAPHSENT_VECTORS, else vectors/ in or beside --data-dir)."
+    add("--vectors-dir", type=str, metavar="DIR", help=text)
+    text = "Contextual encoder (default: $GRAPHSENT_ENCODER)."
     add("--encoder", type=str, metavar="DIR", help=text)

@@ -1,9 +1,9 @@
-r"""Look at data before a model is trained on them.
+r"""Inspect and validate data before training on them.
 
-Takes your own data, with the options of train, or the corpus of a task. Reports examples and labels
-of each split, lengths, depth of trees and children of their nodes, words that train or the vectors
-lack, and texts that are repeated within a split or occur in two. Every bad line of your own data is
-named; the exit status is 1 if there are any.
+Reads your own data, given with the options of train, or the corpus of a task. Reports the number of
+examples and labels per split, sentence lengths, tree depths and numbers of children, words missing
+from train or from the word vectors, and texts that are duplicated within or across splits. Every
+bad line of your own data is listed; the exit status is 1 if there are any.
 
 Examples:
   graphsent debug-data --train my.tsv
@@ -28,17 +28,27 @@ _INPUT_KINDS = constant("graphsent.tasks:INPUT_KINDS")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("--task", type=str, help="A task with a corpus, or module:function, with its defaults.")
-    add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
-    add("--parses-dir", type=str, help="Trees that the corpus lacks, as for train.")
+    add("--task", type=str, help="Task whose corpus to inspect, or module:function.")
     add(
-        "--tree-kind", choices=_INPUT_KINDS, default="words", help="Of the corpus (default: words)."
+        "--data-dir",
+        type=str,
+        metavar="DIR",
+        help="Data directory (default: $GRAPHSENT_DATA, else the embedded data).",
     )
-    add("--vectors", type=str, nargs="+", metavar="FILE", help="Word vectors, as for train.")
+    add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
+    text = "Form in which to read the sentences of --task (default: words)."
+    add("--tree-kind", choices=_INPUT_KINDS, default="words", help=text)
+    add(
+        "--vectors",
+        type=str,
+        nargs="+",
+        metavar="FILE",
+        help="Word vectors, as for graphsent train.",
+    )
     add(
         "--tokenizer",
         choices=tuple(TOKENIZERS),
-        help="How raw text is divided into words (default: that of the task).",
+        help="Tokenizer of raw text (default: that of the task).",
     )
-    add("--json", type=str, metavar="FILE", help="Write the figures there, too.")
+    add("--json", type=str, metavar="FILE", help="Also write the report to this JSON file.")
     add_own_data(parser.add_argument_group("your own data"))

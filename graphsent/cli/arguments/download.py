@@ -1,8 +1,8 @@
-"""Download the corpora of tasks from where they are published.
+"""Download the corpora of tasks from their publishers.
 
-Every file is checked by its SHA-256. What was downloaded is kept in the cache (GRAPHSENT_CACHE,
-else ~/.cache/graphsent), and an interrupted download is resumed. Without a network, --from-dir
-takes the files from a directory: as they are published, archives too, or another data directory.
+Every file is verified by its SHA-256. Downloads are cached ($GRAPHSENT_CACHE, else
+~/.cache/graphsent), and an interrupted download is resumed. Without a network, --from-dir takes the
+files from a local directory: the published files or archives, or another data directory.
 
 Examples:
   graphsent download mr subj cr --data-dir DATA
@@ -24,8 +24,16 @@ _TASKS = keys("graphsent.tasks.sources:SOURCES")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     tasks = ", ".join(sorted(_TASKS))
-    parser.add_argument("tasks", type=str, nargs="+", metavar="TASK", help=f"Of {tasks}.")
-    parser.add_argument("--data-dir", type=str, help="Where to put them (default: GRAPHSENT_DATA).")
+    parser.add_argument("tasks", type=str, nargs="+", metavar="TASK", help=f"Task: {tasks}.")
     parser.add_argument(
-        "--from-dir", type=str, metavar="DIR", help="Copy from there, without a network."
+        "--data-dir",
+        type=str,
+        metavar="DIR",
+        help="Target data directory (default: $GRAPHSENT_DATA).",
+    )
+    parser.add_argument(
+        "--from-dir",
+        type=str,
+        metavar="DIR",
+        help="Copy from this directory instead of downloading.",
     )

@@ -1,7 +1,7 @@
-"""Draw a tree, with its own labels or the classes that a model predicts; or a page of all trees.
+"""Draw a tree with its own labels or with a model's predictions, or write a page of all trees.
 
-A page, --out FILE.html, shows what a model predicts for all trees of the file, to be searched,
-filtered by mistakes and looked into. It needs nothing but a browser.
+--out FILE.html writes a self-contained page of a model's predictions for all trees of the file,
+which can be searched, filtered by errors and explored in a browser.
 
 Examples:
   graphsent draw trees.txt --out tree.svg
@@ -31,38 +31,46 @@ def add_arguments(parser: Any) -> None:
         "file",
         type=str,
         nargs="?",
-        help="Bracketed trees, or CoNLL-U if named .conllu; - (the default) is standard input.",
-    )
-    parser.add_argument("--tree", type=str, help="A bracketed tree, instead of a file.")
-    parser.add_argument(
-        "--out", "-o", type=str, required=True, help="File to write: .png, .svg or .html."
+        metavar="FILE",
+        help="Bracketed trees, or CoNLL-U if named *.conllu; - is standard input (default: -).",
     )
     parser.add_argument(
-        "--number", type=int, help="Which tree of the file (default: 1, the first)."
+        "--tree", type=str, metavar="TREE", help="A bracketed tree, instead of FILE."
     )
     parser.add_argument(
-        "--model", type=str, metavar="RUN", help="Run or model directory that predicts the labels."
+        "--out",
+        "-o",
+        type=str,
+        metavar="FILE",
+        required=True,
+        help="Output file: .png, .svg or .html.",
+    )
+    parser.add_argument(
+        "--number", type=int, help="Number of the tree in the file, from 1 (default: 1)."
+    )
+    parser.add_argument(
+        "--model", type=str, metavar="RUN", help="Run or model directory to predict labels with."
     )
     parser.add_argument(
         "--weights",
         action="store_true",
-        help="Draw edges as thick as the model weighs them: by attention, or by shares in heads.",
+        help="With --model: draw edges as wide as their weights, by attention or shares in heads.",
     )
     parser.add_argument(
         "--gold",
         action="store_true",
-        help="With --model: compare with the labels of the tree, and frame those that differ.",
+        help="With --model: compare with the gold labels of the tree, and frame errors.",
     )
     parser.add_argument(
         "--probabilities",
         action="store_true",
-        help="With --model: write the probability of each label.",
+        help="With --model: show the probability of each predicted label.",
     )
     parser.add_argument(
         "--direction",
         choices=_DIRECTIONS,
-        help="Draw the graph of the tree whose edges run that way, as models read it.",
+        help="Draw the graph that models read, with edges in this direction, instead of the tree.",
     )
     add_encoder(parser)
     add_model_class(parser)
-    parser.add_argument("--title", type=str, help="A line above the picture.")
+    parser.add_argument("--title", type=str, help="Title of the picture or page.")

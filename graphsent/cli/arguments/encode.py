@@ -1,14 +1,15 @@
-"""Write the vectors that a model has for sentences or trees.
+"""Encode sentences or trees as vectors.
 
-Input is read as by graphsent predict, piece by piece, from a file, from standard input, or from
-arguments with a blank in them; so memory use does not grow with it. The name of --out decides:
-  .npy    an array, (number of inputs, length of a vector) float32
-  .npz    the same as `vectors`, and `lines`, int64, the line where each input begins
-  .jsonl  an object a line, with `text` and `vector`; also on standard output, without --out
+Input is read as by graphsent predict: from a file, from standard input, or from arguments that
+contain a space. It is streamed, so memory use does not grow with it. The suffix of --out selects
+the format:
+  .npy    a float32 array of shape (inputs, vector size)
+  .npz    that array as `vectors`, and as `lines` (int64) the line where each input begins
+  .jsonl  one object per line, with `text` and `vector`; the default without --out
 
-Input that cannot be read is reported by line on standard error; its vector is NaN in an array, and
-in jsonl there is an object with `line` and `error`, so that vectors and inputs stay in step. The
-exit status is then 1.
+Input that cannot be read is reported by line on standard error. Its vector is NaN in an array; in
+jsonl, its object has `line` and `error`, so that the output stays aligned with the input. The exit
+status is then 1.
 
 Examples:
   graphsent encode runs/a sentences.txt --out vectors.npy
@@ -33,20 +34,20 @@ _INPUTS = constant("graphsent.cli.trees_in:INPUTS")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    text = "Run or model directory (default: the model that comes with graphsent)."
+    text = "Run or model directory (default: the bundled model)."
     add("run", type=str, nargs="?", metavar="RUN", help=text)
-    text = "What to read, or sentences. - is standard input, the default."
+    text = "Input file, or sentences; - is standard input (default: -)."
     add("inputs", type=str, nargs="*", metavar="FILE", help=text)
-    add("--out", "-o", type=str, metavar="FILE", help="Write to a file, whole or not at all.")
-    add("--input", choices=_INPUTS, default="auto", help="What the lines are (default: auto).")
+    add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
+    add("--input", choices=_INPUTS, default="auto", help="Content of the lines (default: auto).")
     add_text_column(parser)
-    text = "Parses raw text for a model of trees; as for graphsent predict."
+    text = "Parser of raw text for models that read trees; as for graphsent predict."
     add("--parser", type=str, metavar="NAME", help=text)
-    add("--strict", action="store_true", help="Stop at the first input that is bad.")
-    text = "List the words that the model does not know on standard error, with their counts."
+    add("--strict", action="store_true", help="Stop at the first bad input.")
+    text = "List unknown words and their counts on standard error."
     add("--unknown", action="store_true", help=text)
-    add("--batch-size", type=int, default=32, help="Inputs computed at once (default: 32).")
-    add("--engine", choices=_ENGINES, default="auto", help="How cells propagate (default: auto).")
+    add("--batch-size", type=int, default=32, help="Inputs per batch (default: 32).")
+    add("--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto).")
     add_ray(parser)
     add_encoder(parser)
     add_model_class(parser)

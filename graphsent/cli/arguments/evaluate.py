@@ -5,11 +5,11 @@ Examples:
   graphsent evaluate runs/a --split dev --data-dir DATA
   graphsent evaluate runs/a --json figures.json
   graphsent evaluate runs/a --confusion confusion.svg --errors 10 --errors-file errors.csv
-      the confusion matrix, and the errors in which the model is most confident
+      draw the confusion matrix and list the most confident errors
   graphsent evaluate runs/a --page page.html
-      a page to browse all predictions, search them, and filter them by mistakes
+      write a page to browse and search all predictions and filter them by errors
   graphsent evaluate runs/cr
-      all runs of train --folds or --seeds, their mean and deviation
+      evaluate all runs of train --folds or --seeds, with mean and standard deviation
 """
 
 from __future__ import annotations
@@ -27,20 +27,28 @@ _SPLITS = constant("graphsent.tasks:SPLITS")
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("run", type=str, metavar="RUN", help="Run directory, or one of several.")
-    parser.add_argument("--split", choices=_SPLITS, default="test", help="Default: test.")
     parser.add_argument(
-        "--data-dir", type=str, help="Data directory (default: the one of the training)."
+        "run", type=str, metavar="RUN", help="Run directory, or directory of several runs."
     )
     parser.add_argument(
-        "--engine", choices=_ENGINES, default="auto", help="How cells propagate (default: auto)."
+        "--split", choices=_SPLITS, default="test", help="Split to evaluate on (default: test)."
     )
     parser.add_argument(
-        "--confusion", type=str, metavar="FILE", help="Draw the confusion matrix: .svg or .png."
+        "--data-dir",
+        type=str,
+        metavar="DIR",
+        help="Data directory (default: the one used in training).",
     )
     parser.add_argument(
-        "--errors", type=int, metavar="N", help="List the N most confident errors of the model."
+        "--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto)."
     )
+    parser.add_argument(
+        "--confusion",
+        type=str,
+        metavar="FILE",
+        help="Draw the confusion matrix to this .svg or .png file.",
+    )
+    parser.add_argument("--errors", type=int, metavar="N", help="List the N most confident errors.")
     parser.add_argument(
         "--errors-file", type=str, metavar="FILE", help="Write all errors to this CSV file."
     )
@@ -48,4 +56,6 @@ def add_arguments(parser: Any) -> None:
         "--page", type=str, metavar="FILE", help="Write all predictions to this HTML page."
     )
     add_encoder(parser)
-    parser.add_argument("--json", type=str, metavar="FILE", help="Write the figures there, too.")
+    parser.add_argument(
+        "--json", type=str, metavar="FILE", help="Also write the metrics to this JSON file."
+    )

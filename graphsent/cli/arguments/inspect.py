@@ -1,15 +1,15 @@
-"""Look inside a convolutional model, or at how any model was trained.
+"""Look inside a convolutional model, or at the learning curves of any run.
 
-  filters    the n-grams of a corpus that activate each filter over words most
+  filters    the n-grams of a corpus that most activate each filter over words
   graph      the feature graph that pooling induces over a sentence (dcnn)
-  attention  the weights of the positions of a sentence (apdcnn)
-  curves     loss and dev figures of each epoch of a run (any model)
+  attention  the attention weights of the positions in a sentence (apdcnn)
+  curves     the training loss and dev metrics of each epoch of a run (any model)
 
-The output is a table on standard output, or a file whose suffix decides: a table (.txt, .csv,
-.json; the whole graph in .json) or a picture (.png, .svg).
+The output is a table on standard output, or a file whose suffix selects the format: a table (.txt,
+.csv, .json; for graph, .json holds the whole graph) or a picture (.png, .svg).
 
-Sentences are raw text, one per line, bracketed trees, or CoNLL-U if named .conllu; attention needs
-trees. Without a file filters look at dev and test of the run's task.
+FILE holds raw text, one sentence per line, bracketed trees, or CoNLL-U if named *.conllu; attention
+needs trees. Without FILE, filters reads the dev and test splits of the run's task.
 
 Examples:
   graphsent inspect runs/dcnn filters --top 5 --out filters.csv
@@ -39,13 +39,23 @@ def add_arguments(parser: Any) -> None:
     add_model_class(parser)
     add = parser.add_argument
     add("run", type=str, metavar="RUN", help="Run or model directory.")
-    add("what", choices=tuple(_OPTIONS), help="What to look at.")
-    add("file", type=str, nargs="?", help="Sentences or trees; - is standard input.")
-    add("--out", "-o", type=str, metavar="FILE", help=".txt, .csv, .json, .png or .svg.")
-    add("--title", type=str, help="A line above the picture.")
-    add("--filters", type=str, help="Which filters, for instance 1-8,20 (default: all; 12 drawn).")
-    add("--top", type=int, help=f"How many n-grams of each filter (default: {_TOP}).")
-    add("--sentence", type=str, help="A sentence or bracketed tree, instead of a file.")
-    add("--number", type=int, help="Which sentence of the file (default: 1, the first).")
-    add("--map", type=int, help="What leads to this map of the last layer (with --row), from 1.")
-    add("--row", type=int, help="What leads to this row of the last layer (with --map), from 1.")
+    add("what", choices=tuple(_OPTIONS), help="What to show, see above.")
+    add(
+        "file", type=str, nargs="?", metavar="FILE", help="Sentences or trees; - is standard input."
+    )
+    add(
+        "--out",
+        "-o",
+        type=str,
+        metavar="FILE",
+        help="Output file: .txt, .csv, .json, .png or .svg.",
+    )
+    add("--title", type=str, help="Title of the picture.")
+    add("--filters", type=str, help="Filters, such as 1-8,20 (default: all; 12 in a picture).")
+    add("--top", type=int, help=f"Number of n-grams per filter (default: {_TOP}).")
+    add("--sentence", type=str, help="A sentence or bracketed tree, instead of FILE.")
+    add("--number", type=int, help="Number of the sentence in the file, from 1 (default: 1).")
+    text = "With --row: show only the subgraph that leads to this map of the last layer, from 1."
+    add("--map", type=int, help=text)
+    text = "With --map: show only the subgraph that leads to this row of the last layer, from 1."
+    add("--row", type=int, help=text)

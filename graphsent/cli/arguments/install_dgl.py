@@ -1,9 +1,9 @@
-"""Install DGL, also for a Python that DGL has no wheel for.
+"""Install DGL, including on Python versions that DGL has no wheel for.
 
-DGL has wheels for Python 3.10, 3.11 and 3.12. Its library does not depend on the version of Python,
-and one module that does is optional: without it DGL calls the library by ctypes. On Python 3.13 and
-later this command takes the wheel for 3.12, which pip downloads and checks by its SHA-256, marks it
-as one for any Python 3, and has pip install that, so that pip lists and removes it as any other.
+DGL has wheels for Python 3.10, 3.11 and 3.12. Its native library does not depend on the Python
+version, and the one module that does is optional: without it, DGL calls the library through ctypes.
+On Python 3.13 and later, this command has pip download the wheel for 3.12 and verify its SHA-256,
+retags it for any Python 3, and installs it with pip, which then lists and uninstalls it as usual.
 
 Example:
   graphsent install-dgl
@@ -17,4 +17,4 @@ __all__ = ["add_arguments"]
 
 
 def add_arguments(parser: Any) -> None:
-    """Declares no arguments: there is one release for each platform."""
+    """Declares no arguments: there is one release per platform."""

@@ -1,21 +1,21 @@
-r"""Parse sentences, one per line, to a file of trees.
+r"""Parse sentences, one per line, into a file of trees.
 
-NAME is the parser:
-  spacy:MODEL         dependency trees by an installed spaCy pipeline, or one in a directory
-  stanza:LANGUAGE     trees of either kind by the models that stanza.download has fetched
-  benepar:DIRECTORY   constituency trees by a Berkeley neural parser
-  corenlp:URL         trees of either kind by a CoreNLP server
-  module:function     your own: from a list of sentences to a list of trees
-Each needs its package: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
+NAME selects the parser:
+  spacy:MODEL         dependency trees from a spaCy pipeline, installed or in a directory
+  stanza:LANGUAGE     trees of either kind from models fetched by stanza.download
+  benepar:DIRECTORY   constituency trees from a Berkeley neural parser
+  corenlp:URL         trees of either kind from a CoreNLP server
+  module:function     custom: a function from a list of sentences to a list of trees
+Each needs its extra: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
 
-Dependency trees are written to *.conllu, constituency trees to files of other names, in brackets;
-both are compressed if the name ends in .gz. The input is text, a sentence a line;
-label<TAB>sentence if it is named *.tsv; or a table with named columns, *.csv or *.jsonl; each may
-be compressed, too. Labels go along: "# label = " in CoNLL-U, label<TAB>tree in brackets. Lines that
-cannot be parsed are reported by number and keep their place: an empty line in brackets, a missing
-"# sent_id" in CoNLL-U; the exit status is then 1.
+IN is text, one sentence per line; label<TAB>sentence if named *.tsv; or a table with named columns,
+*.csv or *.jsonl. Dependency trees are written as CoNLL-U, to an OUT named *.conllu; constituency
+trees are written in brackets, to any other name. Both files may be gzipped (*.gz). Labels are kept:
+as "# label = " in CoNLL-U, as label<TAB>tree in brackets. Lines that cannot be parsed are reported
+by number and keep their place, as an empty line in brackets or a gap in "# sent_id" in CoNLL-U; the
+exit status is then 1.
 
-Finished batches are kept beside OUT. After an interruption, the same command continues from there.
+Finished batches are saved beside OUT. After an interruption, the same command resumes from them.
 
 Examples:
   graphsent parse reviews.txt --out reviews.conllu --parser spacy:en_core_web_sm
@@ -39,28 +39,32 @@ _BATCH_SIZE = constant("graphsent.parsing.files:BATCH_SIZE")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     parser.add_argument("file", type=str, metavar="IN", help="Sentences; - is standard input.")
-    parser.add_argument("--out", type=str, metavar="OUT", help="File of trees to write.")
-    parser.add_argument("--parser", type=str, metavar="NAME", help="As listed above.")
-    parser.add_argument("--text-column", type=str, metavar="NAME", help="Of sentences, in a table.")
-    parser.add_argument("--label-column", type=str, metavar="NAME", help="Of labels, in a table.")
+    parser.add_argument("--out", type=str, metavar="OUT", help="Output file of trees.")
+    parser.add_argument("--parser", type=str, metavar="NAME", help="Parser, see above.")
+    parser.add_argument(
+        "--text-column", type=str, metavar="NAME", help="Column of sentences in a table."
+    )
+    parser.add_argument(
+        "--label-column", type=str, metavar="NAME", help="Column of labels in a table."
+    )
     parser.add_argument(
         "--split-sentences",
         action="store_true",
-        help="Give each sentence of a line a tree of its own (default: one tree a line).",
+        help="Write one tree per sentence of a line (default: one tree per line).",
     )
     parser.add_argument(
         "--batch-size",
         type=int,
         default=_BATCH_SIZE,
-        help=f"Lines parsed at once (default: {_BATCH_SIZE}).",
+        help=f"Lines per batch (default: {_BATCH_SIZE}).",
     )
     parser.add_argument(
         "--num-threads",
         type=int,
-        help="Threads of torch for benepar and Stanza, requests at a time for CoreNLP.",
+        help="Torch threads for benepar and Stanza, concurrent requests for CoreNLP.",
     )
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="Start anew instead of continuing after an interruption.",
+        help="Start over instead of resuming after an interruption.",
     )

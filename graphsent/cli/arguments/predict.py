@@ -1,37 +1,40 @@
-"""Predict the class of every phrase of parse trees, or a score, or how two sentences relate.
+"""Classify sentences and, with models of trees, all of their phrases; or score sentences or pairs.
 
-Trees are bracketed, or in CoNLL-U if their file is named .conllu or standard input looks like it;
-labelled or not, and of any shape that the model takes. A bracketed tree may continue in indented
-lines. Raw text, one sentence per line, is accepted, too: models of words divide it with the
-tokenizer chosen in training; models of trees parse it with the parser that they were trained with,
-or with --parser. A line is a tree if it is exactly one, an error if it begins as a tree whose
-brackets do not match, and raw text otherwise; --input overrides this. Of a table, *.csv or *.jsonl,
-one column is read, a row as a line. Arguments with a blank in
-them are sentences or trees themselves. Without a RUN, that is if the first argument is a sentence
-or a file, the model that comes with graphsent predicts the sentiment of sentences in English. One
-result per tree or sentence:
-  text      class, its probability and the sentence; of sentences that are arguments also the
-            probabilities of all classes, and the words that the model does not know
-  json      an array of objects, with the probabilities of all nodes; jsonl: an object a line
-  brackets  the tree, whose labels are the names of the predicted classes, with underscores for
-            blanks and escapes for brackets; of dependency trees CoNLL-U; trees means the same
-  svg, png  a picture, in the file that --out names; of the second input NAME-2.svg, and so on
-  html      one page of all, to browse, search and filter, in the file that --out names
+Input:
+  Raw text, one sentence per line. Models that read words tokenize it as in training; models that
+  read trees parse it with the parser they were trained with, or with --parser.
+  Trees, with or without labels, of any shape that the model takes: in brackets, or in CoNLL-U if
+  the file is named *.conllu or standard input looks like it. A bracketed tree may continue on
+  indented lines. A line is a tree if it is exactly one bracketed tree, an error if it begins as one
+  but its brackets do not match, and raw text otherwise; --input overrides this.
+  One column of a table, *.csv or *.jsonl, one row per input.
+  Arguments that contain a space are sentences or trees themselves.
+Without RUN (the first argument is a sentence or a file), the bundled model predicts the sentiment
+of English sentences.
 
-A regression model gives the score and the sentence, as text or json.
+Output, one result per sentence or tree:
+  text      the class, its probability and the sentence; for sentences given as arguments, also the
+            probabilities of all classes and the unknown words
+  json      an array of objects, with the probabilities of all nodes; jsonl: one object per line
+  brackets  the tree with predicted class names as labels, spaces written as underscores and
+            brackets escaped; dependency trees as CoNLL-U; trees is a synonym
+  svg, png  a picture in the file --out; the second input is drawn in NAME-2.svg, and so on
+  html      one page to browse, search and filter all predictions, in the file --out
 
-A model of pairs takes two files: their first trees form a pair, then their second ones, and so on.
-One result per pair: score, or class and its probability, and both sentences, as text or json.
+Regression models output the score and the sentence, as text or json.
 
-The model parse-reranker reads n-best lists, as graphsent.trees.nbest describes them, and writes the
-chosen tree of each, with json also the scores. It stops at a malformed list.
+Models of pairs read two files whose first inputs form a pair, then their second inputs, and so on.
+They output the score, or the class and its probability, and both sentences, as text or json.
 
-Input is processed piece by piece, in order. What cannot be read, such as an empty line
-or a tree whose brackets do not match, is reported by line on standard error; the rest is processed.
-In its place the output has an empty line, or in jsonl an object with "line" and "error", so that
-results and inputs stay in step. Empty lines that divide trees of several lines are no inputs. At
-the end standard error says how many inputs were bad, and how many words the model does not know;
-the exit status is 1 if an input was bad.
+The parse-reranker model reads n-best lists (graphsent.trees.nbest describes the format) and writes
+the chosen tree of each; json adds the scores. It stops at a malformed list.
+
+Input is streamed in order. Bad input, such as an empty line or a tree whose brackets do not match,
+is reported by line on standard error, and the rest is processed. In its place the output has an
+empty line, or in json and jsonl an object with "line" and "error", so that output and input stay
+aligned. Empty lines that separate multi-line trees are not inputs. At the end, the numbers of bad
+inputs and of unknown words are printed on standard error; the exit status is 1 if any input was
+bad.
 
 Examples:
   graphsent predict "A film of great charm." "Too long by far."
@@ -64,32 +67,38 @@ _INPUTS = constant("graphsent.cli.trees_in:INPUTS")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("run", type=str, nargs="?", metavar="RUN", help="Run or model directory.")
-    text = "What to read, two for pairs; or sentences. - is standard input, the default."
+    add(
+        "run",
+        type=str,
+        nargs="?",
+        metavar="RUN",
+        help="Run or model directory (default: the bundled model).",
+    )
+    text = "Input file, two for pairs; or sentences; - is standard input (default: -)."
     add("inputs", type=str, nargs="*", metavar="FILE", help=text)
     add(
         "--format",
         choices=FORMATS,
-        help="Of the output (default: as the name of --out ends, or text).",
+        help="Output format (default: by the suffix of --out, else text).",
     )
-    add("--out", "-o", type=str, metavar="FILE", help="Write to a file, whole or not at all.")
-    add("--input", choices=_INPUTS, default="auto", help="What the lines are (default: auto).")
+    add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
+    add("--input", choices=_INPUTS, default="auto", help="Content of the lines (default: auto).")
     add_text_column(parser)
     add(
         "--parser",
         type=str,
         metavar="NAME",
-        help="Parses raw text for a model of trees, as spacy:MODEL (default: what parsed the trees "
-        "that it was trained on); see graphsent parse --help.",
+        help="Parser of raw text for models that read trees, such as spacy:MODEL (default: the "
+        "parser that the model was trained with); see graphsent parse --help.",
     )
-    add("--strict", action="store_true", help="Stop at the first input that is bad.")
+    add("--strict", action="store_true", help="Stop at the first bad input.")
     add(
         "--unknown",
         action="store_true",
-        help="List the words that the model does not know on standard error, with their counts.",
+        help="List unknown words and their counts on standard error.",
     )
-    add("--batch-size", type=int, default=64, help="Inputs computed at once (default: 64).")
-    add("--engine", choices=_ENGINES, default="auto", help="How cells propagate (default: auto).")
+    add("--batch-size", type=int, default=64, help="Inputs per batch (default: 64).")
+    add("--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto).")
     add_ray(parser)
     add_encoder(parser)
     add_model_class(parser)

@@ -1,19 +1,19 @@
-r"""Train a model and keep the one that is best on dev.
+r"""Train a model and keep the best one on dev.
 
 The run directory holds the configuration, the best model, a checkpoint to resume from, logs and
-results.json. Ctrl-C is safe at any time.
+results.json. It is safe to interrupt training with Ctrl-C at any time.
 
 Examples:
   graphsent train --task sst5 --model treelstm --test --out runs/a
-      on the embedded synthetic treebank; --test evaluates the best model on test, too
+      train on the embedded synthetic treebank; --test also evaluates the best model on test
   graphsent train --task sst5 --model treelstm --data-dir DATA --vectors glove.txt --out runs/b
-      on DATA/sst/{train,dev,test}.txt
+      train on DATA/sst/{train,dev,test}.txt
   graphsent train --train my.tsv --model kimcnn --out runs/own
-      on your own data, here label<TAB>sentence; dev and test are held out of it
+      train on your own data, here label<TAB>sentence; dev and test are held out of it
   graphsent train --resume runs/b
       continue after the last complete epoch
   graphsent train --model nbow --help-all
-      with all options, also those of that model
+      list all options, including those of the model
 
 More examples:
   graphsent train --class pos=good.txt --class neg=bad.txt --model nbow --out runs/files
@@ -23,25 +23,25 @@ More examples:
       --embedding-lr 0.001 --epochs 20 --patience 3 --out runs/c
   graphsent train --task trec --model dcnn --data-dir DATA --vectors glove.txt --projection 48 \
       --lower --min-count 2 --out runs/e
-      on vectors mapped to 48 dimensions; words in lower case, rare ones without a vector as <unk>
+      project vectors to 48 dimensions; lowercase words; map rare words without a vector to <unk>
   graphsent train --task trec --model treelstm --parser benepar:DIRECTORY --out runs/p
-      on questions without trees; predict then takes raw text
+      parse the questions first; predict then parses raw text, too
   graphsent train --task trec --model kimcnn --data-dir DATA --encoder ENCODER --finetune-encoder \
       --epochs 1 --out runs/tuned
-      on features of an encoder in the directory ENCODER, which is trained, too; without
-      --finetune-encoder its features are computed once
+      use features of the encoder in the directory ENCODER and fine-tune it; without
+      --finetune-encoder, its features are computed once
   graphsent train --config runs/b/config.yaml --seed 1 --out runs/d
-      the same again with another seed
+      repeat a run with another seed
   graphsent train --task mytasks:make --model kimcnn --out runs/mine
-      on a task of your own: the function `make` of mytasks.py here, or of an installed module
+      train on a custom task: the function `make` of ./mytasks.py or of an installed module
   graphsent train --task sst5 --model my_models:Mine --hidden 100 --out runs/mine
-      a model of your own, with its own options: the class `Mine` of my_models.py
+      train a custom model, with its own options: the class `Mine` of my_models.py
   graphsent train --task cr --model kimcnn --data-dir DATA --folds all --out runs/cr
-      cross-validation; --seeds 0-4 trains with several seeds, on any task; repeat it to continue
+      cross-validate; --seeds 0-4 trains with several seeds, on any task; repeat it to resume
   graphsent train --task twitter --model nbow --stream --data-dir DATA --out runs/large
-      on a corpus that may be larger than memory, from shards on disk
+      train on a corpus that may be larger than memory, from shards on disk
   graphsent train --task sst5 --model treelstm --trees balanced --out runs/balanced
-      the same words under balanced trees: does the parse help?
+      replace the parses by balanced trees, as a control
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from graphsent.tokenizers import TOKENIZERS
 __all__ = ["COMMON", "DEFAULT_MODEL", "add_arguments"]
 
 DEFAULT_MODEL = "treelstm"
-# What --help shows.
+# Options shown by --help.
 COMMON = (
     "task",
     "model",
@@ -80,76 +80,85 @@ _TASKS = constant("graphsent.tasks:TASKS")
 
 
 def add_arguments(parser: Any) -> None:
-    """Declares the arguments; those of the model and the task depend on which ones they are."""
+    """Declares the arguments, including those of the chosen model and task."""
     chosen = _peek(parser.arguments)
     model = model_named(chosen.model)
     add = parser.add_argument
-    add("--config", type=str, metavar="FILE", help="Settings as in the config.yaml of a run.")
+    add(
+        "--config",
+        type=str,
+        metavar="FILE",
+        help="YAML file of settings, such as the config.yaml of a run.",
+    )
     tasks = ", ".join(sorted(_TASKS))
-    add("--task", type=str, help=f"What to learn: {tasks}; or module:function of your own.")
+    add("--task", type=str, help=f"Task: {tasks}; or a custom one as module:function.")
     models = ", ".join(sorted(_MODELS))
-    text = f"{models}; or module:Class of your own (default: {DEFAULT_MODEL})."
+    text = f"Model: {models}; or a custom one as module:Class (default: {DEFAULT_MODEL})."
     add("--model", type=str, help=text)
-    add("--data-dir", type=str, help="Corpora (default: GRAPHSENT_DATA, else the embedded ones).")
-    add("--tree-kind", choices=_INPUT_KINDS, help="Default: what the model was made for.")
+    text = "Data directory (default: $GRAPHSENT_DATA, else the embedded data)."
+    add("--data-dir", type=str, metavar="DIR", help=text)
+    text = "Form in which to read sentences (default: the one that the model is made for)."
+    add("--tree-kind", choices=_INPUT_KINDS, help=text)
     add(
         "--parses-dir",
         type=str,
-        help="Trees that the corpus lacks (default: GRAPHSENT_PARSES, else parses/ in or beside "
-        "the data directory).",
+        metavar="DIR",
+        help="Parse trees of corpora that come without them (default: $GRAPHSENT_PARSES, else "
+        "parses/ in or beside --data-dir).",
     )
     add(
         "--trees",
         choices=_SHAPES,
-        help="Trees of this shape in place of the parser's, as a control.",
+        help="Replace parse trees by trees of this shape, as a control.",
     )
     add(
         "--vectors",
         type=str,
         nargs="+",
         metavar="FILE",
-        help="Word vectors: .npz, GloVe or word2vec text, word2vec .bin, each also .gz; several "
-        "are joined.",
+        help="Word vectors: .npz, GloVe or word2vec text, or word2vec .bin, optionally gzipped; "
+        "the vectors of several files are concatenated.",
     )
     add(
         "--lower-fallback",
         type=bool,
-        help="Whether a word not known as written is looked up in lower case (default: true).",
+        help="Whether to look up unknown words in lower case (default: true).",
     )
     _add_inputs(parser)
     add(
         "--tokenizer",
         choices=tuple(TOKENIZERS),
-        help="How a model of words divides raw text for predict (default: that of the task).",
+        help="Tokenizer of raw text in predict, for models that read words (default: that of the "
+        "task).",
     )
     add(
         "--parser",
         type=str,
         metavar="NAME",
-        help="Parses sentences that have no trees, once, as spacy:MODEL or benepar:DIRECTORY; it "
-        "is saved with the model. See graphsent parse --help.",
+        help="Parser for sentences without trees, such as spacy:MODEL or benepar:DIRECTORY; its "
+        "trees are cached, and its name is saved with the model. See graphsent parse --help.",
     )
     add(
         "--stream",
         action="store_true",
-        help="Read examples from shards on disk, which are made first if need be, instead of "
-        "keeping them in memory. Shards lie in $GRAPHSENT_CACHE/shards (~/.cache/graphsent/shards) "
-        "and may be removed when no run reads them.",
+        help="Read examples from shards on disk, written on first use, instead of keeping them in "
+        "memory. Shards are stored in $GRAPHSENT_CACHE/shards (~/.cache/graphsent/shards) and may "
+        "be deleted while no run reads them.",
     )
-    add("--out", type=str, metavar="RUN", help="Run directory to make.")
+    add("--out", type=str, metavar="RUN", help="Run directory to create.")
     add("--overwrite", action="store_true", help="Replace the run in --out.")
-    add("--resume", type=str, metavar="RUN", help="Run to continue, perhaps for more --epochs.")
+    add("--resume", type=str, metavar="RUN", help="Run to resume, optionally for more --epochs.")
     is_own_data = chosen.task in (None, "own")
-    if not is_own_data:  # otherwise it may name a file, too
+    if not is_own_data:  # otherwise --test may also name a file
         add("--test", action="store_true", help="Evaluate the best model on test at the end.")
-    add("--no-test", action="store_true", help="Do not evaluate it on a given --test FILE.")
+    add("--no-test", action="store_true", help="Do not evaluate on a --test FILE that is given.")
     add(
         "--folds",
         type=str,
         metavar="N",
-        help="Several runs, one for each fold of the task: all, 0-4, 0,2,5.",
+        help="Train one run per fold of the task: all, 0-4, or 0,2,5.",
     )
-    add("--seeds", type=str, metavar="N", help="Several runs, one for each seed: 0-4, or 0,2,5.")
+    add("--seeds", type=str, metavar="N", help="Train one run per seed: 0-4, or 0,2,5.")
     of_task = parser.add_argument_group(
         "your own data" if is_own_data else f"options of the task {chosen.task}"
     )
@@ -161,7 +170,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
-    """Declares the options of the model, and those of training with its defaults."""
+    """Declares the options of the model, and the training options with the model's defaults."""
     of_model = parser.add_argument_group(f"options of the model {chosen.model}")
     training = parser.add_argument_group("training")
     defaults = model.defaults["training_defaults"]
@@ -174,7 +183,7 @@ def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
         )
     task = chosen.task or "own"
     of_task = parameters(_TASKS[task]) if task in _TASKS else {}
-    # An option that both have, such as `fold`, is the task's; that of the model is for --config.
+    # If both have an option, such as `fold`, its flag is the task's; --config sets the model's.
     declared = {name: each for name, each in model.options.items() if name not in of_task}
     if model.is_own:
         _check_flags(parser, f"model {chosen.model}", declared)
@@ -184,9 +193,9 @@ def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
 
 
 def _add_task(parser: Any, group: Any, chosen: argparse.Namespace, model: Learner) -> None:
-    """Declares the options of a task; one of a user's own is imported."""
+    """Declares the options of a task; a custom task is imported."""
     task = task_named(chosen.task)
-    if task.is_own:  # those of the package's tasks are checked by tests
+    if task.is_own:  # for the package's own tasks, tests check this
         _check_flags(parser, f"task {chosen.task}", task.options)
     defaults = model.defaults["task_option_defaults"].get(chosen.task, {})
     _add_options(group, task.options, task.documents, defaults)
@@ -196,8 +205,8 @@ def _check_flags(parser: Any, whose: str, names: Iterable[str]) -> None:
     for name in names:
         if flag(name) in parser.options:
             raise UsageError(
-                f"the {whose} has an option {name!r}, but {flag(name)} is an "
-                "option of this command already: expected another name"
+                f"the {whose} has an option {name!r}, but this command already has an option "
+                f"{flag(name)}: expected another name"
             )
 
 
@@ -214,7 +223,7 @@ def _text(default: Any) -> Any:
 
 
 def _peek(arguments: list[str]) -> argparse.Namespace:
-    """The task and model that are asked for, before the other arguments can be understood."""
+    """The task and model, which decide how the other arguments are parsed."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--config", "--task", "--model"):
         parser.add_argument(name, nargs="?")
@@ -242,15 +251,16 @@ def _add_options(
     documents: list[str],
     defaults: Mapping[str, Any],
 ) -> None:
-    """Adds a flag for each parameter, described by the first of some docstrings that has it."""
+    """Adds a flag per parameter, described by the first of the docstrings that documents it."""
     texts = {
         name: each for text in reversed(documents) for name, each in descriptions(text).items()
     }
     for name, (kind, default) in declared.items():
         default = defaults.get(name, default)
         required = default is MISSING
-        help_ = f"{texts.get(name, '')} ({'required' if required else f'default: {default}'})"
+        hint = "required" if required else f"default: {default}"
         if name == "embedding_dim":
-            help_ += " With --vectors it is theirs."
+            hint += "; with --vectors, their size"
+        help_ = f"{texts.get(name, '')} ({hint})"
         plain = str if required or default is None else type(default)
         group.add_argument(flag(name), type=kind or plain, help=help_.lstrip())
