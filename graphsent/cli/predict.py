@@ -1,4 +1,4 @@
-"""Classify sentences and all phrases of trees; or score sentences or pairs."""
+"""Classify or score sentences or pairs; with models of trees, classify every phrase."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Classify sentences and, with models of trees, all of their phrases; or score sentences or pairs.
+"""Classify or score sentences or pairs; with models of trees, classify every phrase.
 
 Input:
-  Raw text, one sentence per line. Models that read words tokenize it as in training; models that
-  read trees parse it with the parser they were trained with, or with --parser.
-  Trees, with or without labels, of any shape that the model takes: in brackets, or in CoNLL-U if
-  the file is named *.conllu or standard input looks like it. A bracketed tree may continue on
-  indented lines. A line is a tree if it is exactly one bracketed tree, an error if it begins as one
-  but its brackets do not match, and raw text otherwise; --input overrides this.
-  One column of a table, *.csv or *.jsonl, one row per input.
-  Arguments that contain a space are sentences or trees themselves.
-Without RUN (the first argument is a sentence or a file), the bundled model predicts the sentiment
-of English sentences.
+  raw text  one sentence per line. Models that read words tokenize it as in training; models that
+            read trees parse it with the parser they were trained with, or with --parser
+  trees     with or without labels, of any shape that the model takes: in brackets, or in CoNLL-U
+            if the file is named *.conllu or standard input looks like it. A bracketed tree may
+            continue on indented lines. A line is a tree if it is exactly one bracketed tree, an
+            error if it begins as one but its brackets do not match, and raw text otherwise; --input
+            overrides this
+  tables    *.csv or *.jsonl; one column is read, one row per input
+Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
+a sentence or a file), the bundled model predicts the sentiment of English sentences.
 
 Output, one result per sentence or tree:
   text      the class, its probability and the sentence; for sentences given as arguments, also the

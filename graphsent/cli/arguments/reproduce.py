@@ -5,7 +5,7 @@ stopped: after Ctrl-C, or on another day or machine. A run whose configuration o
 repeated. The report always covers all tables; it is written beside --out, by default to
 docs/results.md and docs/results.json.
 
-Only this command evaluates on test data: compare settings with `graphsent train`, on dev.
+This command evaluates on test data: compare settings on dev instead, with `graphsent train`.
 
 Examples:
   graphsent reproduce --list
