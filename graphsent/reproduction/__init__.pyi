@@ -10,6 +10,7 @@ from graphsent.reproduction.report import entries, write_report
 from graphsent.reproduction.runs import Run
 from graphsent.reproduction.scheduling import run_all
 from graphsent.reproduction.tables import Table
+from graphsent.reproduction.verdicts import verdicts
 
 __all__ = [
     "Catalogue",
@@ -24,5 +25,6 @@ __all__ = [
     "entries",
     "repeat",
     "run_all",
+    "verdicts",
     "write_report",
 ]

@@ -8,14 +8,15 @@ from statistics import fmean
 from typing import Any
 
 from graphsent.reproduction.catalogue import Catalogue
-from graphsent.reproduction.comparison import Difference, compare
-from graphsent.reproduction.examples import COLUMNS
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.runs import NUM_SEEDS, Run
 from graphsent.reproduction.tables import Comparison, Table
+from graphsent.reproduction.verdicts import Verdict
 from graphsent.training.figures import is_share, metric_title
 
 __all__ = ["as_markdown", "summary"]
+
+Compared = Mapping[Comparison, Verdict | None]
 
 _HEAD = """\
 # Results
@@ -25,12 +26,14 @@ page and computes every figure in it; `graphsent config show CONFIGURATION` prin
 
 *Here* is the mean test figure over *n* runs, one per seed or fold, with the standard deviation
 (n - 1) in brackets; *dev* is the mean figure by which the epoch was chosen. Accuracies and F1 are
-in per cent; *minutes* are those of one run on one CPU core. A row without figures has not been run.
-All runs of all tables take {hours:.0f} hours on one core, as measured, or estimated for missing runs.
+in per cent; *minutes* are those of one run on one CPU core. A row without figures has not been
+run. All runs of all tables take {hours:.0f} hours on one core, as measured, or as estimated where
+runs are missing.
 
 Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value,
-both from a paired bootstrap over test examples and seeds. The papers' word vectors and parses were
-not available; the notes under a table list what else differs and how the settings were chosen.
+both from a paired bootstrap over test examples and seeds. A claim is *supported* or *reversed* if p
+is below .05, and *undecided* otherwise. The papers' word vectors and parses were not available; the
+notes under a table list what else differs and how the settings were chosen.
 """
 _FAST = """
 **This is the fast version**: a quarter of the epochs, and two seeds or folds, on the corpora
@@ -49,13 +52,15 @@ _COLUMNS = (
     "minutes",
     "notes",
 )
-_SIGNIFICANT = 0.05
+_CONTROLS = "controls"
+_COMPARED = ("claim", "first", "second", "difference", "95 % interval", "p", "n", "verdict")
 
 
 def as_markdown(
     catalogue: Catalogue,
     finished: FinishedRuns,
     found: Sequence[Mapping[str, Any]],
+    compared: Compared,
     *,
     fast: bool = False,
 ) -> str:
@@ -63,31 +68,30 @@ def as_markdown(
 
     Args:
         catalogue: The tables.
-        finished: The runs, for comparisons.
-        found: What :func:`~graphsent.reproduction.entries` gave of them.
+        finished: The runs.
+        found: Their figures, as returned by :func:`~graphsent.reproduction.entries`.
+        compared: Their comparisons, as returned by :func:`~graphsent.reproduction.verdicts`.
         fast: Whether the runs are those of fast versions.
-
-    Raises:
-        DataError: Two configurations that are compared were not judged on the same examples.
     """
     parts = [_HEAD.format(hours=_hours(catalogue, finished))]
     if fast:
         parts.append(_FAST.format(corpora=", ".join(_corpora(catalogue, finished)) or "none"))
     else:
-        parts.append(f"## In short\n\n{summary(catalogue, found)}\n")
+        parts.append(f"## In short\n\n{summary(catalogue, found, compared)}\n")
     by_table = groupby(found, key=lambda entry: entry["table"])
     for name, rows in by_table:
         parts.append(_table(catalogue.tables[name], list(rows)))
-        parts.append(_comparisons(catalogue, catalogue.tables[name], finished, fast=fast))
+        parts.append(_comparisons(catalogue.tables[name], compared))
     return "\n".join(part for part in parts if part)
 
 
-def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]]) -> str:
-    """The main results that are there, a row for each model and a column for each task.
+def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]], compared: Compared) -> str:
+    """The main results, a row per model and a column per task, and whether the parse helps.
 
     Args:
         catalogue: The tables.
-        found: What :func:`~graphsent.reproduction.entries` gave of them.
+        found: The figures, as returned by :func:`~graphsent.reproduction.entries`.
+        compared: The comparisons, as returned by :func:`~graphsent.reproduction.verdicts`.
     """
     main = {
         (table.name, each.row, each.configuration): next(iter(each.paper))
@@ -110,7 +114,31 @@ def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]]) -> str:
     lines = [_line(["ours (deviation, n) / paper", *titles.values()])]
     lines.append(_line(["---"] * (len(titles) + 1)))
     lines += [_line([row, *(of.get(task, "") for task in titles)]) for row, of in cells.items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_controls(catalogue, compared)])
+
+
+def _controls(catalogue: Catalogue, compared: Compared) -> list[str]:
+    """How often parsed trees were better than artificial ones, per task."""
+    if _CONTROLS not in catalogue.tables:
+        return []
+    by_task: dict[str, list[str]] = {}
+    for each in catalogue.tables[_CONTROLS].comparisons:
+        verdict = compared[each]
+        if verdict is not None:
+            task = catalogue.configurations[each.first].config["task"]
+            by_task.setdefault(task, []).append(verdict.text)
+    counts = [
+        f"on `{task}` {texts.count('supported')} of {len(texts)} show a gain and "
+        f"{texts.count('reversed')} a loss"
+        for task, texts in by_task.items()
+    ]
+    if not counts:
+        return []
+    return [
+        "",
+        "*Does the parse help?* Of its comparisons with balanced, left-branching, right-branching "
+        f"and random trees, {'; '.join(counts)} (p < .05); the others are undecided.",
+    ]
 
 
 def _cell(entry: Mapping[str, Any]) -> str:
@@ -166,56 +194,29 @@ def _table(table: Table, rows: list[Mapping[str, Any]]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _comparisons(catalogue: Catalogue, table: Table, finished: FinishedRuns, *, fast: bool) -> str:
-    lines = []
+def _comparisons(table: Table, compared: Compared) -> str:
+    """A row per comparison of a table; empty if it has none."""
+    if not table.comparisons:
+        return ""
+    lines = [_line(_COMPARED), _line(["---"] * len(_COMPARED))]
     for each in table.comparisons:
-        sides = []
-        for name in (each.first, each.second):
-            shipped = catalogue.configurations[name]
-            sides.append(finished.of(shipped.fast() if fast else shipped))
-        folds = bool(shipped.num_folds)
-        if folds:  # judged on the same folds
-            numbers = {run.number for run in sides[0]} & {run.number for run in sides[1]}
-            sides = [{r: c for r, c in side.items() if r.number in numbers} for side in sides]
-        if not all(sides):
-            lines.append(f"* {_pair(each)}: not run yet")
+        cells = [each.claim, f"`{each.first}`", f"`{each.second}`"]
+        verdict = compared[each]
+        if verdict is None:
+            lines.append(_line([*cells, "-", "-", "-", "-", "not run yet"]))
             continue
-        first, second = (list(side.values()) for side in sides)
-        metric = _METRICS[tuple(first[0]["examples"]["columns"])]
-        difference = compare(first, second, folds=folds)
-        lines.append(f"* {_pair(each)}: {_verdict(metric, difference, folds=folds)}")
-    return "\n".join([*lines, ""]) if lines else ""
-
-
-# Columns that are kept -> the metric that is computed of them.
-_METRICS = {
-    COLUMNS["classification"]: "accuracy",
-    COLUMNS["regression"]: "pearson",
-    COLUMNS["ranking"]: "f1",
-}
-
-
-def _pair(comparison: Comparison) -> str:
-    return f"{comparison.claim} (`{comparison.first}` against `{comparison.second}`)"
-
-
-def _verdict(metric: str, difference: Difference, *, folds: bool) -> str:
-    if not folds and 1 in difference.num_runs:
-        verdict = "one seed cannot say"  # p is then of test examples alone
-    elif difference.p >= _SIGNIFICANT:
-        verdict = "undecided"
-    else:
-        verdict = "found" if difference.mean > 0 else "the reverse was found"
-    mean, low, high = (
-        _figure(metric, (100 if is_share(metric) else 1) * value, sign="+")
-        for value in (difference.mean, difference.low, difference.high)
-    )
-    n = " and ".join(map(str, difference.num_runs))
-    return f"**{verdict}**, {mean} ({low} to {high}), {_p(difference.p)}, n = {n}"
+        mean, low, high = (
+            _figure(verdict.metric, value, sign="+")
+            for value in (verdict.mean, verdict.low, verdict.high)
+        )
+        n = " and ".join(map(str, verdict.num_runs))
+        cells += [mean, f"{low} to {high}", _p(verdict.p), n, verdict.text]
+        lines.append(_line(cells))
+    return "\n".join([*lines, ""])
 
 
 def _p(value: float) -> str:
-    return "p < .001" if value < 0.001 else f"p = {value:.3f}".replace("0.", ".")
+    return "< .001" if value < 0.001 else f"{value:.3f}".replace("0.", ".")
 
 
 def _figure(metric: str, value: float | None, sign: str = "") -> str:

@@ -15,6 +15,7 @@ from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.markdown import as_markdown, summary
+from graphsent.reproduction.verdicts import verdicts
 from graphsent.tasks import get_task
 from graphsent.tasks.corpus import WORDS
 from graphsent.training.figures import is_share
@@ -105,13 +106,14 @@ def write_report(
             document has no such lines.
     """
     found = entries(catalogue, finished, fast=fast)
+    compared = verdicts(catalogue, finished, fast=fast)
     for_people, for_programs = report_files(finished.path)
     texts = {
-        for_people: as_markdown(catalogue, finished, found, fast=fast),
+        for_people: as_markdown(catalogue, finished, found, compared, fast=fast),
         for_programs: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
     }
     if document:
-        texts[document] = _inserted(document, summary(catalogue, found))
+        texts[document] = _inserted(document, summary(catalogue, found, compared))
     for path, text in texts.items():
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")

@@ -39,7 +39,7 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     capsys.readouterr()
     assert main(["reproduce", "toys", "--data-dir=data", "--seeds=0-1"]) == 0
     printed = capsys.readouterr().out
-    assert "6 runs, 1 to be made" in printed
+    assert "6 runs, 1 to do" in printed
     assert f"{last.name}: dev root accuracy" in printed
     assert "wrote docs/results.md, docs/results.json" in printed
     entries = json.loads((here / "docs/results.json").read_text())
@@ -60,12 +60,13 @@ def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
     assert "A remark on all of it." in page
     assert "1. smaller\n2. settings: as they came\n3. left-branching trees" in page
     assert "All runs of all tables take 0 hours on one core" in page
-    (line,) = [line for line in page.splitlines() if line.startswith("* trees are better")]
-    assert "**, " in line
-    assert "n = 2 and 2" in line
+    (line,) = [line for line in page.splitlines() if line.startswith("| trees are better")]
+    assert line.split(" | ")[1:3] == ["`toy-tree`", "`toy-nbow`"]
+    assert line.split(" | ")[6] == "2 and 2"
+    assert line.split(" | ")[7] in ("supported |", "reversed |", "undecided |")
 
     assert main(["reproduce", "all", "--data-dir=data", "--seeds=0-1"]) == 0
-    assert "6 runs, 0 to be made" in capsys.readouterr().out
+    assert "6 runs, 0 to do" in capsys.readouterr().out
     assert (here / "docs/results.md").read_text() == page
     (here / "docs/results.md").unlink()
     document = here / "README.md"
@@ -89,7 +90,7 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
     execute(execution, run)
     command = ["reproduce", "--check", "--data-dir=data"]
     assert main(command) == 0
-    assert "the same, example by example" in capsys.readouterr().out
+    assert "identical on every example" in capsys.readouterr().out
 
     def change(how: Callable[[np.ndarray], np.ndarray]) -> None:
         """Has the finished run say something else of where the model was right."""
@@ -103,10 +104,10 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
 
     change(lambda right: np.concatenate((1 - right[:1], right[1:])))
     assert main(command) == 0
-    assert "within what chance explains, against the finished run, p = " in capsys.readouterr().out
+    assert "chance explains the difference from the finished run, p = " in capsys.readouterr().out
     change(lambda right: np.full_like(right, right.mean() < 0.5))
     assert main(command) == 1
-    assert "other figures than chance explains" in capsys.readouterr().err
+    assert "chance does not explain the difference" in capsys.readouterr().err
 
 
 def test_the_fast_version_says_so(here, capsys):
@@ -121,7 +122,7 @@ def test_the_fast_version_says_so(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no TABLE: --list has their names"),
+        ([], "expected a TABLE, or all; --list prints the names of tables"),
         (["toy"], "unknown table 'toy'"),
         (["toys", "--jobs=0"], "--jobs: expected at least 1, got 0"),
         (["toys", "--seeds=x"], "--seeds: expected numbers such as 0-4"),
@@ -143,7 +144,7 @@ def test_mistakes(here, capsys, arguments, message):
 def test_the_embedded_data_are_for_the_fast_version_alone(here, repository, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["reproduce", "toys", f"--data-dir={repository / 'data'}"])
-    assert "published corpora: --data-dir DIR says where" in capsys.readouterr().err
+    assert "published corpora: expected --data-dir DIR" in capsys.readouterr().err
 
 
 def test_what_cannot_be_run_is_named_and_the_rest_is_done(here, capsys):
@@ -152,7 +153,7 @@ def test_what_cannot_be_run_is_named_and_the_rest_is_done(here, capsys):
     path.write_text(path.read_text().replace("{model: nbow}", "{model: nbow, vectors: []}"))
     assert main(["reproduce", "toys", "--data-dir=data", "--seeds=0"]) == 1
     captured = capsys.readouterr()
-    assert "toy-tree: cannot be run: word vectors:" in captured.out
+    assert "toy-tree: cannot run: word vectors:" in captured.out
     assert "toy-nbow/seed-0: dev root accuracy" in captured.out
     assert "2 runs or configurations failed" in captured.err
     assert json.loads((here / "docs/results.json").read_text())[0]["n"] == 1

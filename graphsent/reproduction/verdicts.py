@@ -1,0 +1,97 @@
+"""What the finished runs say of each comparison of the tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphsent.reproduction.catalogue import Catalogue
+from graphsent.reproduction.comparison import compare
+from graphsent.reproduction.examples import COLUMNS
+from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.tables import Comparison
+from graphsent.training.figures import is_share
+
+__all__ = ["Verdict", "verdicts"]
+
+_SIGNIFICANT = 0.05
+# Columns that are kept of each test example -> the metric computed from them.
+_METRICS = {
+    COLUMNS["classification"]: "accuracy",
+    COLUMNS["regression"]: "pearson",
+    COLUMNS["ranking"]: "f1",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The difference between two configurations on test.
+
+    Attributes:
+        metric: The metric of the difference.
+        mean: The mean of the first less that of the second, in the units of the tables.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        p: Two-sided p-value.
+        num_runs: Number of runs of each.
+        text: ``"supported"``, ``"reversed"``, ``"undecided"``, or ``"one seed cannot tell"``.
+    """
+
+    metric: str
+    mean: float
+    low: float
+    high: float
+    p: float
+    num_runs: tuple[int, int]
+    text: str
+
+
+def verdicts(
+    catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = False
+) -> dict[Comparison, Verdict | None]:
+    """Compares the rows that the tables compare; None where one of them has not been run.
+
+    Args:
+        catalogue: The tables.
+        finished: The runs.
+        fast: Whether they are those of fast versions.
+
+    Raises:
+        DataError: Two configurations were not evaluated on the same examples.
+    """
+    return {
+        comparison: _verdict(catalogue, comparison, finished, fast=fast)
+        for table in catalogue.tables.values()
+        for comparison in table.comparisons
+    }
+
+
+def _verdict(
+    catalogue: Catalogue, comparison: Comparison, finished: FinishedRuns, *, fast: bool
+) -> Verdict | None:
+    shipped = [catalogue.configurations[name] for name in (comparison.first, comparison.second)]
+    sides = [finished.of(each.fast() if fast else each) for each in shipped]
+    folds = bool(shipped[0].num_folds)
+    if folds:  # compare the same folds
+        numbers = {run.number for run in sides[0]} & {run.number for run in sides[1]}
+        sides = [{r: c for r, c in side.items() if r.number in numbers} for side in sides]
+    if not all(sides):
+        return None
+    first, second = (list(side.values()) for side in sides)
+    metric = _METRICS[tuple(first[0]["examples"]["columns"])]
+    found = compare(first, second, folds=folds)
+    scale = 100 if is_share(metric) else 1
+    if not folds and 1 in found.num_runs:
+        text = "one seed cannot tell"  # p covers test examples only
+    elif found.p >= _SIGNIFICANT:
+        text = "undecided"
+    else:
+        text = "supported" if found.mean > 0 else "reversed"
+    return Verdict(
+        metric,
+        scale * found.mean,
+        scale * found.low,
+        scale * found.high,
+        found.p,
+        found.num_runs,
+        text,
+    )
