@@ -1,4 +1,4 @@
-"""Sphinx over the whole repository, so that links between its pages hold here as on any host."""
+"""Sphinx configuration; builds the whole repository, so that links between its pages work."""
 
 from __future__ import annotations
 

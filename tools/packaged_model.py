@@ -28,16 +28,16 @@ ABOUT = """\
 ## Terms and limits
 
 The treebank is by Socher et al. 2013 (*Recursive Deep Models for Semantic Compositionality Over a
-Sentiment Treebank*), of sentences from film reviews by Pang and Lee 2005; its release states no
-licence and is used for research. The word vectors are distilled from the sentence encoder
-all-MiniLM-L6-v2 (Apache License 2.0) and were tuned in training.
+Sentiment Treebank*) and annotates sentences from film reviews collected by Pang and Lee 2005. Its
+release states no licence and is used for research. The word vectors are distilled from the sentence
+encoder all-MiniLM-L6-v2 (Apache License 2.0) and were fine-tuned during training.
 
-It knows the words of the treebank in lower case; all others share one vector, so that it is at
-home in film reviews in English, and elsewhere only as far as their words go. Irony and comparisons
-escape it, and it has the prejudices of its sources. It is here to try graphsent with, not to judge
-people by.
+The vocabulary consists of the lowercased words of the treebank; all other words share one vector. The
+model is therefore reliable only on text whose words resemble those of English film reviews. It misses
+irony and comparisons, and it reproduces the biases of its training data. It is included to try
+graphsent out, not to make decisions about people.
 
-`make packaged-model` trains it anew.
+`make packaged-model` retrains it.
 """
 
 
