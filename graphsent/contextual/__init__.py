@@ -1,7 +1,7 @@
-"""Contextual features of words: an encoder of Hugging Face, its word pieces pooled to words.
+"""Contextual word features: a Hugging Face encoder, its subword pieces pooled to words.
 
-The encoder is a directory as ``save_pretrained`` of the transformers library writes it, which is
-imported when one is loaded. Nothing here knows of models or tasks.
+The encoder is a directory written by ``save_pretrained`` of the transformers library, which is
+imported only when an encoder is loaded. Nothing here depends on models or tasks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An encoder in a directory."""
+"""Pre-trained encoders, read from a directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from graphsent.errors import ModelError
 __all__ = ["Encoder", "encoder_sha256", "load_encoder"]
 
 _CONFIG = "config.json"
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # the first kind that is there is read
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # the first kind present is read
 _TOKENIZER = ("tokenizer.json", "vocab*", "*.model")  # at least one of them
 _MORE_OF_TOKENIZER = (
     "tokenizer_config.json",
@@ -30,19 +30,19 @@ _MORE_OF_TOKENIZER = (
     "special_tokens_map.json",
     "added_tokens.json",
 )
-_READ_AT_ONCE = 16  # parts of like length; of 8 and of 32, batches of 25 and of 100 took longer
-_FULL = 0.75  # the share of pieces, not padding, from which on all are read at once
+_READ_AT_ONCE = 16  # parts of similar length; 8 and 32 were slower for batches of 25 and of 100
+_FULL = 0.75  # with a larger share of pieces (not padding), all parts are read at once
 
 
 class Encoder:
-    """A trained network that reads word pieces in their context, and its tokenizer.
+    """A pre-trained network that reads subword pieces in context, with its tokenizer.
 
     Attributes:
-        directory: Where it was read from.
-        sha256: Of its weights, configuration and tokenizer, see :func:`encoder_sha256`.
-        pooling: One of :data:`POOLINGS`.
-        model: The network, in evaluation mode, on the CPU unless it is moved.
-        dim: Length of a feature vector.
+        directory: Directory it was read from.
+        sha256: Digest of its weights, configuration and tokenizer, see :func:`encoder_sha256`.
+        pooling: How the pieces of a word are pooled, one of :data:`POOLINGS`.
+        model: The network, in evaluation mode, on the CPU unless moved.
+        dim: Size of a feature vector.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Encoder:
         self._longest = _longest(model.config, tokenizer)
 
     def read(self, spans: Sequence[WordSpan]) -> Pieces:
-        """The word pieces of some words in their sentences."""
+        """Tokenize words in their sentences into subword pieces."""
         return read_pieces(
             spans,
             self._tokenize,
@@ -68,11 +68,11 @@ class Encoder:
         )
 
     def encode(self, pieces: Pieces, model: nn.Module | None = None) -> Tensor:
-        """The features of words, (num_words, dim) float32, on the device of the network.
+        """Compute the features of words, (num_words, dim) float32, on the network's device.
 
         Args:
-            pieces: What :meth:`read` gave.
-            model: The network to use, if it is not :attr:`model` itself.
+            pieces: The result of :meth:`read`.
+            model: The network to use; :attr:`model` by default.
         """
         network = self.model if model is None else model
         place = next(network.parameters()).device
@@ -82,7 +82,7 @@ class Encoder:
         return pieces.pooled(_last_layer(network, pieces.ids, pieces.mask))
 
     def save(self, directory: Path) -> None:
-        """Writes network and tokenizer as :func:`load_encoder` reads them."""
+        """Save network and tokenizer in the format that :func:`load_encoder` reads."""
         with _quiet():
             self.model.save_pretrained(directory)
             self._tokenizer.save_pretrained(directory)
@@ -93,21 +93,21 @@ class Encoder:
             return_offsets_mapping=True,
             padding=False,
             truncation=False,
-            verbose=False,  # longer texts than it can read are divided
+            verbose=False,  # texts longer than its limit are split later
         )
         return found["input_ids"], found["offset_mapping"]
 
 
 def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> Encoder:
-    """Reads an encoder; nothing is downloaded, and no code in the directory is run.
+    """Load an encoder; nothing is downloaded, and no code in the directory is run.
 
     Args:
-        directory: As ``save_pretrained`` of the transformers library writes it.
-        pooling: ``"mean"``, a word has the mean of its pieces, or ``"first"``, that of the first.
+        directory: Directory written by ``save_pretrained`` of the transformers library.
+        pooling: How the features of a word's pieces are pooled: ``"mean"``, their mean, or
+            ``"first"``, the first piece.
 
     Raises:
-        ModelError: There is no such directory, or what it holds is no encoder with a tokenizer
-            that knows places in a text.
+        ModelError: The directory does not exist, or does not hold an encoder with a fast tokenizer.
         ImportError: The transformers library is not installed.
     """
     if pooling not in POOLINGS:
@@ -123,22 +123,22 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
             model = transformers.AutoModel.from_pretrained(
                 directory, local_files_only=True, trust_remote_code=False
             )
-    except Exception as error:  # the library raises what its many parts raise
+    except Exception as error:  # the library lets exceptions of any type through
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(f"{directory}: no encoder that can be read: {reason}") from error
+        raise ModelError(f"{directory}: cannot read the encoder: {reason}") from error
     if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         kind = model.config.model_type
-        raise ModelError(f"{directory}: expected an encoder of text such as BERT, got {kind}")
+        raise ModelError(f"{directory}: expected a text encoder such as BERT, got {kind}")
     if not tokenizer.is_fast:
-        raise ModelError(f"{directory}: expected a fast tokenizer (with a tokenizer.json)")
+        raise ModelError(f"{directory}: expected a fast tokenizer (with tokenizer.json)")
     return Encoder(directory, digest, pooling, model.float().eval(), tokenizer)
 
 
 def encoder_sha256(directory: str | os.PathLike[str]) -> str:
-    """The SHA-256 of the names and SHA-256 of all files in a directory that make up an encoder.
+    """Digest of an encoder: the SHA-256 over the names and SHA-256 digests of all its files.
 
     Raises:
-        ModelError: There is no directory, or it lacks a configuration, weights or a tokenizer.
+        ModelError: The directory does not exist, or lacks a configuration, weights or a tokenizer.
     """
     found = hashlib.sha256()
     for path in _files(Path(directory)):
@@ -147,13 +147,13 @@ def encoder_sha256(directory: str | os.PathLike[str]) -> str:
 
 
 def _last_layer(network: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
-    """The last layer, (num_parts, longest, dim).
+    """The last hidden layer, (num_parts, longest, dim).
 
-    On the CPU, where padding is paid for, parts of like length are read together, cut to the
-    longest of them: a step of MiniLM with 25 sentences as long as the treebank's, 44 % of them
-    padding, takes .74 to .85 of the time (.88 in bfloat16), one with 100 takes .4. Where nearly all
-    are pieces, smaller products would cost 2 to 25 % more. A GPU reads all at once, which it does
-    in the time that the longest part takes.
+    On the CPU, where padding costs time, parts of similar length are read together, cut to the
+    longest of them: a step of MiniLM with 25 sentences of the treebank's lengths, 44 % padding,
+    takes .74 to .85 of the time (.88 in bfloat16), one with 100 takes .4. With hardly any padding,
+    the smaller products would cost 2 to 25 % more. A GPU reads all parts at once, in the time of
+    the longest.
     """
     if ids.device.type != "cpu" or mask.float().mean() > _FULL:
         return network(input_ids=ids, attention_mask=mask).last_hidden_state
@@ -170,7 +170,7 @@ def _last_layer(network: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
 
 def _files(directory: Path) -> list[Path]:
     if not directory.is_dir():
-        raise ModelError(f"no encoder: {directory} is not a directory")
+        raise ModelError(f"cannot read the encoder: {directory} is not a directory")
     parts = {
         _CONFIG: _matching(directory, _CONFIG),
         "model.safetensors": next(
@@ -180,7 +180,7 @@ def _files(directory: Path) -> list[Path]:
     }
     for name, files in parts.items():
         if not files:
-            raise ModelError(f"{directory} holds no encoder of Hugging Face: it has no {name}")
+            raise ModelError(f"{directory} is not a Hugging Face encoder: it has no {name}")
     return [*chain.from_iterable(parts.values()), *_matching(directory, *_MORE_OF_TOKENIZER)]
 
 
@@ -190,11 +190,11 @@ def _matching(directory: Path, *patterns: str) -> list[Path]:
 
 
 def _longest(config: Any, tokenizer: Any) -> int:
-    """How many pieces a network reads at once."""
+    """The maximum number of pieces in an input sequence of the network."""
     longest = int(min(tokenizer.model_max_length, 1 << 30))
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        # The family of RoBERTa counts positions from that after padding's number.
+        # RoBERTa models number positions from the padding id + 1.
         longest = min(longest, positions - (config.pad_token_id or -1) - 1)
     return longest
 
@@ -205,14 +205,14 @@ def _transformers() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "transformers":
             raise
-        message = "contextual features need transformers, which the extra 'contextual' brings"
+        message = "contextual features need transformers: pip install 'graphsent[contextual]'"
         raise ModuleNotFoundError(message, name="transformers") from None
     return transformers
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's bars and its advice on parts of the network that are not used."""
+    """Silence the library's progress bars and its warnings about unused weights."""
     from transformers.utils import logging  # pyright: ignore[reportMissingImports]
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

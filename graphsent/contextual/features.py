@@ -1,4 +1,4 @@
-"""Features of an encoder that stays as it is."""
+"""Features of a frozen encoder."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from graphsent.contextual.store import FeatureStore
 
 __all__ = ["Features"]
 
-_WORDS_AT_ONCE = 2048  # with padding; hardly any difference to the time of a sentence beyond it
+_WORDS_AT_ONCE = 2048  # with padding; larger batches hardly reduce the time per sentence
 _SENTENCES_A_FILE = 1024
 
 Words = tuple[str, ...]
 
 
 class Features:
-    """The features of words, from disk where they are kept there, otherwise computed.
+    """Word features, read from disk where they are cached and computed otherwise.
 
     Args:
-        encoder: Computes them; it is not trained.
+        encoder: The encoder, which stays frozen.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -32,7 +32,7 @@ class Features:
         self._store: FeatureStore | None = None
 
     def of(self, spans: Sequence[WordSpan]) -> Tensor:
-        """The features of some words, (num_words, dim) float32 on the CPU."""
+        """The features of words, (num_words, dim) float32 on the CPU."""
         found: dict[Words, Tensor] = {}
         missing: list[Words] = []
         for sentence in dict.fromkeys(sentence for sentence, _, _ in spans):
@@ -51,16 +51,16 @@ class Features:
         store: FeatureStore,
         report: Callable[[int], None] | None = None,
     ) -> None:
-        """Computes the features of sentences that are not on disk yet, and reads from there.
+        """Compute the features of sentences that are not on disk yet; later reads use the disk.
 
-        They are written a thousand sentences at a time: what is written stays if this is
-        interrupted, and the memory that is taken does not grow with the number of sentences. What
-        another process writes meanwhile is not computed again.
+        They are written in files of 1,024 sentences: finished files survive an interruption, and
+        memory use does not grow with the number of sentences. Features that another process writes
+        in the meantime are not recomputed.
 
         Args:
-            sentences: The words of each, of which some may be equal.
-            store: Where.
-            report: Is given, after each thousand, how many sentences have been computed.
+            sentences: The words of each sentence; sentences may repeat.
+            store: Where to keep the features.
+            report: Called after each file with the number of sentences computed so far.
         """
         self._store = store
         done = 0
@@ -72,7 +72,7 @@ class Features:
                 report(done)
 
     def _computed(self, sentences: Sequence[Words]) -> Iterator[tuple[Words, Tensor]]:
-        """Sentences of like length at once."""
+        """Compute features, batching sentences of similar length."""
         for batch in _batches(sorted(sentences, key=len)):
             spans = [WordSpan(words, 0, len(words)) for words in batch]
             with torch.no_grad():
@@ -81,7 +81,7 @@ class Features:
 
 
 def _missing(sentences: Iterable[Words], store: FeatureStore) -> Iterator[list[Words]]:
-    """Groups of different sentences that are not in a store when they are given out."""
+    """Groups of distinct sentences that are not in the store when they are yielded."""
     part: dict[Words, None] = {}
     for words in chain(sentences, (None,)):
         if words is not None and store.get(words) is None:
@@ -95,7 +95,7 @@ def _missing(sentences: Iterable[Words], store: FeatureStore) -> Iterator[list[W
 
 
 def _batches(sentences: Sequence[Words]) -> Iterator[list[Words]]:
-    """Groups of sentences, the longest last; padded, a group has about the same size."""
+    """Groups of sentences, the longest last, of about the same size including padding."""
     batch: list[Words] = []
     for words in sentences:
         if batch and (len(batch) + 1) * len(words) > _WORDS_AT_ONCE:

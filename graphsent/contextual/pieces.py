@@ -1,4 +1,4 @@
-"""The word pieces of sentences, and which of them are whose."""
+"""The subword pieces of sentences, and the words they belong to."""
 
 from __future__ import annotations
 
@@ -18,24 +18,22 @@ __all__ = ["POOLINGS", "Pieces", "read_pieces"]
 
 POOLINGS = ("mean", "first")
 
-# Of some texts the piece numbers of each, and the first and last + 1 character of each piece.
+# Texts -> the piece ids of each, and the half-open character range of each piece.
 Tokenize = Callable[[list[str]], tuple[list[list[int]], list[list[tuple[int, int]]]]]
 
 
 class Pieces(NamedTuple):
-    """Word pieces of different sentences, and the words that are wanted of them.
+    """Subword pieces of distinct sentences, and the words requested from them.
 
-    A sentence that is longer than the encoder can read is there in several parts.
+    A sentence longer than the encoder's limit is split into several parts.
 
     Attributes:
-        ids: (num_parts, longest) int64, numbers of the pieces, those that the encoder adds among
-            them.
+        ids: (num_parts, longest) int64, piece ids, including the encoder's special tokens.
         mask: (num_parts, longest) int64, 1 for a piece and 0 for padding.
-        terms: (num_terms,) int64, ``part * longest + place`` of the pieces that are pooled: those
-            of the first word, of the second, and so on through all sentences.
-        first: (num_sentence_words,) int64, where the list of each word begins in ``terms``.
-        words: (num_words,) int64, which of these words are wanted, in order; some may be there
-            several times.
+        terms: (num_terms,) int64, ``part * longest + position`` of the pieces to pool: those of
+            the first word, then of the second, and so on through all sentences.
+        first: (num_sentence_words,) int64, where the pieces of each word begin in ``terms``.
+        words: (num_words,) int64, which of these words are requested, in order; they may repeat.
     """
 
     ids: Tensor
@@ -49,13 +47,14 @@ class Pieces(NamedTuple):
         return Pieces(*(tensor.to(device) for tensor in self))
 
     def pooled(self, hidden: Tensor) -> Tensor:
-        """The mean of the pieces of each wanted word.
+        """The mean over the pieces of each requested word.
 
         Args:
             hidden: (num_parts, longest, dim), the encoder's last layer.
 
         Returns:
-            (num_words, dim) float32; zeros for a word without pieces, as one of control characters.
+            (num_words, dim) float32; zeros for a word without pieces, such as one of control
+            characters only.
         """
         ends = torch.cat((self.first[1:], self.first.new_full((1,), len(self.terms))))
         counts = (ends - self.first).clamp(min=1)
@@ -64,26 +63,26 @@ class Pieces(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A sentence, or some words of a longer one."""
+    """A sentence, or a stretch of one that is too long for the encoder."""
 
     ids: list[int]
-    places: list[list[int]]  # of each word's pieces
+    places: list[list[int]]  # positions of each word's pieces
 
 
 def read_pieces(
     spans: Sequence[WordSpan], tokenize: Tokenize, *, longest: int, pooling: str, padding: int
 ) -> Pieces:
-    """The pieces of some sentences, equal sentences once.
+    """Tokenize sentences into pieces; equal sentences appear once.
 
-    A piece belongs to the word in which it begins; a word in which none begins has the piece that
-    reaches into it.
+    A piece belongs to the word in which it begins; a word in which none begins gets the piece that
+    extends into it.
 
     Args:
         spans: Words in their sentences.
-        tokenize: Divides texts into pieces.
-        longest: How many pieces the encoder reads.
-        pooling: ``"mean"``, all pieces of a word count, or ``"first"``.
-        padding: The number of what stands behind shorter sentences.
+        tokenize: Splits texts into pieces.
+        longest: Maximum number of pieces the encoder reads at once.
+        pooling: ``"mean"`` pools all pieces of a word, ``"first"`` takes the first.
+        padding: Piece id that pads shorter sentences.
     """
     sentences = list(dict.fromkeys(span.sentence for span in spans if span.sentence))
     parts_of = _parts(sentences, tokenize, longest)
@@ -113,7 +112,7 @@ def read_pieces(
 
 
 def _parts(sentences: list[tuple[str, ...]], tokenize: Tokenize, longest: int) -> list[list[_Part]]:
-    """The parts of each sentence; one that is too long is halved."""
+    """The parts of each sentence; one that is too long is halved recursively."""
     if not sentences:
         return []
     texts = [text_of_words(sentence) for sentence in sentences]
@@ -124,7 +123,7 @@ def _parts(sentences: list[tuple[str, ...]], tokenize: Tokenize, longest: int) -
             half = len(sentence) // 2
             halves = _parts([sentence[:half], sentence[half:]], tokenize, longest)
             parts.append([part for each in halves for part in each])
-        else:  # the rest of a word of so many pieces is not read
+        else:  # a single word with more pieces is truncated
             part = _Part(ids[:longest], _places(text, spans, ends[:longest]))
             parts.append([part])
     return parts
@@ -133,14 +132,14 @@ def _parts(sentences: list[tuple[str, ...]], tokenize: Tokenize, longest: int) -
 def _places(
     text: str, spans: Sequence[tuple[int, int]], offsets: Sequence[tuple[int, int]]
 ) -> list[list[int]]:
-    """The pieces of each word."""
+    """Positions of the pieces of each word."""
     begins = [begin for begin, _ in spans]
     places: list[list[int]] = [[] for _ in spans]
-    reaching = [-1] * len(spans)  # the last piece that began before the word and reaches into it
+    reaching = [-1] * len(spans)  # the last piece that begins before the word and extends into it
     for place, (begin, end) in enumerate(offsets):
-        while begin < end and text[begin].isspace():  # some have the space before a word as theirs
+        while begin < end and text[begin].isspace():  # pieces may include the preceding space
             begin += 1
-        if begin == end:  # of the encoder, not of the text
+        if begin == end:  # a special token
             continue
         word = bisect_right(begins, begin) - 1
         places[word].append(place)

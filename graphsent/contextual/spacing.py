@@ -1,4 +1,4 @@
-"""Text from the words of a tree, with the place of each word in it."""
+"""Detokenization: text from the words of a tree, with the character range of each word."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from graphsent.trees import unescape
 __all__ = ["text_of_words"]
 
 _QUOTES = {"``": '"', "''": '"', "`": "'"}
-# Of the Penn Treebank's words: what stands close to the word before it, and to that after it.
+# Penn Treebank tokens written without a space before them, and without a space after them.
 _CONTRACTED = frozenset(("n't", "'s", "'m", "'d", "'re", "'ve", "'ll"))
 _CLOSING = _CONTRACTED | {",", ".", ":", ";", "!", "?", "...", "%", ")", "]", "}", "''", "'"}
 _OPENING = frozenset(("(", "[", "{", "``", "`", "$", "#"))
 
 
 def text_of_words(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    r"""The text that words were divided from, as far as the words tell.
+    r"""Reconstruct the text that words were tokenized from, as far as possible.
 
-    Escapes and quotes of the Penn Treebank are undone. Punctuation and what is left of contracted
-    words stand close to their neighbours, all other words apart.
+    Escapes and quotes of the Penn Treebank are undone. Punctuation and clitics such as ``n't`` are
+    attached to their neighbours; all other words are separated by spaces.
 
     Args:
         words: The words of a sentence.
 
     Returns:
-        The text, and for each word its first and last + 1 character.
+        The text, and the half-open character range of each word.
 
     Example:
         >>> text_of_words(["They", "do", "n't", "``", "stop", "''", "-LRB-", "yet", "-RRB-", "."])[

@@ -1,4 +1,4 @@
-"""Words, and the sentence that they stand in."""
+"""Spans of words within a sentence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["WordSpan"]
 
 
 class WordSpan(NamedTuple):
-    """A stretch of words of a sentence, whose features depend on all of its words.
+    """A span of words, whose contextual features depend on the whole sentence.
 
     Attributes:
-        sentence: All words.
-        begin: The first one of the stretch.
-        end: The last one + 1.
+        sentence: All words of the sentence.
+        begin: Index of the first word of the span.
+        end: Index of the last word + 1.
     """
 
     sentence: tuple[str, ...]

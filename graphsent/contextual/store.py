@@ -1,4 +1,4 @@
-"""Features on disk: computed once, found again by content, mapped into memory."""
+"""Features on disk: computed once, looked up by content, memory-mapped."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _KEY_BYTES = 32
 
 
 class FeatureStore:
-    """The features of the words of sentences, in a directory of files that are never changed.
+    """Word features of sentences, in a directory of immutable files.
 
-    Each file holds some sentences: ``keys`` (num_sentences, 32) uint8, the SHA-256 of the words of
-    each; ``ends`` (num_sentences,) int64; ``rows`` (num_words, dim) float32, sentence after
-    sentence. It appears whole or not at all, under the SHA-256 of its keys, so that any number of
-    processes can write and read at once. What is read stays on disk until it is used.
+    Each file holds several sentences: ``keys`` (num_sentences, 32) uint8, the SHA-256 of the words
+    of each; ``ends`` (num_sentences,) int64; ``rows`` (num_words, dim) float32, sentence by
+    sentence. Files are named by the SHA-256 of their keys and created atomically, so that any
+    number of processes can read and write at once. They are memory-mapped: rows are loaded on use.
 
     Args:
-        directory: Of one encoder and one pooling.
-        dim: Length of a feature vector.
+        directory: Directory for one encoder and one pooling.
+        dim: Size of a feature vector.
     """
 
     def __init__(self, directory: str | os.PathLike[str], dim: int) -> None:
@@ -42,7 +42,7 @@ class FeatureStore:
         self.refresh()
 
     def refresh(self) -> None:
-        """Looks for what other processes have written since."""
+        """Pick up files that other processes have written since."""
         if not self.directory.is_dir():
             return
         for path in sorted(self.directory.glob("[0-9a-f]*.safetensors")):
@@ -50,7 +50,7 @@ class FeatureStore:
                 self._open(path)
 
     def get(self, words: Sequence[str]) -> Tensor | None:
-        """The features of a sentence, (num_words, dim) float32; None if they are not there."""
+        """The features of a sentence, (num_words, dim) float32; None if they are not stored."""
         place = self._places.get(_key(words))
         if place is None:
             return None
@@ -58,14 +58,14 @@ class FeatureStore:
         return self._rows[name][begin:end]
 
     def add(self, sentences: Sequence[Sequence[str]], rows: Tensor) -> None:
-        """Keeps the features of different sentences.
+        """Store the features of distinct sentences.
 
         Args:
-            sentences: The words of each.
-            rows: (num_words, dim) float32 on the CPU, sentence after sentence.
+            sentences: The words of each sentence.
+            rows: (num_words, dim) float32 on the CPU, sentence by sentence.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The file cannot be written.
         """
         keys = [_key(words) for words in sentences]
         path = self.directory / f"{hashlib.sha256(b''.join(keys)).hexdigest()}.safetensors"
@@ -79,14 +79,14 @@ class FeatureStore:
         self._open(path)
 
     def _open(self, path: Path) -> None:
-        """Notes what is in a file; one that is damaged is removed, to be made again."""
+        """Index a file; a damaged one is removed, so that its features are recomputed."""
         try:
             tensors = load_file(path)
             keys, ends, rows = (tensors[name] for name in ("keys", "ends", "rows"))
             begins = [0, *ends.tolist()]
             sound = keys.shape == (len(ends), _KEY_BYTES) and keys.dtype == torch.uint8
             if not sound or rows.shape != (begins[-1], self.dim) or rows.dtype != torch.float32:
-                raise ValueError("of another shape")
+                raise ValueError("wrong shape")
         except (SafetensorError, OSError, KeyError, ValueError):
             with suppress(OSError):
                 path.unlink()

@@ -1,6 +1,6 @@
-"""Pictures in one style: confusion matrices, learning curves, pages of predictions; their parts.
+"""Pictures in one style: confusion matrices, learning curves and HTML pages of predictions.
 
-Nothing here imports matplotlib before the first picture is drawn.
+matplotlib is imported only when the first picture is drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scenes on matplotlib figures. Imported when the first picture is drawn, not before."""
+"""Rendering of scenes with matplotlib; imported only when the first picture is drawn."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from graphsent._files import atomic_path
 from graphsent.drawing.scene import Box, Caption, Line, Scene
 
 _POINTS_PER_INCH = 72
-_MOST_PIXELS = 20_000, 50_000_000  # along one side, in all; larger pictures are scaled down
+_MOST_PIXELS = 20_000, 50_000_000  # per side and in total; larger pictures are scaled down
 _SMALLEST_TEXT = 1.0  # points; anything smaller is illegible
 _ARROW = 5.5
 _HALF_CAPITAL = 0.36  # half the height of a digit, as a share of the font size
-_NO_GLYPH = r"Glyph (\d+) \(.*\) missing from"  # matplotlib's warning, at each place
+_NO_GLYPH = r"Glyph (\d+) \(.*\) missing from"  # matplotlib's warning at each occurrence
 
 _log = logging.getLogger(__name__)
-_missed: set[str] = set()  # characters without a glyph, as far as that was said
+_missed: set[str] = set()  # characters without a glyph that were already reported
 
 
 class TreeFigure(Figure):
-    """A figure without a window; a notebook shows it as the value of a cell."""
+    """A figure without a window; a notebook displays it as the value of a cell."""
 
     def _repr_png_(self) -> bytes:
         data = io.BytesIO()
@@ -59,7 +59,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
-    """Draws a scene into ``ax``, fitted to its size, or into a figure of its own."""
+    """Draw a scene into ``ax``, scaled to fit, or into a new figure."""
     width, height = scene.right - scene.left, scene.top - scene.bottom
     if ax is None:
         pixels = width * dpi / _POINTS_PER_INCH, height * dpi / _POINTS_PER_INCH
@@ -78,18 +78,18 @@ def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
     _draw_boxes(ax, scene.boxes, scale)
     for caption in scene.captions:
         _draw_caption(ax, caption, scale)
-    return ax.figure.figure  # of a subfigure that which it is in
+    return ax.figure.figure  # the parent figure of a subfigure
 
 
 def save(figure: Figure, path: str | os.PathLike[str], file_format: str) -> None:
-    """Writes a figure; the same picture gives the same bytes."""
+    """Write a figure; the output is reproducible byte for byte."""
     metadata = {"Date": None} if file_format == "svg" else None
     with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "graphsent"}):
         _write(figure, temporary, format=file_format, metadata=metadata)
 
 
 def _write(figure: Figure, target: Any, **options: Any) -> None:
-    """Writes a figure; says once, and in one line, which characters have no glyph."""
+    """Write a figure; characters without a glyph are logged once, in one line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.savefig(target, **options)
@@ -102,7 +102,7 @@ def _write(figure: Figure, target: Any, **options: Any) -> None:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     if lacking - _missed:
         _log.warning(
-            "the font of pictures has no glyph for %s: add one that has, in matplotlibrc, as "
+            "matplotlib's font has no glyph for %s: add a font that has one to matplotlibrc, as in "
             "font.family: sans-serif, NAME",
             " ".join(sorted(lacking - _missed)),
         )
@@ -160,7 +160,7 @@ def _arrow_head(line: Line) -> list[tuple[float, float]]:
 
 
 def _rounded(box: Box) -> Path:
-    """The outline of a box: two half circles and what lies between."""
+    """The outline of a box: two half circles joined by straight lines."""
     radius, straight = box.height / 2, (box.width - box.height) / 2
     right, left = Path.arc(-90, 90), Path.arc(90, 270)
     vertices = np.concatenate(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_confusion"]
 
 _CELL_HEIGHT = 22.0
-_PADDING = 14.0  # on both sides of the text of a cell together
-_LONGEST = 30  # characters of a name
+_PADDING = 14.0  # beside the text of a cell, total of both sides
+_LONGEST = 30  # maximum number of characters of a name
 
 
 def draw_confusion(
@@ -28,26 +28,27 @@ def draw_confusion(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draws a confusion matrix: gold classes as rows, predicted ones as columns.
+    """Draw a confusion matrix: gold classes as rows, predicted classes as columns.
 
     The colour of a cell shows its share of the row: the larger, the bluer.
 
     Args:
         confusion: How often each class (row) is predicted as each class (column).
         names: Names of the classes.
-        title: A line above the picture.
-        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
-        dpi: Dots per inch.
+        title: Title above the picture.
+        path: File to write, ``.png`` or ``.svg``; an existing file is replaced atomically.
+        dpi: Resolution in dots per inch.
 
     Returns:
         The figure.
 
     Raises:
-        DataError: ``path`` has another suffix, or there is not one row and column for each name.
+        DataError: ``path`` has another suffix, or the matrix does not have one row and one column
+            per name.
         ImportError: matplotlib is not installed.
     """
     if {len(confusion), *map(len, confusion)} - {len(names)}:
-        raise DataError(f"expected {len(names)} rows of {len(names)} counts, one for each name")
+        raise DataError(f"expected {len(names)} rows of {len(names)} counts, one per name")
     shown = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
     note = "colour: share of the row, from white (0) to blue (1)"
     return finish(lambda width: _compose(confusion, shown, width), title, None, path, dpi, [note])

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_curves"]
 
-# Okabe and Ito's colours, which people with any common colour blindness can tell apart, without
-# the yellow, which is hard to see on white.
+# Okabe and Ito's palette, safe for all common types of colour blindness, without the yellow, which
+# is hard to see on white.
 _INKS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1a1a1a")
-_WIDTH, _HEIGHT = 230.0, 150.0  # of the ground of a panel
+_WIDTH, _HEIGHT = 230.0, 150.0  # of the plotting area of a panel
 _GAP = 34.0  # between panels
 _DOT = 5.0
-_MOST_DOTS = 40  # with more epochs there are lines alone
-_TICKS = 5  # about
-_LINE = 1.4 * LABEL_SIZE  # between the names at the ends of curves
+_MOST_DOTS = 40  # with more epochs, curves have no markers
+_TICKS = 5  # approximate number
+_LINE = 1.4 * LABEL_SIZE  # line height of the names at the ends of curves
 
 
 def draw_curves(
@@ -35,21 +35,21 @@ def draw_curves(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draws curves over epochs, panels side by side, each curve named at its end.
+    """Draw learning curves over epochs, panels side by side, each curve named at its end.
 
     Args:
         panels: Title of a panel, such as ``"accuracy"`` -> name of a curve, such as ``"dev"`` ->
-            its values in the epochs 1, 2, ...; at least one value each.
-        title: A line above the picture.
-        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
-        dpi: Dots per inch.
+            its values in epochs 1, 2, ...; at least one value per curve.
+        title: Title above the picture.
+        path: File to write, ``.png`` or ``.svg``; an existing file is replaced atomically.
+        dpi: Resolution in dots per inch.
 
     Returns:
         The figure.
 
     Raises:
-        DataError: There is no curve, or one without values, or with one that is not finite; there
-            are more curves in a panel than colours; or ``path`` has another suffix.
+        DataError: There are no curves; a curve is empty or has a non-finite value; a panel has more
+            curves than there are colours; or ``path`` has another suffix.
         ImportError: matplotlib is not installed.
     """
     if not panels:
@@ -113,7 +113,7 @@ def _panel(
 
 
 def _apart(ends: list[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
-    """Names at the ends of curves, moved up where they would overlap."""
+    """Curve names at their ends, moved up where they would overlap."""
     placed: list[tuple[float, str, str]] = []
     lowest = -math.inf
     for y, ink, name in sorted(ends):
@@ -124,7 +124,7 @@ def _apart(ends: list[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers at even distances from at most ``low`` to at least ``high``."""
+    """Evenly spaced round numbers from at most ``low`` to at least ``high``."""
     room = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(room / _TICKS))
     step = min((size * power for size in (1, 2, 5, 10)), key=lambda s: abs(room / s - _TICKS))
@@ -133,7 +133,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _shown(tick: float, ticks: Sequence[float]) -> str:
-    """A number of the scale, with as many digits as the steps of the scale need."""
+    """The text of a tick, with as many digits as the tick spacing needs."""
     digits = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
     return f"{tick:.{digits}f}"
 

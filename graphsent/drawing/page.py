@@ -1,4 +1,4 @@
-"""Predictions as one HTML page that needs nothing else: no server, no network, no other file."""
+"""Predictions as a self-contained HTML page: no server, no network, no other file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 class ClassPrediction(Protocol):
-    """What the page needs of a prediction: :class:`graphsent.models.Prediction` has it.
+    """The part of :class:`graphsent.models.Prediction` that the page needs.
 
     Attributes:
         tree: A constituency or dependency tree, or a sentence.
         probabilities: (num_nodes, num_classes).
         label_names: Names of the classes by index.
-        ordered_classes: Whether these go from low to high.
+        ordered_classes: Whether the classes are ordered from low to high.
     """
 
     @property
@@ -53,34 +53,34 @@ def write_page(
     *,
     title: str = "Predictions",
 ) -> int:
-    """Writes predictions as one self-contained HTML page.
+    """Write predictions as a self-contained HTML page.
 
-    The page lists the sentences, searches and filters them (all, mistakes, sentences with a wrong
-    phrase, by predicted and by gold class), orders them by confidence, and shows the tree of one
-    with its classes; hovering over a node shows the probabilities of the classes. Gold labels are
-    those that the trees have, by number or by name: nodes with another prediction are framed.
+    The page lists the sentences, with search, filters (all, mistakes, sentences with a wrong
+    phrase, by predicted and by gold class) and sorting by confidence, and shows the tree of the
+    selected sentence with its classes; hovering over a node shows the class probabilities. Gold
+    labels are those of the trees, by number or by name; misclassified nodes are framed.
 
-    Everything is text to the page, never markup, and its content security policy runs no other
-    script than its own.
+    All data is inserted as text, never as markup, and the content security policy allows no other
+    script than the page's own.
 
     Args:
-        predictions: All of one model: what ``model.predict`` gives. They are in memory together.
-        path: File to write; replaced only when all is written.
-        title: A line above the page.
+        predictions: Predictions of one model, from ``model.predict``; all are held in memory.
+        path: File to write; an existing file is replaced atomically.
+        title: Title of the page.
 
     Returns:
         The number of predictions.
 
     Raises:
-        DataError: There are none, they are not of classes, or of different classes.
+        DataError: There are no predictions, or they are not predictions of the same classes.
     """
     items, names, ordered = [], None, True
     for prediction in predictions:
         if not hasattr(prediction, "label_names") or not hasattr(prediction, "tree"):
-            raise DataError(f"a page shows classes of sentences, got {prediction!r:.80}")
+            raise DataError(f"expected a classification of a sentence, got {prediction!r:.80}")
         names, ordered = names or tuple(prediction.label_names), prediction.ordered_classes
         if tuple(prediction.label_names) != names:
-            raise DataError("a page shows the predictions of one model, got different classes")
+            raise DataError("expected predictions of one model, got different classes")
         items.append(_item(prediction))
     if names is None:
         raise DataError("there are no predictions to show")
@@ -105,7 +105,7 @@ def write_page(
 
 
 def _item(prediction: ClassPrediction) -> dict[str, Any]:
-    """One sentence: for each node its parent, place, classes and probabilities."""
+    """The data of one sentence: parent, position, classes and probabilities of each node."""
     tree = prediction.tree
     parents = tree.heads if hasattr(tree, "heads") else tree.parents
     spans = tree.spans
@@ -140,5 +140,5 @@ def _part(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """How a content security policy names an element's content."""
+    """The hash source of an element's content, for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

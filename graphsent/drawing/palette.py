@@ -1,8 +1,8 @@
-"""Colours of classes, which people with any common colour blindness can tell apart.
+"""Colours of classes, safe for all common types of colour blindness.
 
-Ordered classes are on a diverging scale, orange-red for the lowest, blue for the highest
-(ColorBrewer "RdBu"); classes without an order have colours without one (Paul Tol's "light" scheme).
-Colour never stands alone: nodes show their class as text, too.
+Ordered classes use a diverging scale, orange-red for the lowest, blue for the highest (ColorBrewer
+"RdBu"); unordered classes a qualitative one (Paul Tol's "light" scheme). Colour is never the only
+cue: nodes also show their class as text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMES = {
 }
 _DEFAULT_CLASSES = 5
 _DARK_TEXT, _LIGHT_TEXT = "#000000", "#ffffff"
-_SAME_CONTRAST = 0.18  # relative luminance of a ground on which both stand out alike
+_SAME_CONTRAST = 0.18  # relative luminance of a background on which both have equal contrast
 
 
 class ClassColor(NamedTuple):
@@ -45,17 +45,17 @@ class ClassColor(NamedTuple):
 def class_colors(
     classes: int | Sequence[str] | None, labels: Sequence[str], *, ordered_classes: bool = True
 ) -> tuple[ClassColor, ...]:
-    """The classes' colours, lowest first; none if the labels are not classes.
+    """The colours of the classes, lowest first; empty if the labels are not classes.
 
     Args:
-        classes: Names of the classes in order, or how many there are. None means five classes of
-            sentiment if every label is one of ``"0"`` to ``"4"``, and no classes otherwise.
-        labels: Labels of all nodes; "" where there is none.
-        ordered_classes: Whether the classes go from low to high. Otherwise, of more than nine some
-            share a colour.
+        classes: Names of the classes in order, or their number. None means the five sentiment
+            classes if every label is one of ``"0"`` to ``"4"``, and no classes otherwise.
+        labels: Labels of all nodes; "" for unlabelled ones.
+        ordered_classes: Whether the classes are ordered from low to high. If they are not, colours
+            repeat after the ninth.
 
     Raises:
-        DataError: Fewer than two classes, or a label that is not one of them.
+        DataError: There are fewer than two classes, or a label is not one of them.
     """
     shown = sorted({label for label in labels if label})
     if classes is None:
@@ -87,7 +87,7 @@ def _channels(color: str) -> list[int]:
 
 
 def _interpolate(place: float) -> str:
-    """The colour at ``place`` in [0, 1] of the scale."""
+    """The colour at ``place`` in [0, 1] on the scale."""
     index, share = divmod(place * (len(_ANCHORS) - 1), 1)
     low = _channels(_ANCHORS[int(index)])
     high = _channels(_ANCHORS[min(int(index) + 1, len(_ANCHORS) - 1)])

@@ -1,4 +1,4 @@
-"""What pictures share: boxes of words, colours of signed numbers, margins, titles, and files."""
+"""Shared parts of pictures: word boxes, colours of signed numbers, margins, titles and files."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ __all__ = [
 
 WORD_GAP = 12.0  # between the words of a sentence
 _FORMATS = (".png", ".svg")
-_SHADES = class_colors(41, [])  # an odd number: the middle one is for 0
+_SHADES = class_colors(41, [])  # an odd number, so that the middle one is for 0
 
 Parts = tuple[list[Box], list[Line], list[Caption]]
 
 
 def shade(share: float) -> ClassColor:
-    """The colour of a number from -1 (red) to 1 (blue)."""
+    """The colour for a number from -1 (red) to 1 (blue)."""
     return _SHADES[round((share + 1) / 2 * (len(_SHADES) - 1))]
 
 
 def word_box(text: str, text_width: TextWidth, size: float, color: ClassColor) -> Box:
-    """A box around a word, at 0."""
+    """A box around a word, at the origin."""
     width = max(BOX_HEIGHT, text_width(text, size) + BOX_PADDING)
     return Box(0, 0, width, BOX_HEIGHT, text, color.fill, color.text, color.fill, size)
 
 
 def word_places(words: Sequence[str], text_width: TextWidth, size: float) -> list[float]:
-    """The middle of each word of a sentence in a line."""
+    """The x coordinate of the middle of each word of a sentence set in one line."""
     places, x = [], 0.0
     for word in words:
         width = max(BOX_HEIGHT, text_width(word, size))
@@ -74,12 +74,12 @@ def finish(
     dpi: float,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Renders what ``compose`` puts together, and writes it to ``path`` if there is one.
+    """Render the parts returned by ``compose``, and write the figure to ``path`` if given.
 
-    ``notes`` are lines below that say what colours, numbers and lines stand for.
+    ``notes`` are lines below the picture that explain colours, numbers and lines.
 
     Raises:
-        DataError: ``path`` has another suffix than ``.png`` or ``.svg``.
+        DataError: The suffix of ``path`` is neither ``.png`` nor ``.svg``.
         ImportError: matplotlib is not installed.
     """
     file_format = None if path is None else file_format_of(path)
@@ -92,19 +92,19 @@ def finish(
 
 
 def file_format_of(path: str | os.PathLike[str]) -> str:
-    """``"png"`` or ``"svg"``, from the name of a picture.
+    """The file format, ``"png"`` or ``"svg"``, from the suffix of a path.
 
     Raises:
-        DataError: It has another suffix.
+        DataError: The path has another suffix.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
-        raise DataError(f"cannot write {os.fspath(path)!r}: expected a name in .png or .svg")
+        raise DataError(f"cannot write {os.fspath(path)!r}: expected the suffix .png or .svg")
     return suffix[1:]
 
 
 def import_canvas() -> Any:
-    """The module that needs matplotlib.
+    """Import the module that draws with matplotlib.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -128,7 +128,7 @@ def _scene(
     notes: Sequence[str],
     text_width: TextWidth,
 ) -> Scene:
-    """The scene of some parts, with a title above, notes below and a margin around."""
+    """The scene of given parts, with a title above, notes below and a margin around them."""
     areas = [(b.x, b.y, b.width / 2, b.height / 2) for b in boxes]
     areas += [(*point, line.width, 0.0) for line in lines for point in (line.start, line.end)]
     areas += [_area(caption, text_width) for caption in captions]

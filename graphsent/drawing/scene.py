@@ -1,7 +1,7 @@
-"""The elements of a picture: boxes, lines and texts with their positions.
+"""The elements of a picture: boxes, lines and captions with their positions.
 
 All lengths are in points (1/72 inch); x grows to the right, y upwards. Nothing here needs a
-plotting library: the width of a text is asked for by a function.
+plotting library: text widths come from a function passed by the caller.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 WORD_SIZE, LABEL_SIZE, WEIGHT_SIZE, LEGEND_SIZE, TITLE_SIZE = 11.0, 9.0, 6.5, 9.0, 13.0
 INK, GREY, PALE, PLAIN_FILL, PLAIN_EDGE = "#1a1a1a", "#7f7f7f", "#c4c4c4", "#eef1f5", "#9aa5b1"
 BOX_HEIGHT = 17.0
-BOX_PADDING = 10.0  # beside the text of a box, both sides together
+BOX_PADDING = 10.0  # beside the text of a box, total of both sides
 MARGIN = 8.0  # around a picture
 
 TextWidth = Callable[[str, float], float]
@@ -20,7 +20,7 @@ Point = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """A rounded box around an optional text; a circle if it is as wide as high."""
+    """A rounded box around an optional text; a circle if width equals height."""
 
     x: float
     y: float
@@ -54,7 +54,7 @@ class Caption(NamedTuple):
     size: float
     ink: str = INK
     align: str = "center"
-    opaque: bool = False  # on a white ground
+    opaque: bool = False  # on a white background
     bold: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Batching and unbatching graphs, reversing their edges, finding their roots."""
+"""Batch and unbatch graphs, reverse their edges, find their roots."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from graphsent.graphs.notes import known_levels, note_levels
 
 
 def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
-    """Joins several graphs into one, in order; node ids, edge ids and data are concatenated.
+    """Batch several graphs into one, in order; node ids, edge ids and data are concatenated.
 
-    This is ``dgl.batch``. Child order survives, since the edges of each graph keep their order. For
-    trees that are not graphs yet, ``constituency_batch`` and ``dependency_batch`` are much faster.
+    This is ``dgl.batch``. Child order is preserved, since the edges of each graph keep their order.
+    To build a batch from trees, ``constituency_batch`` and ``dependency_batch`` are much faster.
 
     Raises:
-        DataError: There are no graphs, or sibling graphs are mixed with others.
+        DataError: The list is empty, or mixes sibling graphs with others.
     """
     graphs = list(graphs)
     if not graphs:
@@ -36,19 +36,19 @@ def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
 
 
 def unbatch(graph: dgl.DGLGraph) -> list[dgl.DGLGraph]:
-    """The graphs that a batched graph was made of, in order. This is ``dgl.unbatch``."""
+    """Split a batched graph into its graphs, in order. This is ``dgl.unbatch``."""
     return dgl.unbatch(graph)
 
 
 def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
-    """The graph with every edge reversed: ``bottom_up`` becomes ``top_down`` and vice versa.
+    """Reverse every edge of a graph: ``bottom_up`` becomes ``top_down`` and vice versa.
 
     Unlike ``dgl.reverse`` it keeps the batch information. Nodes and edges keep their ids, so node
     data, edge data and child order stay valid; the tensors are shared with ``graph``.
 
     Args:
         graph: Any graph.
-        copy_data: Whether it has the node and edge data.
+        copy_data: Whether the result has the node and edge data.
     """
     turned = dgl.reverse(graph, copy_ndata=copy_data, copy_edata=copy_data)
     turned.set_batch_num_nodes(graph.batch_num_nodes())
@@ -67,7 +67,7 @@ def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:
 
 
 def node_data(graph: dgl.DGLGraph, field: str) -> torch.Tensor:
-    """``graph.ndata[field]``, (num_nodes, ...), with an error that says how to get it.
+    """``graph.ndata[field]``, (num_nodes, ...); if it is missing, the error says how to get it.
 
     Raises:
         DataError: The graph has no such node data.

@@ -25,7 +25,7 @@ def constituency_graph(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """The graph of one constituency tree; arguments and data as in :func:`constituency_batch`.
+    """Build the graph of a constituency tree; arguments, data as in :func:`constituency_batch`.
 
     Example:
         >>> graph = constituency_graph("(3 (2 a) (3 (3 lovely) (2 film)))")
@@ -43,36 +43,36 @@ def constituency_batch(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    r"""One batched graph of many constituency trees, built at once.
+    r"""Build one batched graph of many constituency trees at once.
 
     Equal to ``batch([constituency_graph(tree, ...) for tree in trees])``, including data, edge
-    order and batch information, in a fraction of the time. What depends on a tree alone is computed
-    once and kept with it.
+    order and batch information, in a fraction of the time. Everything that depends on a single tree
+    is computed once and cached on the tree.
 
     The nodes of a tree are its brackets in order of opening (preorder, root first). Edges run
 
     * ``"bottom_up"``: from every child to its parent;
     * ``"top_down"``: from every parent to its children;
     * ``"sibling"`` (TreeNet, Cheng et al. 2017, section 4): from every node to its right sibling,
-      and from every rightmost child to its parent. Words are nodes of their own here, after the
-      tree's nodes and in sentence order; each is the only child of the bracket it stands in, which
-      then has no ``token`` and no ``position``.
+      and from every rightmost child to its parent. Words are separate nodes here, after the
+      tree's nodes and in sentence order; each is the only child of its bracket, which then has no
+      ``token`` and no ``position``.
 
     Edges are ordered by their child node, so that the mailbox of a node, which follows edge ids,
     holds its children from left to right (sibling graphs: left sibling, then rightmost child).
-    Node and edge data are those of :mod:`graphsent.graphs.fields`.
+    Node and edge data are listed in :mod:`graphsent.graphs.fields`.
 
     Args:
-        trees: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string. No trees at all give a graph
-            of batch size 0, without nodes, with every field.
+        trees: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string. An empty list gives a graph
+            of batch size 0, without nodes, but with every field.
         direction: ``"bottom_up"``, ``"top_down"`` or ``"sibling"``.
-        vocab: Numbers the words by ``vocab[word]``. Without it every ``token`` is -1.
-        label_index: Numbers the labels by ``label_index[label]``. Without it a label that is a
-            decimal number becomes that number and any other -1.
+        vocab: Maps words to integers, ``vocab[word]``. Without it every ``token`` is -1.
+        label_index: Maps labels to integers, ``label_index[label]``. Without it a label that is a
+            decimal number becomes that number, any other -1.
 
     Raises:
-        DataError: The direction is unknown; ``vocab`` or ``label_index`` is not an integer at
-            a word or label of the trees, or has no entry for it.
+        DataError: The direction is unknown; or ``vocab`` or ``label_index`` has no entry, or a
+            non-integer one, for a word or label.
         TreeError: A tree is malformed.
     """
     fields.check_direction(direction)
@@ -81,7 +81,7 @@ def constituency_batch(
 
 
 def make_forest(trees: Sequence[Tree], direction: str) -> Forest:
-    """The nodes of the graph of some trees in one direction."""
+    """The nodes of the graph of trees in one direction."""
     forest = _forest(trees)
     return split_tokens(forest) if direction == fields.SIBLING else forest
 

@@ -1,4 +1,4 @@
-"""Trees and graphs as networkx graphs with readable attributes."""
+"""Conversion of trees and graphs to networkx graphs with readable attributes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def to_networkx(
     vocab: Any = None,
     index: int = 0,
 ) -> networkx.DiGraph:
-    """A tree, or one tree of a graph, as ``networkx.DiGraph``.
+    """Convert a tree, or one tree of a graph, to a ``networkx.DiGraph``.
 
-    Nodes are numbered as in the tree or graph and have the attributes ``word`` (None without one),
-    ``label`` ("" where unlabelled), ``parent`` (None at the root), ``position`` (None without a
+    Nodes are numbered as in the tree or graph and have the attributes ``word`` (None without a
+    word), ``label`` ("" if unlabelled), ``parent`` (None at the root), ``position`` (None without a
     word), ``depth`` and ``span``; those of a dependency tree also ``relation``. Edges of a tree run
-    from parent to child, those of a graph as they do there. Each has ``child_index`` and ``id``,
-    its number in the graph (in a tree: in its bottom-up graph); in sibling graphs also ``kind``.
+    from parent to child, those of a graph in its direction. Each has ``child_index`` and ``id``,
+    its id in the graph (for a tree: in its bottom-up graph); in sibling graphs also ``kind``.
 
     Args:
         tree: ``Tree``, ``DependencyTree``, ``nltk.Tree``, bracketed string, or DGLGraph.
-        words: The sentence, for a graph, which knows its words only by number.
-        vocab: Names the words of a graph that was built with it: a Vocabulary or a dict.
-        index: Which tree of a batched graph.
+        words: The words of a graph's tree; the graph has only their indices.
+        vocab: The Vocabulary or dict that a graph was built with, to look up its words.
+        index: Which tree of a batched graph to convert.
 
     Raises:
         DataError: The graph is not a tree, or ``words`` or ``vocab`` do not fit it.
@@ -58,10 +58,10 @@ def to_networkx(
 
 
 def select(graph: dgl.DGLGraph, index: int) -> dgl.DGLGraph:
-    """One tree of a batched graph.
+    """Select one tree of a batched graph.
 
     Raises:
-        DataError: There is no tree with that index.
+        DataError: The index is out of range.
     """
     if not 0 <= index < graph.batch_size:
         raise DataError(f"no tree {index} in a batch of {graph.batch_size}")
@@ -69,10 +69,10 @@ def select(graph: dgl.DGLGraph, index: int) -> dgl.DGLGraph:
 
 
 def tree_parents(graph: dgl.DGLGraph) -> np.ndarray:
-    """Parent of each node of one tree's graph, (num_nodes,) int64, -1 at the root; any direction.
+    """Parent of each node of a tree's graph in any direction, (num_nodes,) int64, -1 at the root.
 
     Raises:
-        DataError: The graph is not a tree of :mod:`graphsent.graphs`.
+        DataError: The graph is not a tree built by :mod:`graphsent.graphs`.
     """
     source, target = (ends.numpy(force=True) for ends in graph.edges(order="eid"))
     depth = node_data(graph, fields.DEPTH).numpy(force=True)
@@ -139,7 +139,7 @@ def _from_graph(graph: dgl.DGLGraph, words: Sequence[str] | None, vocab: Any) ->
 def _name_words(
     tokens: np.ndarray, positions: np.ndarray, words: Sequence[str] | None, vocab: Any
 ) -> list[str | None]:
-    """The word of each node: from the sentence, from the vocabulary, or a stand-in."""
+    """The word of each node: from the sentence, from the vocabulary, or a placeholder."""
     num_words = int(positions.max(initial=-1)) + 1
     if words is not None and len(words) != num_words:
         raise DataError(f"words: the tree has {num_words} words, got {len(words)}")

@@ -22,7 +22,7 @@ def dependency_graph(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """The graph of one dependency tree; arguments and data as in :func:`dependency_batch`.
+    """Build the graph of one dependency tree; arguments and data as in :func:`dependency_batch`.
 
     Example:
         >>> from graphsent.trees import DependencyTree
@@ -39,38 +39,38 @@ def dependency_batch(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """One batched graph of many dependency trees, built at once.
+    """Build one batched graph of many dependency trees at once.
 
-    Equal to ``batch([dependency_graph(tree, ...) for tree in trees])``, data, edge order and batch
-    information included, at a fraction of the time. What depends on a tree alone is computed once
-    and kept with it.
+    Equal to ``batch([dependency_graph(tree, ...) for tree in trees])``, including data, edge order
+    and batch information, in a fraction of the time. Everything that depends on a single tree is
+    computed once and cached on the tree.
 
-    Nodes are the words in the order of the sentence. Edges run
+    Nodes are the words in sentence order. Edges run
 
     * ``"bottom_up"``: from every dependent to its head;
     * ``"top_down"``: from every head to its dependents;
-    * ``"sibling"``: as in TreeNet over the phrases that the tree stands for. A word with dependents
-      becomes a phrase without a ``token``; its children, in the order of the sentence, are its
-      dependents and a node for the word itself. Every word is moved to a token node below its node,
-      or below that node for the word itself. Nodes are numbered: words, nodes for words with
-      dependents, tokens, each in the order of the sentence. The first keep their labels.
+    * ``"sibling"``: as in TreeNet, over the phrases the tree implies. A word with dependents
+      becomes a phrase without a ``token``; its children, in sentence order, are its dependents and
+      a node for the word itself. Every word is moved to a token node below its node, or below the
+      node for the word itself. Nodes are numbered: words, nodes for words with dependents, tokens,
+      each in sentence order. The first group keeps its labels.
 
     Edges are ordered by their child node, so that the mailbox of a node, which follows edge ids,
     holds its dependents from left to right (sibling graphs: left sibling, then rightmost child).
-    Node and edge data are those of :mod:`graphsent.graphs.fields`. In a tree that is not projective
-    the ``span`` of a word may hold words that are not below it.
+    Node and edge data are listed in :mod:`graphsent.graphs.fields`. In a non-projective tree the
+    ``span`` of a word may include words that are not below it.
 
     Args:
-        trees: Dependency trees. None at all give a graph of batch size 0, without nodes, with every
-            field.
+        trees: Dependency trees. An empty list gives a graph of batch size 0, without nodes, but
+            with every field.
         direction: ``"bottom_up"``, ``"top_down"`` or ``"sibling"``.
-        vocab: Numbers the words by ``vocab[word]``. Without it every ``token`` is -1.
-        label_index: Numbers the labels by ``label_index[label]``. Without it a label that is a
-            decimal number becomes that number and any other -1.
+        vocab: Maps words to integers, ``vocab[word]``. Without it every ``token`` is -1.
+        label_index: Maps labels to integers, ``label_index[label]``. Without it a label that is a
+            decimal number becomes that number, any other -1.
 
     Raises:
-        DataError: The direction is unknown; something is not a dependency tree; ``vocab`` or
-            ``label_index`` has no entry for a word or label, or one that is not an integer.
+        DataError: The direction is unknown; something is not a dependency tree; or ``vocab`` or
+            ``label_index`` has no entry, or a non-integer one, for a word or label.
     """
     fields.check_direction(direction)
     trees = list(trees)
@@ -81,7 +81,7 @@ def dependency_batch(
 
 
 def make_forest(trees: Sequence[DependencyTree], direction: str) -> Forest:
-    """The nodes of the graph of some trees in one direction."""
+    """The nodes of the graph of trees in one direction."""
     forest = _forest(trees)
     return split_tokens(split_heads(forest)) if direction == fields.SIBLING else forest
 

@@ -1,4 +1,4 @@
-"""Pictures of trees and of the graphs made from them."""
+"""Pictures of trees and of the graphs built from them."""
 
 from __future__ import annotations
 
@@ -46,51 +46,51 @@ def draw_tree(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draws a tree: root on top, the sentence in a line at the bottom.
+    """Draw a tree: root on top, the sentence in a line at the bottom.
 
-    Every node shows its label (in a dependency tree its relation, too). Labels that are classes are
-    coloured as well: ordered ones from red (negative) to blue (positive). A graph is drawn over
-    the same tree with arrows in the direction of its edges; in sibling graphs the dashed ones
-    connect siblings. The picture grows with the sentence, so that nothing overlaps.
+    Every node shows its label (in a dependency tree also its relation). Labels that are classes are
+    coloured, ordered ones from red (negative) to blue (positive). A graph is drawn as its tree with
+    arrows in the direction of its edges; in sibling graphs dashed arrows connect siblings. The
+    picture grows with the sentence, so that nothing overlaps.
 
-    No window opens and no state of ``matplotlib.pyplot`` changes: the figure is returned, which
-    shows it in a notebook, and written to ``path`` if there is one.
+    No window opens and the state of ``matplotlib.pyplot`` does not change: the figure is returned,
+    which displays it in a notebook, and written to ``path`` if given.
 
     Args:
         tree: ``Tree``, ``DependencyTree``, ``nltk.Tree``, bracketed string, or a graph built by
             :mod:`graphsent.graphs`.
-        labels: Labels to show instead of the tree's own, for example predicted classes: one per
-            node of the tree, or of the whole graph. ``""``, None and numbers below 0 show nothing.
-        classes: How many classes the labels number, or their names, in order. By default five
-            classes of sentiment if all labels are numbers from 0 to 4, and no classes otherwise.
-        ordered_classes: Whether the classes go from low to high, and their colours with them.
-        edge_weights: A number per edge, shown by the width of its line (dashed where negative): in
-            the order of the graph's edges; for a tree in that of its bottom-up graph, that is one
-            per node with a parent, in node order.
-        show_weights: Also writes the weights next to the lines.
-        weight_name: What the weights are, for the legend.
-        gold: Labels to compare with, as many as ``labels``. A node whose label is another is
-            framed, and shows both, as ``3 ≠ 1``: predicted 3, gold 1. None, ``""`` and numbers
-            below 0 are compared with nothing.
-        probabilities: A number per node, written after its label; None writes nothing.
-        direction: One of :data:`~graphsent.graphs.DIRECTIONS`: draws the graph of that direction
-            over the tree, in place of the tree. ``labels``, ``gold`` and ``probabilities`` are
-            still one per node of the tree.
-        words: The words of the tree, for a graph, which knows them only by number.
-        vocab: Names the words of a graph that was built with it: a Vocabulary or a dict.
-        index: Which tree of a batched graph.
-        title: A line above the picture.
-        legend: Explains colours, numbers and widths of lines, if there are any.
+        labels: Labels to show instead of the tree's own, such as predicted classes: one per node
+            of the tree, or of the whole graph. ``""``, None and negative numbers show nothing.
+        classes: Number of classes, or their names in order. By default the five sentiment classes
+            if all labels are numbers from 0 to 4, and no classes otherwise.
+        ordered_classes: Whether the classes are ordered from low to high, and coloured accordingly.
+        edge_weights: One number per edge, shown as the width of its line (dashed if negative), in
+            the order of the graph's edges; for a tree in that of its bottom-up graph: one per node
+            with a parent, in node order.
+        show_weights: Whether to write the weights next to the lines.
+        weight_name: Name of the weights in the legend.
+        gold: Gold labels to compare with, as many as ``labels``. A node with a different label is
+            framed and shows both, as in ``3 ≠ 1``: predicted 3, gold 1. None, ``""`` and negative
+            numbers mean there is no gold label.
+        probabilities: One number per node, written after its label, or None to write nothing.
+        direction: One of :data:`~graphsent.graphs.DIRECTIONS`: draws the tree's graph in that
+            direction instead of the tree. ``labels``, ``gold`` and ``probabilities`` are still one
+            per node of the tree.
+        words: The words of a graph's tree; the graph has only their indices.
+        vocab: The Vocabulary or dict that a graph was built with, to look up its words.
+        index: Which tree of a batched graph to draw.
+        title: Title above the picture.
+        legend: Whether to explain colours, numbers and line widths, if there are any.
         ax: Axes to draw into, scaled to fit, instead of a new figure.
-        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
-        dpi: Dots per inch of the new figure.
+        path: File to write, ``.png`` or ``.svg``; an existing file is replaced atomically.
+        dpi: Resolution of the new figure, in dots per inch.
 
     Returns:
         The figure.
 
     Raises:
         DataError: ``labels``, ``gold``, ``probabilities``, ``edge_weights``, ``classes``, ``words``
-            or ``vocab`` do not fit the tree, ``direction`` is unknown or that of a graph, or
+            or ``vocab`` do not fit the tree; ``direction`` is unknown or given for a graph; or
             ``path`` has another suffix.
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
@@ -100,7 +100,7 @@ def draw_tree(
     is_graph = isinstance(tree, dgl.DGLGraph)
     if direction is not None:
         if is_graph:
-            raise DataError("direction: a graph has one already")
+            raise DataError("direction: expected None for a graph, whose edges have a direction")
         digraph = _in_direction(tree, direction)
     else:
         digraph = to_networkx(tree, words=words, vocab=vocab, index=index)
@@ -134,20 +134,20 @@ def draw_tree(
 
 
 def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:
-    """The part of a batch's ``values`` that belongs to one tree of it."""
+    """The part of a batch's ``values`` that belongs to one of its trees."""
     values = values.tolist() if isinstance(values, torch.Tensor | np.ndarray) else list(values)
     if not isinstance(tree, dgl.DGLGraph):
         return values
     counts = tree.batch_num_nodes() if unit == "nodes" else tree.batch_num_edges()
     total = int(counts.sum())
     if len(values) != total:
-        raise DataError(f"the graph has {total} {unit}, got {len(values)} values for them")
+        raise DataError(f"expected {total} values, one per {unit[:-1]}, got {len(values)}")
     begin = int(counts[:index].sum())
     return values[begin : begin + int(counts[index])]
 
 
 def _in_direction(tree: Any, direction: str) -> networkx.DiGraph:
-    """The graph of a tree, whose nodes come first there and keep their labels and relations."""
+    """The graph of a tree; the tree's nodes come first and keep their labels and relations."""
     if isinstance(tree, DependencyTree):
         graph = dependency_graph(tree, direction)
     else:
@@ -161,13 +161,13 @@ def _in_direction(tree: Any, direction: str) -> networkx.DiGraph:
 
 
 def _name(label: Any) -> str:
-    """A label as it is shown, "" where there is none."""
+    """The text of a label, "" if there is none."""
     is_missing = label is None or (not isinstance(label, str) and label < 0)
     return "" if is_missing else str(label)
 
 
 def _checked(digraph: networkx.DiGraph, values: Sequence[Any], what: str) -> Sequence[Any]:
-    """One value for each node of the tree."""
+    """The values, checked to be one per node of the tree."""
     count = digraph.graph.get("num_tree_nodes", len(digraph))
     if len(values) != count:
         raise DataError(f"{what}: the tree has {count} nodes, got {len(values)} {what}")
@@ -194,7 +194,7 @@ def _set_probabilities(digraph: networkx.DiGraph, probabilities: Sequence[float]
 
 
 def _notes(digraph: networkx.DiGraph, weight_name: str) -> list[str]:
-    """What numbers and lines stand for."""
+    """Lines of the legend that explain numbers and line widths."""
     notes = []
     nodes = [data for _, data in digraph.nodes(data=True)]
     wrong = next((data for data in nodes if "gold" in data), None)
@@ -206,7 +206,7 @@ def _notes(digraph: networkx.DiGraph, weight_name: str) -> list[str]:
         notes.append(f"{shares[0]:.2f}: probability of the label")
     weights = [data["weight"] for _, _, data in digraph.edges(data=True) if "weight" in data]
     if weights:
-        text = f"width of a line: {weight_name}, from {min(weights):.2f} to {max(weights):.2f}"
+        text = f"line width: {weight_name}, from {min(weights):.2f} to {max(weights):.2f}"
         notes.append(text + ("; dashed: negative" if min(weights) < 0 else ""))
     return notes
 

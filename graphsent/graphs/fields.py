@@ -1,6 +1,6 @@
-"""Names of the node and edge data of every graph built here, and of the edge directions.
+"""Names of the node and edge data of all graphs built here, and of the edge directions.
 
-A graph of ``num_nodes`` nodes and ``num_edges`` edges carries, all int64:
+A graph with ``num_nodes`` nodes and ``num_edges`` edges has the following data, all int64:
 
 =============== =============== ============================================================
 node data       shape           meaning

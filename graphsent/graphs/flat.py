@@ -1,4 +1,4 @@
-"""Batches of trees from the arrays of each tree, which are made once and kept with it."""
+"""Batches of trees, assembled from the arrays of each tree, which are cached on the tree."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from graphsent.vocabulary import Vocabulary
 AnyTree = TypeVar("AnyTree", bound=Tree | DependencyTree)
 Trees = Sequence[Tree | DependencyTree]
 Texts = Sequence[Tree | DependencyTree | Sentence]
-MakeForest = Callable[[Any, str], Forest]  # of trees, in a direction
+MakeForest = Callable[[Any, str], Forest]  # trees, direction -> Forest
 _NOTHING_KEPT = (None, None)
 
 
 class _Nodes(NamedTuple):
-    """What there is to know of nodes without a vocabulary, each (num_nodes,) int64."""
+    """All node data that needs no vocabulary, each (num_nodes,) int64."""
 
-    label: np.ndarray  # as decimal numbers
+    label: np.ndarray  # the decimal number that the label spells
     depth: np.ndarray
     begin: np.ndarray
     end: np.ndarray
     position: np.ndarray
-    ending: np.ndarray  # longest path that ends here, along the edges from child to parent
-    starting: np.ndarray
+    ending: np.ndarray  # length of the longest path ending here, along edges from child to parent
+    starting: np.ndarray  # length of the longest path starting here
 
 
 class FlatTree(NamedTuple):
-    """What is kept with a tree: ``_Nodes`` and ``Edges``, each in one piece, rows from 0.
+    """The arrays cached on a tree: ``_Nodes`` and ``Edges``, one array each, rows from 0.
 
-    The numbers are of any integer type; batches have int64.
+    They may be of any integer type; batches are int64.
     """
 
     nodes: np.ndarray  # (7, num_nodes)
@@ -48,7 +48,7 @@ class FlatTree(NamedTuple):
 
 
 class FlatTrees(NamedTuple):
-    """The same of several trees, the columns of one tree after those of another."""
+    """As :class:`FlatTree`, for several trees, their columns concatenated."""
 
     nodes: np.ndarray  # (7, num_nodes)
     edges: np.ndarray  # (4, num_edges)
@@ -63,15 +63,15 @@ def trees_to_graph(
     vocab: SymbolIndex | None,
     label_index: SymbolIndex | None,
 ) -> dgl.DGLGraph:
-    """The batched graph of some trees in one direction.
+    """Build the batched graph of trees in one direction.
 
     Args:
-        trees: all of one kind.
-        direction: one of ``fields.DIRECTIONS``.
-        make_forest: the structure of trees in a direction, with nodes for words in sibling graphs.
-            A tree's own nodes come first among its nodes there.
-        vocab: numbers the words.
-        label_index: numbers the labels.
+        trees: Trees of one kind.
+        direction: One of ``fields.DIRECTIONS``.
+        make_forest: Gives the structure of trees in a direction, with nodes for words in sibling
+            graphs. The tree's own nodes must come first.
+        vocab: Maps words to integers.
+        label_index: Maps labels to integers.
     """
     parts = _kept_trees(trees, make_forest, direction)
     flat = FlatTrees(
@@ -87,12 +87,12 @@ def trees_to_graph(
 
 
 def flat_graph(flat: FlatTrees, token: np.ndarray, direction: str) -> dgl.DGLGraph:
-    """The batched graph of some trees.
+    """Build the batched graph of trees from their arrays.
 
     Args:
-        flat: the trees, all numbers int64.
+        flat: The arrays of the trees, int64.
         token: (num_nodes,) int64, vocabulary index of the word at each node.
-        direction: that which they were made for.
+        direction: The direction that the arrays were made for.
     """
     nodes, edges = _Nodes(*flat.nodes), Edges(*flat.edges)
     num_nodes, num_edges = flat.num_nodes, flat.num_edges
@@ -123,7 +123,7 @@ def flat_graph(flat: FlatTrees, token: np.ndarray, direction: str) -> dgl.DGLGra
 
 
 def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str) -> FlatTrees:
-    """The arrays of some trees, int64, without keeping them; arguments as above."""
+    """The int64 arrays of trees, without caching; arguments as of :func:`trees_to_graph`."""
     forest = make_forest(trees, direction)
     edges = edges_of(forest, sibling=direction == fields.SIBLING)
     levels = levels_of(edges, len(forest.parent))
@@ -139,7 +139,7 @@ def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str
 def _kept_trees(
     trees: Sequence[AnyTree], make_forest: MakeForest, direction: str
 ) -> list[FlatTree]:
-    """The arrays kept with each tree; those that are missing are made at once."""
+    """The arrays cached on each tree; missing ones are computed together."""
     name = "sibling_graph" if direction == fields.SIBLING else "graph"
     missing = [tree for tree in trees if name not in tree.derived]
     if missing:
@@ -156,31 +156,31 @@ def _kept_trees(
 
 
 def _split(columns: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    """Copies of the columns of each tree, so that none keeps the memory of all."""
+    """Copies of the columns of each tree, so that no tree keeps the memory of all alive."""
     return [part.copy() for part in np.split(columns, np.cumsum(sizes)[:-1], axis=1)]
 
 
 def joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
-    """The columns of all parts one after another, (num_rows, num_columns) int64."""
+    """The columns of all parts, concatenated, (num_rows, num_columns) int64."""
     if not parts:
         return np.zeros((num_rows, 0), np.int64)
     return np.concatenate(parts, axis=1, dtype=np.int64)
 
 
 def at_nodes(words: Sequence[np.ndarray], flat: FlatTrees) -> np.ndarray:
-    """Numbers of the words of some trees in order at the nodes with words, -1 at the others."""
+    """Scatter word indices, in sentence order, to the nodes with words; -1 at the others."""
     position = _Nodes(*flat.nodes).position
     token = np.full(len(position), NOTHING)
     if words:
-        # Nodes with words are in the order of the sentence.
+        # Nodes with words are in sentence order.
         token[position >= 0] = np.concatenate(words, dtype=np.int64)
     return token
 
 
 def word_numbers(trees: Texts, vocab: SymbolIndex) -> list[np.ndarray]:
-    """The indices of the words of each tree or sentence, each (num_words,) of integers.
+    """The indices of the words of each tree or sentence, each an integer array (num_words,).
 
-    Those in a Vocabulary, which never changes, are kept with a tree.
+    Indices in a Vocabulary, which is immutable, are cached on the tree.
     """
     name = "words"
     is_lasting = isinstance(vocab, Vocabulary)
@@ -201,7 +201,7 @@ def word_numbers(trees: Texts, vocab: SymbolIndex) -> list[np.ndarray]:
 
 
 def _labels(trees: Trees, num_nodes: np.ndarray, label_index: SymbolIndex | None) -> np.ndarray:
-    """Class of each node, -1 at those that are not the tree's own."""
+    """Class of each node, -1 at nodes added to the tree's own."""
     num_own = np.array([tree.num_nodes for tree in trees], np.int64)
     own = label_indices(
         chain.from_iterable(tree.labels for tree in trees), label_index, int(num_own.sum())
@@ -215,5 +215,5 @@ def _labels(trees: Trees, num_nodes: np.ndarray, label_index: SymbolIndex | None
 
 
 def _pairs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The elements of both in turn."""
+    """The elements of both, interleaved."""
     return np.stack((left, right), axis=1).ravel()

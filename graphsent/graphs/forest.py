@@ -1,6 +1,6 @@
-"""The structure of many trees as flat arrays, with or without nodes of their own for words.
+"""The structure of many trees as flat arrays, with or without separate nodes for words.
 
-Every step is a vectorised operation over all trees: no loop over trees, nodes or levels.
+Every step is vectorized over all trees: no loops over trees, nodes or levels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graphsent.trees.structure import depths, heights
 
 
 class Forest(NamedTuple):
-    """The nodes of ``num_trees`` trees, those of one tree together and in its own node order.
+    """The nodes of ``num_trees`` trees, grouped by tree and in each tree's own node order.
 
     All arrays are int64 and have one row per node.
     """
@@ -25,27 +25,27 @@ class Forest(NamedTuple):
     parent: np.ndarray  # (num_nodes,) row of the parent, -1 at roots
     child_index: np.ndarray  # (num_nodes,) index among the children of the parent, 0 at roots
     depth: np.ndarray  # (num_nodes,)
-    span: np.ndarray  # (num_nodes, 2) word positions within the sentence
-    position: np.ndarray  # (num_nodes,) -1 without a word
+    span: np.ndarray  # (num_nodes, 2) half-open range of word positions within the sentence
+    position: np.ndarray  # (num_nodes,) position of the node's word, -1 without a word
 
 
 class Edges(NamedTuple):
     """The edges of a forest from child to parent, or from sibling to sibling.
 
-    Each stands for one node that is not a root, its source. They are in the order of their sources,
-    in sibling graphs those to a sibling before the others of their tree. All arrays are int64.
+    There is one edge per non-root node, its source. Edges are ordered by source; in sibling graphs
+    the edges to siblings come before the others of their tree. All arrays are int64.
     """
 
-    source: np.ndarray  # (num_edges,) row of the node
-    target: np.ndarray  # (num_edges,) row of what it sends to
-    child_index: np.ndarray  # (num_edges,) that of the source
-    kind: np.ndarray  # (num_edges,)
+    source: np.ndarray  # (num_edges,) row of the source node
+    target: np.ndarray  # (num_edges,) row of the target node
+    child_index: np.ndarray  # (num_edges,) child index of the source
+    kind: np.ndarray  # (num_edges,) SIBLING_EDGE or CHILD_EDGE
 
 
 def _append(forest: Forest, added: Forest) -> Forest:
-    """Both sets of nodes, the added ones after the others of their tree.
+    """Append nodes to a forest, each after the existing nodes of its tree.
 
-    ``added.parent`` numbers the rows of ``forest`` first and then those of ``added``.
+    ``added.parent`` refers to rows of ``forest`` followed by those of ``added``.
     """
     columns = [np.concatenate(pair) for pair in zip(forest[1:], added[1:], strict=True)]
     joined = Forest(forest.num_trees, *columns)
@@ -58,9 +58,9 @@ def _append(forest: Forest, added: Forest) -> Forest:
 
 
 def split_heads(forest: Forest) -> Forest:
-    """Gives every word that has children a child of its own, at the word's place among them.
+    """Add a child for the word of every node with dependents, at its place among them.
 
-    What was a word with dependents becomes a phrase without a word; the new nodes carry the words.
+    A word with dependents becomes a phrase without a word; the new nodes carry the words.
     """
     children = np.flatnonzero(forest.parent >= 0)
     heads = np.unique(forest.parent[children])  # rows, ascending
@@ -87,7 +87,7 @@ def split_heads(forest: Forest) -> Forest:
 
 
 def split_tokens(forest: Forest) -> Forest:
-    """Moves every word to a node of its own below the node that had it, in sentence order."""
+    """Move every word to a new node below the node that carried it, in sentence order."""
     owners = np.flatnonzero(forest.position >= 0)
     owners = owners[np.lexsort((forest.position[owners], forest.tree[owners]))]
     position = forest.position[owners]
@@ -110,7 +110,7 @@ def _without_words(forest: Forest, rows: np.ndarray) -> Forest:
 
 
 def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
-    """Row of the sibling to the right of each of ``children``, -1 for a rightmost child."""
+    """Row of the right sibling of each of ``children``, -1 for a rightmost child."""
     parent, child_index = forest.parent[children], forest.child_index[children]
     num_children = np.bincount(parent, minlength=len(forest.parent))
     first_slot = np.cumsum(num_children) - num_children
@@ -124,7 +124,7 @@ def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
 
 
 def edges_of(forest: Forest, *, sibling: bool) -> Edges:
-    """The edges of a forest: to the parent, or from sibling to sibling and then to the parent."""
+    """The edges of a forest: to the parent, or to the right sibling (from the last, the parent)."""
     source = np.flatnonzero(forest.parent >= 0)
     target = forest.parent[source]
     kind = np.full(len(source), fields.CHILD_EDGE)
@@ -139,7 +139,7 @@ def edges_of(forest: Forest, *, sibling: bool) -> Edges:
 
 
 def levels_of(edges: Edges, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths of the longest paths that end, and that start, at each node, (num_nodes,) int64."""
+    """Lengths of the longest paths ending and starting at each node, both (num_nodes,) int64."""
     successor = np.full(num_nodes, NOTHING)
     successor[edges.source] = edges.target
     return heights(successor), depths(successor)

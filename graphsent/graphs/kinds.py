@@ -1,4 +1,4 @@
-"""What can be propagated over, and the words for what cannot."""
+"""Checks of the graphs given for propagation, and their error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphsent.errors import DataError
 def graph_problem(graph: Any) -> str:
     """Why something is not a homogeneous DGL graph; empty if it is one.
 
-    It says what was expected, what was found, and how to convert it.
+    The message says what was expected, what was found, and how to convert it.
     """
     if not isinstance(graph, dgl.DGLGraph):
         return f"expected a DGLGraph, got {type(graph).__name__}{_way_from(graph)}"
@@ -23,24 +23,24 @@ def graph_problem(graph: Any) -> str:
         f"expected a homogeneous graph, got node types {graph.ntypes} and edge types {graph.etypes}"
     )
     if len(graph.ntypes) == 1:
-        return f"{found}: take the edges of one type, graph[{graph.etypes[0]!r}] or another"
-    return f"{found}: dgl.to_homogeneous makes one"
+        return f"{found}: select the edges of one type, such as graph[{graph.etypes[0]!r}]"
+    return f"{found}: convert it with dgl.to_homogeneous(graph)"
 
 
 def _way_from(graph: Any) -> str:
     """How to convert graphs of other libraries to a DGLGraph."""
-    if hasattr(graph, "edge_index"):  # as PyTorch Geometric has
-        return ": dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes) makes one"
+    if hasattr(graph, "edge_index"):  # a graph of PyTorch Geometric
+        return ": convert it with dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes)"
     if type(graph).__module__.split(".")[0] == "networkx":
-        return ": dgl.from_networkx makes one"
-    return ": dgl.graph((sources, targets), num_nodes=n) makes one"
+        return ": convert it with dgl.from_networkx(graph)"
+    return ": build one with dgl.graph((sources, targets), num_nodes=n)"
 
 
 @contextmanager
 def needing_formats(graph: dgl.DGLGraph) -> Iterator[None]:
-    """What DGL cannot do meanwhile with a graph that has some sparse formats alone is a DataError.
+    """Turn DGL errors about a graph restricted to some sparse formats into a DataError.
 
-    Others of its errors pass.
+    Other DGL errors pass through.
     """
     try:
         yield
@@ -49,6 +49,6 @@ def needing_formats(graph: dgl.DGLGraph) -> Iterator[None]:
         if len(formats) == 3:
             raise
         raise DataError(
-            f"expected a graph with all sparse formats, got one with {formats} alone: "
-            "graph.formats(['coo', 'csr', 'csc']) has all"
+            f"expected a graph with all sparse formats, got one with {formats} only: "
+            "convert it with graph.formats(['coo', 'csr', 'csc'])"
         ) from error

@@ -1,11 +1,11 @@
-"""Where the nodes of a tree go in a picture: root on top, words in a line at the bottom.
+"""Layout of a tree: root on top, words in a line at the bottom.
 
-Every word has a column of its own, wide enough for everything that stands in it; columns are in
-sentence order with the same gap between their contents. A node with a word of its own is in its
-word's column, any other node midway between its outermost children. Each depth is a row. A node's
-box stays within the columns of its span, and the spans of two nodes in one row are disjoint, so
-boxes never overlap. Where a dependency tree is not projective, lines may cross, and in its sibling
-graph, whose phrases have no column of their own, boxes may touch.
+Every word has its own column, wide enough for everything in it; columns are in sentence order with
+equal gaps between their contents. A node with a word is in its word's column, any other node
+midway between its outermost children. Each depth is a row. A node's box stays within the columns
+of its span, and the spans of two nodes in one row are disjoint, so boxes never overlap. In a
+non-projective dependency tree lines may cross, and in its sibling graph, whose phrases have no
+column of their own, boxes may touch.
 
 All lengths are in points (1/72 inch), y grows upwards, the root's row is at 0.
 """
@@ -20,7 +20,7 @@ GAP = 10.0  # between the contents of neighbouring columns
 _NARROWEST_COLUMN = 16.0
 _MOST_STRETCH = 24.0  # added to each column of a short sentence
 _LOWEST_ROW, _HIGHEST_ROW = 34.0, 54.0
-_ASPECT = 0.45  # height to width that rows are stretched towards
+_ASPECT = 0.45  # target ratio of height to width, reached by stretching rows
 
 
 class Layout(NamedTuple):
@@ -43,17 +43,17 @@ def tree_layout(
     on_word_line: np.ndarray,
     least_width: float = 0.0,
 ) -> Layout:
-    """Lays out one tree; linear in its size but for one sort, without recursion.
+    """Lay out one tree; linear in its size except for one sort, without recursion.
 
     Args:
         parents: (num_nodes,) parent of each node, -1 at the root.
         depths: (num_nodes,) distance from the root.
         positions: (num_nodes,) index of the node's word, -1 without one.
         spans: (num_nodes, 2) half-open range of words below the node.
-        box_widths: (num_nodes,) width of what is drawn at the node.
+        box_widths: (num_nodes,) width of the node's box.
         word_widths: (num_words,) width of each word.
-        on_word_line: (num_nodes,) bool: nodes drawn in the line of words instead of their row.
-        least_width: Width that the columns of a short sentence are stretched towards.
+        on_word_line: (num_nodes,) bool, nodes drawn in the line of words instead of their row.
+        least_width: Target width that the columns of a short sentence are stretched towards.
     """
     columns = _column_widths(positions, spans, box_widths, word_widths)
     columns += np.clip(least_width / len(columns) - columns.mean(), 0.0, _MOST_STRETCH)
@@ -71,7 +71,7 @@ def tree_layout(
 def _column_widths(
     positions: np.ndarray, spans: np.ndarray, box_widths: np.ndarray, word_widths: np.ndarray
 ) -> np.ndarray:
-    """Columns that fit their word, their node, and their share of every box above them."""
+    """Column widths that fit the word, its node, and a share of every box above it."""
     columns = np.maximum(word_widths, _NARROWEST_COLUMN)
     owners = np.flatnonzero(positions >= 0)
     np.maximum.at(columns, positions[owners], box_widths[owners])

@@ -1,4 +1,4 @@
-"""The levels of the nodes of any acyclic graph."""
+"""Node levels of acyclic graphs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from graphsent.graphs.notes import known_levels
 
 
 def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
-    """The length of the longest path that ends at each node, (num_nodes,) int64.
+    """The level of each node, the length of the longest path ending there, (num_nodes,) int64.
 
-    If they are not known, DGL finds them in linear time.
+    Unless they are cached, DGL computes them in linear time.
 
     Args:
-        graph: a homogeneous graph.
-        turn_edges: those of the graph with its edges reversed.
+        graph: A homogeneous graph.
+        turn_edges: Whether to use the graph with its edges reversed.
 
     Raises:
-        DataError: There is a cycle, or the graph has some sparse formats alone.
+        DataError: The graph has a cycle, or is restricted to some sparse formats.
     """
     known = known_levels(graph, turn_edges=turn_edges)
     if known is not None:
@@ -43,7 +43,7 @@ def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
 
 
 def cycle_message(num_nodes: int) -> str:
-    """The message for a graph without topological order."""
+    """The error message for a graph with a cycle."""
     return (
         f"expected an acyclic graph, got one with a cycle among its {num_nodes} "
         "nodes: there is no topological order"

@@ -1,4 +1,4 @@
-"""Ends of edges and levels of nodes, noted on a graph."""
+"""Edge ends and node levels, cached on a graph."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from graphsent.graphs.kinds import needing_formats
 
 
 def edge_ends(graph: dgl.DGLGraph) -> tuple[np.ndarray, np.ndarray]:
-    """Sources and targets of all edges by id, each (num_edges,) int64.
+    """Sources and targets of all edges in order of edge id, each (num_edges,) int64.
 
     Raises:
-        DataError: The graph has some sparse formats alone.
+        DataError: The graph is restricted to some sparse formats.
     """
     notes = notes_of(graph)
     if "ends" not in notes.facts:
@@ -25,16 +25,16 @@ def edge_ends(graph: dgl.DGLGraph) -> tuple[np.ndarray, np.ndarray]:
 
 
 def note_edge_ends(graph: dgl.DGLGraph, source: np.ndarray, target: np.ndarray) -> None:
-    """Notes what :func:`edge_ends` gives, where it is at hand already."""
+    """Cache the edge ends that :func:`edge_ends` returns, where they are already known."""
     notes = notes_of(graph)
     notes.facts["ends"] = (target, source) if notes.turned else (source, target)
 
 
 def note_levels(graph: dgl.DGLGraph, ending: np.ndarray, starting: np.ndarray) -> None:
-    """Notes the lengths of the longest paths that end, and that start, at each node.
+    """Cache the lengths of the longest paths ending and starting at each node.
 
     Args:
-        graph: an acyclic graph.
+        graph: An acyclic graph.
         ending: (num_nodes,) int64.
         starting: (num_nodes,) int64.
     """
@@ -44,11 +44,11 @@ def note_levels(graph: dgl.DGLGraph, ending: np.ndarray, starting: np.ndarray) -
 
 
 def known_levels(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray | None:
-    """The length of the longest path that ends at each node, (num_nodes,) int64, if it is known.
+    """The cached level of each node, (num_nodes,) int64; None if it is not known.
 
     Args:
-        graph: a graph.
-        turn_edges: that of the graph with its edges reversed.
+        graph: A graph.
+        turn_edges: Whether to use the graph with its edges reversed.
     """
     notes = notes_of(graph)
     levels = notes.facts.get("levels")

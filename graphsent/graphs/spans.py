@@ -13,8 +13,8 @@ from graphsent.errors import DataError
 from graphsent.graphs import fields
 from graphsent.graphs.batching import node_data
 
-# Up to this many words a node, adding them up is faster than two gathers of prefix sums (measured
-# with 150 features on one core).
+# Up to this many words per node, direct summation is faster than two gathers of prefix sums
+# (measured with 150 features on one core).
 _MOST_WORDS_PER_NODE = 64
 
 
@@ -37,11 +37,11 @@ def span_mean(graph: dgl.DGLGraph, values: torch.Tensor) -> torch.Tensor:
         (num_nodes, ...), dtype and device of ``values``.
 
     Raises:
-        DataError: ``values`` has another number of rows, or a sentence lacks some of its words.
+        DataError: ``values`` has the wrong number of rows, or words of a sentence are missing.
     """
     if len(values) != graph.num_nodes():
         raise DataError(
-            f"span_mean() needs a row of values for each of the {graph.num_nodes()} nodes, "
+            f"span_mean(): expected values with {graph.num_nodes()} rows, one per node, "
             f"got {len(values)} rows"
         )
     words, ranges = word_ranges(graph)
@@ -50,14 +50,14 @@ def span_mean(graph: dgl.DGLGraph, values: torch.Tensor) -> torch.Tensor:
 
 
 def word_ranges(graph: dgl.DGLGraph) -> tuple[torch.Tensor, torch.Tensor]:
-    """The words of a batch in order, and the range of them below each node.
+    """The words of a batch in order, and the range of words below each node.
 
     Returns:
-        The node ids of the words, (num_words,) int64, sentence after sentence; and for each node
-        the half-open range of entries in that list, (num_nodes, 2) int64.
+        The node ids of the words, (num_words,) int64, sentence by sentence; and per node the
+        half-open range of its words in that list, (num_nodes, 2) int64.
 
     Raises:
-        DataError: A sentence lacks some of its words: nodes were removed from the graph.
+        DataError: Words of a sentence are missing: nodes were removed from the graph.
     """
     position = node_data(graph, fields.POSITION)
     nodes_per_tree = graph.batch_num_nodes()
@@ -76,10 +76,10 @@ def word_ranges(graph: dgl.DGLGraph) -> tuple[torch.Tensor, torch.Tensor]:
 def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
     """Mean over ``rows[begin:end]`` for each ``(begin, end)`` of ``ranges``.
 
-    On the CPU the rows are added up one by one. Where the ranges are long on average (a very deep
-    tree), and on other devices, where looking at them would stall, the means are differences of
-    prefix sums in float64, so that a long batch costs no digits of a float32 result. Sums of
-    half-precision rows are kept in float32.
+    On the CPU the rows are summed directly. If the ranges are long on average (very deep trees),
+    and on other devices, where inspecting them would force a synchronization, the means are
+    differences of prefix sums, in float64 so that long batches lose no precision. Half-precision
+    rows are summed in float32.
 
     Args:
         rows: (num_rows, ...), floating point.
@@ -99,7 +99,7 @@ def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
 
 def _mean_of_rows(rows: torch.Tensor, begin: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
     length = end - begin
-    first = torch.cumsum(length, 0) - length  # where each range starts in the list of all rows
+    first = torch.cumsum(length, 0) - length  # start of each range in the concatenated list
     index = torch.repeat_interleave(begin - first, length)
     index += torch.arange(len(index))
     wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
@@ -108,12 +108,13 @@ def _mean_of_rows(rows: torch.Tensor, begin: torch.Tensor, end: torch.Tensor) ->
 
 
 def sum_of_rows(rows: torch.Tensor, index: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
-    """Sums of rows that are listed one after the other.
+    """Sums over lists of rows.
 
     Args:
         rows: (num_rows, size), floating point, float32 or wider.
-        index: (num_terms,) int64, the rows of the first sum, of the second, and so on.
-        first: (num_sums,) int64, where the list of each sum begins; it may be empty.
+        index: (num_terms,) int64, the rows of the first sum, then of the second, and so on.
+        first: (num_sums,) int64, where the list of each sum begins in ``index``; lists may be
+            empty.
 
     Returns:
         (num_sums, size): sum i of ``rows[j]`` for ``j`` in ``index[first[i]:first[i + 1]]``.
@@ -124,8 +125,8 @@ def sum_of_rows(rows: torch.Tensor, index: torch.Tensor, first: torch.Tensor) ->
 class _SumOfRows(torch.autograd.Function):
     """See :func:`sum_of_rows`.
 
-    The gradient is such a sum as well, over the results that a row went into. Torch's own gradient
-    of ``embedding_bag`` takes several times as long, and has no gradient.
+    The gradient is another such sum, over the results each row contributes to. Torch's own backward
+    of ``embedding_bag`` is several times slower, and not differentiable itself.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Words and labels as integers: one lookup for each distinct string of a batch."""
+"""Words and labels as integers: one lookup per distinct string of a batch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LONGEST_INTEGER = 18  # decimal digits that always fit int64
 
 
 class SymbolIndex(Protocol):
-    """Anything that numbers strings: a Vocabulary, a dict, an object of your own."""
+    """Anything that maps strings to integers: a Vocabulary, a dict, a custom object."""
 
     def __getitem__(self, symbol: str, /) -> int: ...
 
 
 class _Memory(dict):
-    """Remembers ``find(symbol)``, so that a slow lookup runs once for each distinct symbol."""
+    """Caches ``find(symbol)``, so that a slow lookup runs once per distinct symbol."""
 
     def __init__(self, find: Callable[[str], int]) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def token_indices(words: Iterable[str], vocab: SymbolIndex, count: int) -> np.nd
     """``vocab[word]`` for each of ``count`` words, (count,) int64.
 
     Raises:
-        DataError: The vocabulary has no entry for a word, or an entry that is not an integer.
+        DataError: The vocabulary has no entry, or a non-integer one, for a word.
     """
     if isinstance(vocab, Vocabulary):
         return np.fromiter(vocab.indices(words), np.int64, count)
@@ -65,14 +65,14 @@ def token_indices(words: Iterable[str], vocab: SymbolIndex, count: int) -> np.nd
 def label_indices(labels: Iterable[str], label_index: SymbolIndex | None, count: int) -> np.ndarray:
     """Class of each of ``count`` labels: ``label_index[label]``, or the decimal number it spells.
 
-    The empty label is -1 (unlabelled). Without ``label_index``, so is a label that is no decimal
-    number; with it, every label must have an entry (a ``defaultdict`` gives the others one).
+    The empty label is -1 (unlabelled). Without ``label_index``, so is any label that is not a
+    decimal number; with it, every label needs an entry (a ``defaultdict`` can provide the rest).
 
     Returns:
         (count,) int64.
 
     Raises:
-        DataError: ``label_index`` has no entry for a label, or an entry that is not an integer.
+        DataError: ``label_index`` has no entry, or a non-integer one, for a label.
     """
     if label_index is None:
         return _indices(labels, _decimal, count)

@@ -1,4 +1,4 @@
-"""Many trees in one piece, for batches of any of them."""
+"""The arrays of many trees in contiguous memory, for fast batches of any of them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from graphsent.graphs.flat import FlatTrees, MakeForest, at_nodes, flat_graph, f
 from graphsent.graphs.symbols import SymbolIndex, token_indices
 from graphsent.trees import DependencyTree, Tree
 
-_PIECE = 1024  # trees whose arrays are made at once
+_PIECE = 1024  # number of trees whose arrays are computed at once
 
 
 class TreeTable:
-    """The nodes and edges of many trees, all of one kind, of which batches are taken by number.
+    """The nodes and edges of many trees of one kind, from which batches are taken by index.
 
-    Equal to ``constituency_batch`` or ``dependency_batch`` of the same trees. Their arrays are kept
-    with each tree, and a batch of trees from all over a corpus waits for memory at every one of
-    them; here those of a tree are one row after the other.
+    Batches equal ``constituency_batch`` or ``dependency_batch`` of the same trees. Those functions
+    read the arrays cached on each tree, so a batch of trees from all over a corpus incurs cache
+    misses at every tree; here the arrays of a tree are contiguous rows.
 
     Args:
         trees: The trees.
-        vocab: Numbers the words.
-        direction: Of the edges.
+        vocab: Maps words to integers.
+        direction: Direction of the edges.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class TreeTable:
         self._edges = _Columns(edges, num_edges)
 
     def graph(self, numbers: Sequence[int]) -> dgl.DGLGraph:
-        """The batched graph of the trees of some numbers, in their order."""
+        """The batched graph of the trees with these indices, in their order."""
         nodes, num_nodes = self._nodes.of(numbers)
         edges, num_edges = self._edges.of(numbers)
         flat = FlatTrees(nodes[:-1], edges, num_nodes, num_edges)
@@ -50,7 +50,7 @@ class TreeTable:
 
 
 class _Columns:
-    """Columns that are rows in memory, those of one tree after those of another."""
+    """Columns stored as rows, tree by tree."""
 
     def __init__(self, pieces: Sequence[np.ndarray], sizes: Sequence[np.ndarray]) -> None:
         self._rows = np.concatenate(pieces)
@@ -58,7 +58,7 @@ class _Columns:
         self._firsts = np.cumsum(self._sizes) - self._sizes
 
     def of(self, numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """The columns of some trees, (num_columns, num_rows) int64, and how many each has."""
+        """The columns of the given trees, (num_columns, num_rows) int64, and the count of each."""
         sizes = self._sizes[numbers]
         rows = np.repeat(self._firsts[numbers] - (np.cumsum(sizes) - sizes), sizes)
         rows += np.arange(len(rows))
@@ -71,7 +71,7 @@ def _encoded(
     direction: str,
     make_forest: MakeForest,
 ) -> tuple[np.ndarray, ...]:
-    """Nodes with their words, (num_nodes, 8), edges, (num_edges, 4), and the numbers of both."""
+    """Nodes with words, (num_nodes, 8), edges, (num_edges, 4), and the counts of both per tree."""
     flat = flat_trees(trees, make_forest, direction)
     words = chain.from_iterable(tree.words for tree in trees)
     count = sum(len(tree.words) for tree in trees)
@@ -81,6 +81,6 @@ def _encoded(
 
 
 def _narrow(rows: np.ndarray) -> np.ndarray:
-    """The rows one after the other in memory, in half of it where numbers are not huge."""
+    """The rows, contiguous, as int32 if all numbers fit and else int64."""
     fits = rows.max(initial=0) <= np.iinfo(np.int32).max  # and none is below -1
     return np.ascontiguousarray(rows, np.int32 if fits else np.int64)

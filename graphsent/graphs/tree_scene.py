@@ -1,4 +1,4 @@
-"""The picture of a tree, or of a graph over it, as boxes, lines and texts."""
+"""The layout of a tree, or of a graph over it, as boxes, lines and captions."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 SIBLING_INK = "#6a3d9a"
 _DOT = 6.0
-_MOST_NAMED = 9  # classes of a legend, whether they are in the picture or not
+_MOST_NAMED = 9  # with more classes, the legend names only those in the picture
 _WRONG_FRAME = 2.0
-_THIN, _THICK = 0.6, 4.5  # lines of the least and the greatest weight
-_WEIGHT_PLACE = 0.3  # of the way from child to parent
+_THIN, _THICK = 0.6, 4.5  # widths of the lines with the smallest and the largest weight
+_WEIGHT_PLACE = 0.3  # position of the number, as a fraction of the way from child to parent
 
 
 def build_scene(
@@ -53,10 +53,10 @@ def build_scene(
     title: str | None,
     notes: Sequence[str] = (),
 ) -> Scene:
-    """The picture of a tree given as by ``to_networkx``.
+    """Compose the picture of a tree in the format of ``to_networkx``.
 
-    Edges may have an attribute ``weight``; nodes ``probability``, and ``gold`` where that is not
-    their label. ``notes`` are lines below the legend.
+    Edges may have the attribute ``weight``; nodes ``probability``, and ``gold`` where it differs
+    from their label. ``notes`` are lines below the legend.
     """
     keys: list[Box] = []
     names: list[Caption] = []
@@ -111,7 +111,7 @@ def _words(digraph: networkx.DiGraph) -> dict[int, str]:
 
 
 def _on_word_line(digraph: networkx.DiGraph) -> np.ndarray:
-    """Which nodes are only words: the token nodes of a sibling graph."""
+    """Mask of the nodes that stand on the word line: the token nodes of a sibling graph."""
     has_kinds = any(fields.KIND in data for _, _, data in digraph.edges(data=True))
     positions = [data["position"] for _, data in digraph.nodes(data=True)]
     return np.array([has_kinds and position is not None for position in positions])
@@ -213,14 +213,14 @@ def _edges(
 
 
 def _beside(left: Box, right: Box) -> Line:
-    """From one sibling to the next, in either direction."""
+    """The line from one sibling to the next, in either direction."""
     sign = 1 if left.x < right.x else -1
     start = (left.x + sign * left.width / 2, left.y)
     return Line(start, (right.x - sign * right.width / 2, right.y), SIBLING_INK, 1.1, "dashed")
 
 
 def _upward(child: Box, parent: Box) -> Line:
-    """From the top of the child to where the parent's box begins."""
+    """The line from the top of the child to the border of the parent's box."""
     top = (child.x, child.y + child.height / 2)
     dx, dy = top[0] - parent.x, top[1] - parent.y
     if parent.width == parent.height:
@@ -238,7 +238,7 @@ def _number(line: Line, starts_at_child: bool, weight: float) -> Caption:
 
 
 def _explained(digraph: networkx.DiGraph, colors: Sequence[ClassColor]) -> list[int]:
-    """The classes that the legend names: all, or of many those in the picture."""
+    """The classes in the legend: all, or if there are many, those in the picture."""
     if len(colors) <= _MOST_NAMED:
         return list(range(len(colors)))
     shown = {data.get(name) for _, data in digraph.nodes(data=True) for name in ("label", "gold")}
@@ -248,7 +248,7 @@ def _explained(digraph: networkx.DiGraph, colors: Sequence[ClassColor]) -> list[
 def _legend(
     classes: Sequence[int], colors: Sequence[ClassColor], text_width: TextWidth
 ) -> tuple[list[Box], list[Caption], float]:
-    """A row of boxes with the names of the classes, from x = 0; and its width."""
+    """A row of boxes with class names, starting at x = 0, and its width."""
     boxes, captions, x = [], [], 0.0
     for index in classes:
         color = colors[index]

@@ -135,7 +135,7 @@ def test_graphs_with_some_formats_alone(formats, engine):
     graph = SHARED.formats(formats)
     with pytest.raises(
         PropagationError,
-        match=r"^expected a graph with all sparse formats, got one with \['c.+ alone",
+        match=r"^expected a graph with all sparse formats, got one with \['c.+ only",
     ):
         cell(graph, feat, engine=engine)
     graph = graph.formats(["coo", "csr", "csc"])  # as the message says

@@ -276,11 +276,13 @@ def networkx_graph():
 
 
 GIVEN = {
-    "DataBatch: dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes) makes one": DataBatch,
-    "DiGraph: dgl.from_networkx makes one": networkx_graph,
-    "Tensor: dgl.graph((sources, targets), num_nodes=n) makes one": lambda: FEAT,
-    "tuple: dgl.graph((sources, targets), num_nodes=n) makes one": lambda: ([1], [0]),
-    "NoneType: dgl.graph(": lambda: None,
+    "DataBatch: convert it with dgl.graph(tuple(data.edge_index), num_nodes=data.num_nodes)": (
+        DataBatch
+    ),
+    "DiGraph: convert it with dgl.from_networkx(graph)": networkx_graph,
+    "Tensor: build one with dgl.graph((sources, targets), num_nodes=n)": lambda: FEAT,
+    "tuple: build one with dgl.graph((sources, targets), num_nodes=n)": lambda: ([1], [0]),
+    "NoneType: build one with dgl.graph(": lambda: None,
 }
 
 
@@ -315,8 +317,8 @@ def test_heterographs(engine):
     graph = dgl.heterograph({("a", "child", "a"): ends, ("a", "next", "a"): ([3, 4], [4, 5])})
     cell = cells.ChildSumTreeLSTM(3, 4)
     with raises(
-        "expected a homogeneous graph, got node types ['a'] and edge types ['child', 'next']: take "
-        "the edges of one type, graph['child'] or another"
+        "expected a homogeneous graph, got node types ['a'] and edge types ['child', 'next']: "
+        "select the edges of one type, such as graph['child']"
     ):
         cell(graph, FEAT, engine=engine)
     torch.testing.assert_close(

@@ -144,14 +144,14 @@ def test_what_is_saved_is_the_same_encoder(bert, tmp_path):
             lambda path: [each.unlink() for each in (*path.glob("tok*"), path / "vocab.txt")],
             "it has no tokenizer.json",
         ),
-        (lambda path: (path / "config.json").write_text("{"), "no encoder that can be read"),
+        (lambda path: (path / "config.json").write_text("{"), "cannot read the encoder"),
         (
             lambda path: (path / "model.safetensors").write_bytes(b"12345678"),
-            "no encoder that can be read",
+            "cannot read the encoder",
         ),
         (
             lambda path: (path / "config.json").write_text('{"model_type": "unheard-of"}'),
-            "no encoder that can be read",
+            "cannot read the encoder",
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_code_in_a_directory_is_not_run(bert, tmp_path):
     config["auto_map"] = {"AutoConfig": "code.Config", "AutoModel": "code.Model"}
     (directory / "config.json").write_text(json.dumps(config))
     (directory / "code.py").write_text("raise SystemExit(3)")
-    with pytest.raises(ModelError, match="no encoder that can be read"):
+    with pytest.raises(ModelError, match="cannot read the encoder"):
         load_encoder(directory)
 
 

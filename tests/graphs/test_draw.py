@@ -174,7 +174,7 @@ def test_predicted_against_gold():
 
 def test_weights_are_explained():
     shown = texts(draw_tree(tree(), edge_weights=[0.1, 0.2, 0.3, 0.4], weight_name="attention"))
-    assert "width of a line: attention, from 0.10 to 0.40" in shown
+    assert "line width: attention, from 0.10 to 0.40" in shown
     assert not any("width" in text for text in texts(draw_tree(tree())))
 
 
@@ -195,7 +195,7 @@ def test_a_tree_drawn_as_a_graph(direction, kind):
 
 
 def test_a_graph_has_one_direction():
-    with pytest.raises(DataError, match="a graph has one already"):
+    with pytest.raises(DataError, match="direction: expected None for a graph"):
         draw_tree(constituency_graph(tree()), direction="sibling")
     with pytest.raises(DataError, match="direction"):
         draw_tree(tree(), direction="sideways")
@@ -262,7 +262,7 @@ def test_svg_is_well_formed_and_the_same_each_time(tmp_path):
 
 def test_other_suffixes_are_refused_before_anything_is_drawn(tmp_path):
     for name in ("tree.pdf", "tree"):
-        with pytest.raises(DataError, match=rf"'.*{name}': expected a name in \.png or \.svg"):
+        with pytest.raises(DataError, match=rf"'.*{name}': expected the suffix \.png or \.svg"):
             draw_tree(None, path=tmp_path / name)
     assert not list(tmp_path.iterdir())
 
@@ -307,9 +307,9 @@ def test_labels_and_weights_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="edge_weights: expected finite numbers"):
         draw_tree(tree(), edge_weights=[1.0, 2.0, float("nan"), 1.0])
     graph = constituency_batch([tree(), tree()])
-    with pytest.raises(DataError, match="the graph has 10 nodes, got 5 values for them"):
+    with pytest.raises(DataError, match="expected 10 values, one per node, got 5"):
         draw_tree(graph, labels=[1] * 5)
-    with pytest.raises(DataError, match="the graph has 8 edges, got 4 values for them"):
+    with pytest.raises(DataError, match="expected 8 values, one per edge, got 4"):
         draw_tree(graph, edge_weights=[1] * 4)
     with pytest.raises(DataError, match="no tree 2 in a batch of 2"):
         draw_tree(graph, index=2, labels=[1] * 10)

@@ -131,7 +131,7 @@ def test_words_are_listed_sentence_by_sentence():
 
 def test_wrong_rows_and_missing_words_are_refused():
     graph = small_batch()
-    with pytest.raises(DataError, match=f"each of the {graph.num_nodes()} nodes, got 2 rows"):
+    with pytest.raises(DataError, match=f"with {graph.num_nodes()} rows, one per node, got 2 rows"):
         span_mean(graph, torch.zeros(2, 1))
     part = dgl.node_subgraph(graph, torch.nonzero(graph.ndata["position"] != 2).squeeze(1))
     with pytest.raises(DataError, match=r"are not 0, 1, 2, .* in each sentence"):

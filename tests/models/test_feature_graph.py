@@ -274,5 +274,5 @@ def test_pictures(tmp_path, suffix):
     assert one == other
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert {"A title", "$d$", graph.label} <= set(texts)
-    with pytest.raises(DataError, match=r"expected a name in \.png or \.svg"):
+    with pytest.raises(DataError, match=r"expected the suffix \.png or \.svg"):
         draw_feature_graph(graph, path=tmp_path / "x.pdf")

@@ -75,5 +75,5 @@ def test_the_picture_of_a_confusion_matrix_is_reproducible(report, tmp_path):
     with pytest.raises(DataError, match=r"\.png"):
         draw_confusion(report.confusion, report.names, path=tmp_path / "confusion.bmp")
     for confusion in ([[1, 2]], [[1], [2]], [[1, 2], [3]]):
-        with pytest.raises(DataError, match="expected 2 rows of 2 counts, one for each name"):
+        with pytest.raises(DataError, match="expected 2 rows of 2 counts, one per name"):
             draw_confusion(confusion, ["a", "b"])

@@ -154,7 +154,7 @@ def test_mistakes_are_found_before_anything_is_written(toy_data, tmp_path, capsy
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", f"--out={run}"]
     for flags, message in (
         ([f"--encoder={tmp_path / 'absent'}"], "is not a directory"),
-        ([f"--encoder={tmp_path}"], "holds no encoder of Hugging Face: it has no config.json"),
+        ([f"--encoder={tmp_path}"], "is not a Hugging Face encoder: it has no config.json"),
         (["--finetune-encoder"], "there is no encoder to train"),
         (["--encoder-pooling=max"], "invalid choice: 'max'"),
         ([f"--encoder={tmp_path}", "--encoder-lr=0"], "encoder_lr: expected a positive number"),

@@ -1,9 +1,9 @@
 "use strict";
-// Text from the data reaches the page by textContent alone, never as HTML.
+// Text from the data is inserted via textContent only, never as HTML.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const PAGE = 200;  // sentences listed at once
-const CLASSES = 8;  // whose probabilities are shown
+const CLASSES = 8;  // maximum number of rows in a table of probabilities
 const state = { shown: PAGE, chosen: null, found: [] };
 const hasGold = data.items.some((item) => item.gold[item.root] >= 0);
 const hasPhrases = data.items.some((item) => item.gold.filter((label) => label >= 0).length > 1);
@@ -85,14 +85,14 @@ function mark() {
   }
 }
 
-// The chosen sentence
+// The selected sentence
 
 function choose(item) {
   state.chosen = item;
   tip(null);
   mark();
   byId("text").textContent = item ? item.words.join(" ") : "No sentence matches.";
-  // Without a tree there is one node, and its probabilities say all.
+  // Without a tree there is one node: its probabilities are all there is to show.
   byId("picture").replaceChildren(...(item ? [item.parents.length > 1 ? picture(item) : shares(item, item.root)] : []));
   if (item) history.replaceState(null, "", `#${item.number}`);
 }
@@ -156,7 +156,7 @@ function picture(item) {
   return svg;
 }
 
-// Of many classes the most probable ones.
+// A table of class probabilities; of many classes, only the most probable.
 function shares(item, n) {
   const row = (name, share) => element("tr", {}, element("td", {}, name),
     element("td", {}, element("meter", { min: 0, max: 1, value: share })), element("td", {}, percent(share)));
@@ -174,7 +174,7 @@ function tip(item, n, node) {
   if (!item) return;
   const [begin, end] = item.spans[n];
   const gold = item.gold[n];
-  const note = gold < 0 ? "no gold label" : gold === item.labels[n] ? "as gold" : "gold: " + data.names[gold];
+  const note = gold < 0 ? "no gold label" : gold === item.labels[n] ? "matches gold" : "gold: " + data.names[gold];
   box.replaceChildren(element("b", {}, item.words.slice(begin, end).join(" ")), shares(item, n), note);
   const place = node.getBoundingClientRect();
   const beyond = place.right + 8 + box.offsetWidth > innerWidth;
@@ -183,7 +183,7 @@ function tip(item, n, node) {
   box.style.top = `${Math.max(8, Math.min(place.top, innerHeight - box.offsetHeight - 8))}px`;
 }
 
-// What does not change
+// The static parts
 
 function matrix() {
   const counts = data.names.map(() => data.names.map(() => 0));
@@ -218,10 +218,10 @@ function start() {
   const judged = data.items.filter((item) => item.gold[item.root] >= 0);
   const right = judged.filter(rightOf).length;
   byId("summary").textContent = hasGold
-    ? `${data.items.length} sentences; ${right} of ${judged.length} with a gold label are right (${percent(right / judged.length)})`
+    ? `${data.items.length} sentences; ${right} of ${judged.length} with a gold label correct (${percent(right / judged.length)})`
     : `${data.items.length} sentences, without gold labels`;
   fill(byId("which"), hasGold
-    ? [["all", "all"], ["wrong", "mistakes"], ["right", "no mistakes"], ...(hasPhrases ? [["phrases", "a phrase is wrong"]] : [])]
+    ? [["all", "all"], ["wrong", "misclassified"], ["right", "correct"], ...(hasPhrases ? [["phrases", "with a wrong phrase"]] : [])]
     : [["all", "all"]]);
   const classes = [["", "any"], ...data.names.map((name, label) => [`${label}`, name])];
   fill(byId("predicted"), classes);
