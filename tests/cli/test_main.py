@@ -145,7 +145,7 @@ def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
         (["predict", "none"], "no such run, model or file: none"),
         (["draw", "none.txt", "--out=x.png"], "cannot read none.txt: No such file"),
         (["draw", "--tree=(A a", "--out=x.png"], "--tree:1:1: the bracket"),
-        (["draw", "--tree=(A a)", "--out=x.pdf"], "expected a name in .png or .svg"),
+        (["draw", "--tree=(A a)", "--out=x.pdf"], "expected the suffix .png or .svg"),
         (["draw", "--tree=(A a)", "--number=2", "--out=x.png"], "no tree 2: there are 1"),
     ],
 )
