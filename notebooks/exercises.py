@@ -1,7 +1,7 @@
-"""Makes exercises of the notebooks: the same, with empty cells where the solutions are.
+"""Turns the notebooks into exercises by removing the solutions.
 
-A cell tagged ``solution`` keeps the comments at its beginning, which say what is to be written; the
-rest goes. The cell after it checks the answer. The notebooks themselves are the solutions.
+A cell tagged ``solution`` keeps only its leading comments, which state what to write. The cell
+after it checks the answer. The notebooks themselves contain the solutions.
 
     python notebooks/exercises.py --out exercises
     python notebooks/exercises.py 01_trees_as_graphs 05_treenet --out exercises
@@ -32,11 +32,11 @@ def exercise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def main() -> None:
-    """Writes the exercises."""
+    """Writes the exercise notebooks."""
     known = sorted(path.stem for path in HERE.glob("*.ipynb"))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", choices=[*known, []], help="which; all by default")
-    parser.add_argument("--out", type=Path, default=Path("exercises"), help="a directory")
+    parser.add_argument("names", nargs="*", choices=[*known, []], help="Notebooks; all by default.")
+    parser.add_argument("--out", type=Path, default=Path("exercises"), help="Output directory.")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or known:

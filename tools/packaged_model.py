@@ -32,10 +32,10 @@ Sentiment Treebank*) and annotates sentences from film reviews collected by Pang
 release states no licence and is used for research. The word vectors are distilled from the sentence
 encoder all-MiniLM-L6-v2 (Apache License 2.0) and were fine-tuned during training.
 
-The vocabulary consists of the lowercased words of the treebank; all other words share one vector. The
-model is therefore reliable only on text whose words resemble those of English film reviews. It misses
-irony and comparisons, and it reproduces the biases of its training data. It is included to try
-graphsent out, not to make decisions about people.
+The vocabulary consists of the lowercased words of the treebank; all other words share one vector.
+The model is therefore reliable only on text whose words resemble those of English film reviews. It
+misses irony and comparisons, and it reproduces the biases of its training data. It is included for
+trying graphsent out, not for making decisions about people.
 
 `make packaged-model` retrains it.
 """
