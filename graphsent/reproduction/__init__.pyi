@@ -10,7 +10,7 @@ from graphsent.reproduction.report import entries, write_report
 from graphsent.reproduction.runs import Run
 from graphsent.reproduction.scheduling import run_all
 from graphsent.reproduction.tables import Table
-from graphsent.reproduction.verdicts import verdicts
+from graphsent.reproduction.verdict import verdicts
 
 __all__ = [
     "Catalogue",

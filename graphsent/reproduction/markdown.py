@@ -11,7 +11,7 @@ from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.runs import NUM_SEEDS, Run
 from graphsent.reproduction.tables import Comparison, Table
-from graphsent.reproduction.verdicts import Verdict
+from graphsent.reproduction.verdict import Verdict
 from graphsent.training.figures import is_share, metric_title
 
 __all__ = ["as_markdown", "summary"]

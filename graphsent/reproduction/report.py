@@ -15,7 +15,7 @@ from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.markdown import as_markdown, summary
-from graphsent.reproduction.verdicts import verdicts
+from graphsent.reproduction.verdict import verdicts
 from graphsent.tasks import get_task
 from graphsent.tasks.corpus import WORDS
 from graphsent.training.figures import is_share

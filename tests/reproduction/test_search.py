@@ -64,9 +64,9 @@ def test_mistakes_in_a_line(main, capsys):
     assert search(main, "--trials=1", "--choose", "training.rate", "1") == 2
     assert "unknown training option 'rate'" in capsys.readouterr().err
     assert search(main, "--trials=1", "--choose", "training.lr") == 2
-    assert "a value after each setting" in capsys.readouterr().err
+    assert "at least one value per setting" in capsys.readouterr().err
     assert search(main, "--trials=1", "--choose", "model.hidden", "4") == 2
-    assert "error: --choose: 'hidden' is a part" in capsys.readouterr().err
+    assert "error: --choose: 'hidden' names a part" in capsys.readouterr().err
     assert search(main, "--trials=1", *CHOICES) == 0
     assert search(main, "--trials=1", *CHOICES[:4]) == 2
     assert "a search with other settings" in capsys.readouterr().err
