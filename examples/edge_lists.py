@@ -2,8 +2,8 @@
 
     python examples/edge_lists.py [--steps 60]
 
-Circuits of NAND gates with two inputs, each an acyclic graph in which a gate may feed several
-others. A cell of one's own learns the value of every gate from those of the circuit's inputs.
+The graphs are circuits of NAND gates with two inputs: acyclic graphs in which a gate may feed
+several others. A cell learns the value of every gate from those of the circuit's inputs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZE = 24
 
 
 def circuits(rng: random.Random, count: int, gates: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Sources and targets of all edges of some circuits, and the value of every node."""
+    """Sources and targets of all edges of random circuits, and the value of every node."""
     sources, targets, values = [], [], []
     for _ in range(count):
         first = len(values)
@@ -35,7 +35,7 @@ def circuits(rng: random.Random, count: int, gates: int) -> tuple[Tensor, Tensor
 
 
 class Circuit(nn.Module):
-    """From what the inputs are, and where the wires run, to the value of every node."""
+    """Predicts the value of every node from the inputs and the wiring."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class Circuit(nn.Module):
         self.output = nn.Linear(SIZE, 2)
 
     def forward(self, sources: Tensor, targets: Tensor, known: Tensor) -> Tensor:
-        """Logits of every node, (num_nodes, 2); ``known`` is 0, 1, or 2 at a gate."""
+        """Logits, (num_nodes, 2); ``known`` is the value of an input, or 2 for a gate."""
         graph = dgl.graph((sources, targets), num_nodes=len(known))
         return self.output(self.cell(graph, self.embedding(known)))
 
 
 def main() -> None:
-    """Trains on small circuits, and tests on deeper ones."""
+    """Trains on small circuits, and tests on larger ones too."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--steps", type=int, default=60)
     arguments = parser.parse_args()
@@ -76,7 +76,7 @@ def main() -> None:
         for gates in (12, 60):
             logits, values = run(100, gates)
             right = (logits.argmax(1) == values).float().mean()
-            print(f"circuits of {gates} gates: {float(right):.1%} of the gates right")
+            print(f"circuits of {gates} gates: {float(right):.1%} of the gates correct")
 
 
 if __name__ == "__main__":

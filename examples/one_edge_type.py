@@ -2,9 +2,9 @@
 
     python examples/one_edge_type.py
 
-Functions of a program call each other, and are nested in each other: two relations of the same
-nodes. Nesting has no cycles, so a cell can go up from the inner functions; calls may go round in
-circles and are left to a convolution.
+The functions of a program call each other and are nested in each other: two relations over the same
+nodes. Nesting is acyclic, so a cell can run from inner to outer functions; calls may be cyclic and
+are left to a convolution.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Model(nn.Module):
         self.cell = ChildSumTreeLSTM(SIZE, SIZE)
 
     def forward(self, program: dgl.DGLGraph, feat: Tensor) -> Tensor:
-        """A row for each function, (num_functions, SIZE)."""
+        """States of the functions, (num_functions, SIZE)."""
         feat = torch.relu(self.convolution(program["calls"], feat))
         return self.cell(program["within"], feat)
 
@@ -38,13 +38,13 @@ def main() -> None:
     program = dgl.heterograph(
         {
             ("function", "within", "function"): ([1, 2, 3], [0, 0, 2]),  # inner to outer
-            ("function", "calls", "function"): ([0, 1, 3, 3], [1, 3, 1, 3]),  # in circles
+            ("function", "calls", "function"): ([0, 1, 3, 3], [1, 3, 1, 3]),  # cyclic
         }
     )
     feat = torch.randn(program.num_nodes(), SIZE)
     states = Model()(program, feat)
     print("edge types:", program.etypes)
-    print("a state for each function:", tuple(states.shape))
+    print("states, one per function:", tuple(states.shape))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""A small search for the settings of a configuration of `graphsent reproduce`, on dev alone.
+"""A small hyperparameter search for a configuration of `graphsent reproduce`, on dev only.
 
     pip install 'graphsent[search]'
     python examples/search.py arnn-lstm-static-sst5 --trials 8 --data-dir DATA \
         --choose training.lr 0.02 0.05 0.1 --choose model_options.embedding_dropout 0.3 0.5
 
-Optuna proposes each trial, the settings that are shipped being the first. A trial is a run of
-`graphsent train` with seed 0, or on fold 0, and its value is what dev says after the best epoch;
-with --seeds it is a run with each of so many seeds, and their mean. All trials are kept in
-docs/results/search/CONFIGURATION.json; the same command with more --trials goes on with them.
+Optuna proposes the trials, starting with the shipped settings. A trial is a run of `graphsent
+train` with seed 0, or on fold 0, and its value is the dev metric of the best epoch; with --seeds N,
+it is the mean over N seeds or folds. All trials are kept in
+docs/results/search/CONFIGURATION.json; the same command with more --trials continues the search.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from graphsent.training.building import completed
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("configuration", help="as `graphsent reproduce --list TABLE` names it")
+    parser.add_argument(
+        "configuration", help="name of a configuration, see `graphsent config list`"
+    )
     parser.add_argument(
         "--choose",
         nargs="+",
@@ -45,8 +47,8 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
         metavar=("SETTING", "VALUE"),
         help="a setting, such as training.lr, and the values to choose from",
     )
-    parser.add_argument("--trials", type=int, default=8, help="in all (default: 8)")
-    parser.add_argument("--seeds", type=int, default=1, help="of each trial (default: 1)")
+    parser.add_argument("--trials", type=int, default=8, help="total number of trials (default: 8)")
+    parser.add_argument("--seeds", type=int, default=1, help="seeds per trial (default: 1)")
     parser.add_argument("--out", type=Path, default=Path("docs/results/search"))
     for name in ("--data-dir", "--parses-dir", "--vectors-dir", "--encoder"):
         parser.add_argument(name)
@@ -61,22 +63,21 @@ def search(
     path: Path,
     num_seeds: int = 1,
 ) -> list[dict[str, Any]]:
-    """Runs trials until there are as many as asked for, or none is left to be tried.
+    """Runs trials until there are enough, or all combinations of settings have been tried.
 
     Args:
-        configuration: What is changed.
-        choices: Dotted name of a setting -> its values.
-        num_trials: With those that are in the file.
-        places: Where data are.
-        path: The file of the trials, which is written after each.
-        num_seeds: How many runs a trial is, with the seeds from 0, or on the folds from 0.
+        configuration: The configuration to vary.
+        choices: Dotted name of a setting -> its candidate values.
+        num_trials: Total number of trials, including those in the file.
+        places: Where the data are.
+        path: The file of trials, written after each trial.
+        num_seeds: Number of runs per trial, with seeds from 0, or on folds from 0.
 
     Returns:
-        All trials: their settings, the mean figures on dev, the best epoch of each run, and minutes
-        on the CPU.
+        All trials: their settings, mean dev metrics, best epoch of each run, and CPU minutes.
 
     Raises:
-        GraphsentError: A setting is not valid, or the file is of another search.
+        GraphsentError: A setting is invalid, or the file is of another search.
     """
     record = {"configuration": configuration.name, "shipped": configuration.config}
     record |= {"choices": choices, "seeds": num_seeds, "trials": []}
@@ -86,7 +87,7 @@ def search(
         except ValueError as error:
             raise DataError(f"{path}: damaged: {error}") from None
         if any(before.get(name) != record[name] for name in ("shipped", "choices", "seeds")):
-            raise DataError(f"{path}: a search with other settings: expected a new file")
+            raise DataError(f"{path}: holds a search with other settings: expected a new file")
         record = before
     space = {
         name: optuna.distributions.CategoricalDistribution(values)
@@ -145,12 +146,12 @@ def _trained(run: Run, places: Places) -> dict[str, Any]:
 
 
 def _value(trial: Mapping[str, Any]) -> float:
-    """Of the metric that counts, which is the first."""
+    """The value of the main metric, which is the first."""
     return next(iter(trial["dev"].values()))
 
 
 def _shipped(configuration: Configuration, name: str) -> Any:
-    """A setting by its dotted name, the default where the configuration says nothing of it."""
+    """A setting by its dotted name; its default if the configuration does not set it."""
     value: Any = completed(configuration.run_config()).to_dict()
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -160,16 +161,16 @@ def _shipped(configuration: Configuration, name: str) -> Any:
 def _changed(config: Any, names: list[str], value: Any) -> dict[str, Any]:
     first, *rest = names
     if not isinstance(config, Mapping):
-        raise DataError(f"--choose: {first!r} is a part of a setting that has none")
+        raise DataError(f"--choose: {first!r} names a part of a setting that has no parts")
     return {**config, first: _changed(config.get(first, {}), rest, value) if rest else value}
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Searches, and prints the best trial; returns the exit status."""
+    """Runs the search, prints the best trial, and returns the exit status."""
     options = arguments(given)
     choices = {name: [yaml.safe_load(v) for v in values] for name, *values in options.choose}
     if min(options.trials, options.seeds) < 1 or not all(choices.values()):
-        expected = "at least one trial and seed, and a value after each setting"
+        expected = "at least one trial and seed, and at least one value per setting"
         print(f"error: expected {expected}", file=sys.stderr)
         return 2
     places = Places(options.data_dir, options.parses_dir, options.vectors_dir, options.encoder)
@@ -182,10 +183,10 @@ def main(given: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except TrainingInterrupted as error:
-        print("interrupted; the same command goes on after the last complete trial")
+        print("interrupted; the same command resumes after the last complete trial")
         return 128 + error.signal_number
     best = max(trials, key=_value)
-    print(f"best of {len(trials)} trials, {sum(t['minutes'] for t in trials):.1f} min of CPU:")
+    print(f"best of {len(trials)} trials, {sum(t['minutes'] for t in trials):.1f} CPU minutes:")
     print(yaml.safe_dump(best, sort_keys=False), end="")
     return 0
 

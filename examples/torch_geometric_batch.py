@@ -1,9 +1,9 @@
-"""A cell in a model of PyTorch Geometric: to the cell and back, a line each way.
+"""A cell in a PyTorch Geometric model: one line converts the batch for the cell.
 
     python examples/torch_geometric_batch.py [--steps 40]
 
-It needs ``pip install torch_geometric``. The graphs are random and acyclic; the label of a graph is
-whether it has a path of at least eight edges, which one convolution cannot see.
+Needs ``pip install torch_geometric``. The graphs are random and acyclic; the label of a graph is
+whether it has a path of at least eight edges, which a single convolution cannot see.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEEP = 8
 
 
 def example(rng: random.Random) -> Data:
-    """A graph whose edges lead from lower to higher numbers, and whether it is deep."""
+    """A graph with edges from lower to higher node numbers, labelled by whether it is deep."""
     count = rng.randint(4, 24)
     edges, depth = [], [0] * count
     for node in range(1, count):
@@ -45,15 +45,15 @@ class Model(nn.Module):
         self.output = nn.Linear(SIZE, 2)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Logits of each graph, (num_graphs, 2)."""
+        """Logits, (num_graphs, 2)."""
         x = torch.relu(self.convolution(batch.x, batch.edge_index))
-        graph = dgl.graph(tuple(batch.edge_index), num_nodes=batch.num_nodes)  # there
-        h = self.cell(graph, x)  # and back: a tensor with a row for each node
+        graph = dgl.graph(tuple(batch.edge_index), num_nodes=batch.num_nodes)
+        h = self.cell(graph, x)  # a plain tensor, one row per node
         return self.output(global_max_pool(h, batch.batch))
 
 
 def main() -> None:
-    """Trains for some steps."""
+    """Trains for some steps, and evaluates on new graphs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--steps", type=int, default=40)
     arguments = parser.parse_args()
@@ -71,7 +71,7 @@ def main() -> None:
     with torch.no_grad():
         batch = Batch.from_data_list([example(rng) for _ in range(512)])
         right = (model(batch).argmax(1) == batch.y).float().mean()
-    print(f"new graphs: {float(right):.1%} right")
+    print(f"new graphs: {float(right):.1%} correct")
 
 
 if __name__ == "__main__":

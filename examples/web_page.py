@@ -1,10 +1,10 @@
-"""A page where anyone may try a model: a sentence in, its classes and a picture of its tree out.
+"""A web page to try a model: it shows the classes of a sentence and a picture of its tree.
 
     pip install gradio
     python examples/web_page.py [RUN] [--port 7860]
 
-Without a RUN, the model that comes with graphsent reads words alone. A model of trees needs the
-parser that it was saved with, or sentences that are bracketed trees.
+Without RUN, the bundled model is used, which reads only words. A model that reads trees needs the
+parser that it was saved with, or bracketed trees as input.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import graphsent
 
 
 def page(model: Any) -> gradio.Interface:
-    """The page of a model that classifies."""
+    """The page of a classifier."""
 
     def answer(sentence: str) -> str:
         try:

@@ -1,4 +1,4 @@
-"""Where the library keeps what it has made once and can make again."""
+"""The cache directory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ _VARIABLE = "GRAPHSENT_CACHE"
 
 
 def cache_directory() -> Path:
-    """The directory, which need not exist: everything in it may be removed at any time.
+    """The cache directory, which need not exist; its contents may be deleted at any time.
 
-    It is the first of these that is given: ``GRAPHSENT_CACHE``, ``graphsent`` in
-    ``XDG_CACHE_HOME``, ``.cache/graphsent`` in the user's home.
+    It is ``$GRAPHSENT_CACHE``, else ``$XDG_CACHE_HOME/graphsent``, else ``~/.cache/graphsent``.
 
     Raises:
-        RuntimeError: None is given, and the user has no home.
+        RuntimeError: Neither variable is set, and the user has no home directory.
     """
     given = os.environ.get(_VARIABLE)
     if given:
@@ -27,5 +26,5 @@ def cache_directory() -> Path:
         return Path(base) / "graphsent"
     home = Path.home()  # "/" where HOME is empty
     if os.environ.get("HOME") == "" or not (home.is_absolute() and home.is_dir()):
-        raise RuntimeError("the user's home is no directory")
+        raise RuntimeError("the user has no home directory")
     return home / ".cache" / "graphsent"

@@ -1,9 +1,9 @@
-"""What has been made of an object, kept with it: the one cache of trees, graphs and schedules.
+"""The cache of everything derived from a tree, graph or schedule, stored on that object.
 
-One rule says when it is stale: it holds for the structure it was made of. Trees, schedules and
+An entry stays valid as long as the object's structure does not change. Trees, schedules and
 recurrences never change. A graph has a new structure once its nodes or edges change. Node and edge
-data may change in place, of which nobody is told: what depends on them is kept beside a copy of
-them, and compared at each use.
+data may change in place without notice: entries that depend on them are stored with a copy of the
+data, which is compared on each use.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Hashable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-_ATTRIBUTE = "_graphsent_notes"  # DGL copies and pickles attributes together with a graph
+_ATTRIBUTE = "_graphsent_notes"  # DGL copies and pickles attributes along with a graph
 
 
 class Unchanging:
-    """An object that never changes. Its copies and pickles go without what was made of it."""
+    """An immutable object. Copies and pickles do not include what was derived from it."""
 
     @cached_property
     def derived(self) -> dict[Hashable, Any]:
-        """What other parts of the library have made of it, by names of theirs."""
+        """Values derived from it by other parts of the library, by their keys."""
         return {}
 
 
 class Notes(NamedTuple):
-    """What has been made of the nodes and edges of a graph.
+    """What has been derived from the nodes and edges of a graph.
 
     Attributes:
-        structure: what DGL keeps nodes and edges in; it makes a new one when they change.
-        turned: whether the facts are about the graph with its edges reversed.
-        facts: the facts, by names of those who note them.
+        structure: DGL's object of nodes and edges, which it replaces when they change.
+        turned: whether the facts describe the graph with its edges reversed.
+        facts: the derived values, by the keys of their users.
     """
 
     structure: object
@@ -39,7 +39,7 @@ class Notes(NamedTuple):
 
 
 def notes_of(graph: Any) -> Notes:
-    """The notes on a DGL graph; without facts if it is new or its nodes or edges have changed."""
+    """The notes on a DGL graph; empty if it is new or its nodes or edges have changed."""
     notes = vars(graph).get(_ATTRIBUTE)
     if notes is None or notes.structure is not graph._graph:
         notes = vars(graph)[_ATTRIBUTE] = Notes(graph._graph, False, {})
@@ -47,6 +47,6 @@ def notes_of(graph: Any) -> Notes:
 
 
 def share_notes(graph: Any, turned: Any) -> None:
-    """Notes on a graph what is known about the same graph with reversed edges."""
+    """Shares the notes on a graph with the same graph with reversed edges."""
     notes = notes_of(graph)
     vars(turned)[_ATTRIBUTE] = Notes(turned._graph, not notes.turned, notes.facts)

@@ -1,15 +1,15 @@
-"""The one place that imports DGL: ``from graphsent._dgl import dgl``, when it is needed first.
+"""The only place that imports DGL, lazily: ``from graphsent._dgl import dgl``.
 
-The last wheels of DGL (2.1.0 on Linux) carry native GraphBolt libraries for
-torch 2.0.0 to 2.2.1 only, and GraphBolt, DGL's data loader for very large graphs, wants the
-``torchdata.datapipes`` that torchdata has dropped since. ``import dgl`` therefore fails beside a
-current torch, although nothing that graphsent needs depends on GraphBolt.
+The last wheels of DGL (2.1.0 on Linux) ship native GraphBolt libraries for torch 2.0.0 to 2.2.1
+only, and GraphBolt, DGL's data loader for very large graphs, needs ``torchdata.datapipes``, which
+torchdata has since dropped. ``import dgl`` therefore fails with a current torch, although nothing
+that graphsent needs depends on GraphBolt.
 
-Once this module has been imported, ``dgl.graphbolt`` is first tried as it is wherever DGL is
-imported; only if that fails is it replaced by an empty module whose attributes say why they are
-missing. A DGL that imports by itself is left alone, and nothing else in ``sys.modules`` is touched.
-Importing DGL takes over a second, so it waits until something of it is asked for. A plain ``import
-dgl`` gives the same module, ``graphsent.dgl`` the module itself.
+Once this module has been imported, any import of DGL first tries the original ``dgl.graphbolt``;
+only if that fails is it replaced by an empty module whose attributes say why they are missing. A
+DGL that imports by itself is left alone, and nothing else in ``sys.modules`` is touched. Importing
+DGL takes over a second, so it is deferred until first use. A plain ``import dgl`` and
+``graphsent.dgl`` give the DGL module itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REQUIREMENTS = "graphsent needs DGL 2.1 or 2.2 with torch 2.1 or newer"
 
 
 class _OptionalLoader(Loader):
-    """Runs a package's own loader; empties the package where that fails."""
+    """Runs a package's own loader; empties the package if that fails."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
@@ -51,7 +51,7 @@ class _OptionalLoader(Loader):
 
 
 class _OptionalGraphBolt(MetaPathFinder):
-    """Lets the import of DGL go on where its GraphBolt cannot be loaded."""
+    """Lets the import of DGL continue if its GraphBolt cannot be loaded."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -70,11 +70,11 @@ def _discard_submodules(package: str) -> None:
 
 
 def _bind_submodules(package: str) -> None:
-    """Makes submodules attributes of their packages again, after an import that was repeated.
+    """Sets submodules as attributes of their packages again, after a repeated import.
 
-    An `import dgl` that failed leaves submodules in ``sys.modules``. They are used again, for the
-    native library behind them must not be initialised twice, but a package imported anew does not
-    know those of them that it asks only for names.
+    A failed `import dgl` leaves submodules in ``sys.modules``. They are reused, since the native
+    library behind them must not be initialised twice, but a re-imported package lacks those of them
+    from which it imports only names.
     """
     for name in [name for name in sys.modules if name.startswith(package + ".")]:
         parent, _, child = name.rpartition(".")
@@ -97,23 +97,23 @@ def _make_unavailable(module: ModuleType, error: Exception) -> None:
 
 @contextmanager
 def _known_warnings_ignored() -> Iterator[None]:
-    """Silences what importing DGL is known to raise, and nothing else."""
+    """Silences the known warnings of importing DGL, and no others."""
     with warnings.catch_warnings():
-        # Docstrings in DGL's sources, seen when Python compiles them for the first time.
+        # From docstrings in DGL's sources, when Python first compiles them.
         for category in (DeprecationWarning, SyntaxWarning):
             warnings.filterwarnings("ignore", r".*invalid escape sequence", category)
-        # torchdata 0.8 and 0.9, whose datapipes GraphBolt uses.
+        # From torchdata 0.8 and 0.9, whose datapipes GraphBolt uses.
         warnings.filterwarnings("ignore", r"(?s).*'datapipes', 'dataloader2' modules", UserWarning)
         yield
 
 
 def import_dgl() -> ModuleType:
-    """DGL itself, imported if need be.
+    """DGL itself, imported if necessary.
 
     Raises:
-        ImportError: It is not installed, or cannot be imported; the message says why.
+        ImportError: DGL is not installed or cannot be imported; the message says why.
     """
-    if "dgl" in sys.modules and _finder not in sys.meta_path:  # it is complete
+    if "dgl" in sys.modules and _finder not in sys.meta_path:  # fully imported
         return sys.modules["dgl"]
     with _lock:
         if "dgl" not in sys.modules and importlib.util.find_spec("dgl") is None:
@@ -134,11 +134,11 @@ def import_dgl() -> ModuleType:
 
 
 class _LazyDGL:
-    """DGL, imported when something of it is asked for: models of words ask for nothing."""
+    """DGL, imported on first use: models that read words do without it."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_dgl(), name)
-        if isinstance(value, type):  # found at once from now on
+        if isinstance(value, type):  # cached for later accesses
             setattr(self, name, value)
         return value
 
@@ -146,7 +146,7 @@ class _LazyDGL:
 _lock = threading.RLock()
 _finder = _OptionalGraphBolt()
 if "dgl" not in sys.modules:
-    # Without a choice DGL prints a notice and writes a configuration file to the home directory.
+    # If unset, DGL prints a notice and writes a configuration file to the home directory.
     os.environ.setdefault("DGLBACKEND", "pytorch")
     sys.meta_path.insert(0, _finder)
 
@@ -156,7 +156,7 @@ if TYPE_CHECKING:
         def __getattr__(cls, name: str) -> Any: ...
 
     class dgl(metaclass=_Untyped):
-        """DGL has no types, and those that checkers infer are wrong: of a graph's data, say."""
+        """DGL has no type annotations, and inferred types, such as of graph data, are wrong."""
 
         DGLGraph: TypeAlias = Any
 

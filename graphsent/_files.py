@@ -1,7 +1,7 @@
-"""Writing a file so that readers see the old one or the whole new one, never a part.
+"""Atomic writing: readers see the old file or the complete new one, never a part of it.
 
-What is written lies beside its target under a name with the number of the process, and takes the
-target's place at the end. What a killed process left there is removed by the next one to write.
+The new file is written beside its target, under a name that contains the process ID, and renamed to
+the target at the end. What a killed process left behind is removed by the next writer.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _CHUNK_BYTES = 1 << 20
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives a path beside ``path`` to write to; moves it to ``path`` if the block succeeds.
+    """Yields a temporary path beside ``path`` to write to; renames it if the block succeeds.
 
-    Missing parent directories are created. If the block raises, ``path`` stays as it was and what
-    was written is removed. The temporary name ends as ``path`` does, so that ``.gz`` is still seen.
-    Of a link the file is replaced that it leads to. What is no file, a pipe or ``/dev/null``, is
-    written to itself: it must never be replaced by a file.
+    Missing parent directories are created. If the block raises, ``path`` stays as it was and the
+    temporary file is removed. The temporary name ends as ``path`` does, so that a suffix such as
+    ``.gz`` keeps its meaning. If ``path`` is a link, its target is replaced. Special files, such as
+    a pipe or ``/dev/null``, are written directly: they must never be replaced by a file.
 
     Args:
         path: The file to create or replace.
 
     Raises:
-        OSError: It cannot be written; ``filename`` is ``path``.
+        OSError: The file cannot be written; ``filename`` is ``path``.
     """
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -56,13 +56,13 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:
-    """What writing ``directory / name`` may have left there, each with the number of its process.
+    """Leftovers of writing ``directory / name``, each with the ID of the process that wrote it.
 
     Args:
         directory: A directory, which need not exist.
-        name: Of a file or directory in it.
+        name: Name of a file or directory in it.
     """
-    if not os.path.isdir(directory):  # False, too, for names that no directory can have
+    if not os.path.isdir(directory):  # also False for invalid names
         return
     for entry in sorted(os.listdir(directory)):
         for pattern in _LEFTOVERS:
@@ -72,12 +72,12 @@ def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:
 
 
 def recover(path: Path, *, alone: bool = False) -> None:
-    """Removes what a killed process left of ``path``; its last complete state stays or comes back.
+    """Removes leftovers of killed writers of ``path``; restores its last complete state if moved.
 
     Args:
         path: A file or directory that was being written.
-        alone: Whether no other process can be writing it now; otherwise what is of a process that
-            may be alive is left alone.
+        alone: Whether no other process can be writing it now; otherwise, leftovers of processes
+            that may be alive are kept.
     """
     for leftover, process in leftovers(path.parent, path.name):
         if not (alone or process == os.getpid() or _is_dead(process)):
@@ -85,7 +85,7 @@ def recover(path: Path, *, alone: bool = False) -> None:
         if not leftover.is_dir():
             leftover.unlink(missing_ok=True)
         elif leftover.suffix == ".old" and not path.exists():
-            os.replace(leftover, path)  # it was killed between two renames
+            os.replace(leftover, path)  # killed between two renames
         else:
             shutil.rmtree(leftover, ignore_errors=True)
 
@@ -101,7 +101,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def named(path: Path, temporary: Path) -> Iterator[None]:
-    """Errors of the system name what was to be written: writing to an open file names nothing."""
+    """Makes OS errors name the target: errors of writing to an open file name no file."""
     try:
         yield
     except OSError as error:
@@ -112,7 +112,7 @@ def named(path: Path, temporary: Path) -> Iterator[None]:
 
 
 def _is_dead(process: int) -> bool:
-    if os.name == "nt":  # where signal 0 would end it
+    if os.name == "nt":  # where signal 0 would kill the process
         return False
     try:
         os.kill(process, 0)

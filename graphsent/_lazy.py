@@ -13,13 +13,13 @@ __all__ = ["attach"]
 
 
 def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, as its stub file has them.
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, derived from its stub file.
 
-    The stub, ``__init__.pyi`` beside ``__init__.py``, is what type checkers read: imports of all
-    names, and the list of those that are public.
+    The stub, ``__init__.pyi`` beside ``__init__.py``, is also what type checkers read: imports of
+    all names, and the list of public ones.
 
     Args:
-        package: The full name of the package, which is being imported.
+        package: Full name of the package that is being imported.
     """
     module = sys.modules[package]
     stub = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""One process at a time in a directory."""
+"""Directory locks between processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphsent.errors import GraphsentError
 
 try:
     import fcntl
-except ImportError:  # Windows has no locks of directories
+except ImportError:  # Windows cannot lock directories
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["locked"]
@@ -19,16 +19,16 @@ __all__ = ["locked"]
 
 @contextmanager
 def locked(directory: Path, error: GraphsentError | None = None) -> Iterator[None]:
-    """Keeps other processes out of a directory; the lock ends with the process at the latest.
+    """Locks a directory against other processes; the lock ends with the process at the latest.
 
-    It leaves no file. Where the system has no such locks, it does nothing.
+    No lock file is written. On systems without directory locks, this does nothing.
 
     Args:
-        directory: The directory, which exists.
-        error: What is raised if another process is in it; None to wait until it is out.
+        directory: The directory, which must exist.
+        error: Raised if another process holds the lock; None to wait for it.
 
     Raises:
-        GraphsentError: The error that was given.
+        GraphsentError: The given error.
     """
     if fcntl is None:
         yield
@@ -38,7 +38,7 @@ def locked(directory: Path, error: GraphsentError | None = None) -> Iterator[Non
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if error is not None else 0))
         except BlockingIOError:
-            assert error is not None, "a lock that was waited for was refused"
+            assert error is not None, "a blocking lock was refused"
             raise error from None
         except OSError:  # a file system without locks
             pass

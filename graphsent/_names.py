@@ -1,4 +1,4 @@
-"""Names that do not exist, and the one that was meant."""
+"""Messages about unknown names, with suggestions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 __all__ = ["nearest", "unknown"]
 
-_LIKENESS = 0.5  # of difflib: 1 for the same name
+_LIKENESS = 0.5  # difflib ratio: 1 for identical names
 _MOST_LISTED = 20
 _LIKEST = 5
 
 
 def unknown(what: str, name: str, valid: Iterable[str]) -> str:
-    """The message that there is no such name; of many valid ones it names those most like it.
+    """The message for an unknown name; of many valid names, it lists the most similar.
 
     Example:
         >>> unknown("model", "treelsm", ["nbow", "treelstm"])
@@ -28,7 +28,7 @@ def unknown(what: str, name: str, valid: Iterable[str]) -> str:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """A question that ends a message: which name was meant; nothing if none is like it."""
+    """The end of a message, suggesting the most similar name; empty if none is similar."""
     known = {each.lower(): each for each in valid}
     found = difflib.get_close_matches(str(name).lower(), known, 1, _LIKENESS)
     return f"; did you mean {known[found[0]]!r}?" if found else ""

@@ -1,4 +1,4 @@
-"""What users name as ``module:name`` wherever a name of the package could stand."""
+"""Custom objects, given as ``module:name`` wherever a built-in name is accepted."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ __all__ = ["find_own", "is_own", "reason_of"]
 
 
 def is_own(name: str) -> bool:
-    """Whether something is named as ``module:name``, from outside the package."""
+    """Whether a name has the form ``module:name`` of a custom object."""
     return re.fullmatch(r"[\w.]+:\w+", name) is not None
 
 
 def find_own(
     name: str, what: str, kind: str, fits: Callable[[Any], bool], error: type[GraphsentError]
 ) -> Any:
-    """What a user names as ``module:name``. The module is imported.
+    """Imports the module of ``module:name``, and returns the object.
 
     Args:
-        name: The name.
-        what: What it stands for: ``"task"``.
-        kind: What it must be, for errors: ``"function"``.
-        fits: Whether something is.
-        error: What is raised if it is not, or if the module cannot be imported.
+        name: The name, ``module:name``.
+        what: What it names, for errors, such as ``"task"``.
+        kind: What it must be, for errors, such as ``"function"``.
+        fits: Predicate for objects of that kind.
+        error: Class of the error if the object does not fit, or the module cannot be imported.
     """
     module_name, _, attribute = name.partition(":")
     module = _imported(module_name, name, what, error)
     found = getattr(module, attribute, None)
     if not fits(found):
         others = [f"{module_name}:{each}" for each, value in vars(module).items() if fits(value)]
-        lack = f"no {kind}" if hasattr(module, attribute) else "not there"
+        fault = f"is not a {kind}" if hasattr(module, attribute) else "does not exist"
         raise error(
-            f"unknown {what} {name!r}: {attribute!r} is {lack} in {module_name}"
+            f"unknown {what} {name!r}: {attribute!r} in {module_name} {fault}"
             f"{nearest(name, others)}"
         )
     return found
@@ -56,13 +56,13 @@ def _imported(module: str, name: str, what: str, raised: type[GraphsentError]) -
         hint = nearest(error.name, _siblings(error.name))
         message = f"unknown {what} {name!r}: there is no module {error.name!r}{hint}"
         raise raised(message) from None
-    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # importing runs arbitrary code
         reason = f"{type(error).__name__}: {error}"
         raise raised(f"the {what} {name}: {module} cannot be imported: {reason}") from error
 
 
 def _siblings(module: str) -> list[str]:
-    """The modules in the same package as one, by their full names."""
+    """The full names of the modules in the same package."""
     package, _, _ = module.rpartition(".")
     path = getattr(importlib.import_module(package), "__path__", []) if package else None
     prefix = f"{package}." if package else ""
@@ -70,15 +70,15 @@ def _siblings(module: str) -> list[str]:
 
 
 def reason_of(error: BaseException, cls: type) -> str:
-    """What went wrong in a user's code, and in which line of it.
+    """A description of an error in a user's code, with the line where it occurred.
 
     Args:
-        error: What was raised.
-        cls: The class of the user.
+        error: The error.
+        cls: The user's class.
     """
     try:
         path = inspect.getsourcefile(cls)
-    except TypeError:  # written in no file
+    except TypeError:  # not defined in a file
         path = None
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == path]

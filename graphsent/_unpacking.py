@@ -1,4 +1,4 @@
-"""Compressed files, read up to a limit: a small one may unpack to more than any memory."""
+"""Compressed files, read up to a limit: a small file may unpack to more than fits in memory."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from graphsent.errors import DataError
 __all__ = ["LIMIT_VARIABLE", "UNREADABLE", "check_unpacked", "open_gzip"]
 
 LIMIT_VARIABLE = "GRAPHSENT_MAX_UNPACKED"
-# What reading a damaged archive raises; RuntimeError where a password or a method is lacking.
+# Raised for damaged archives; RuntimeError for a missing password or compression method.
 UNREADABLE = (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _DEFAULT = 1 << 30
-_USUAL_RATIO = 20  # text packs to a third or a tenth; a file made to do harm, to a thousandth
+_USUAL_RATIO = 20  # text compresses 3 to 10 times, a zip bomb about 1000 times
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _BUFFER_BYTES = 1 << 20
 
 
 def open_gzip(path: Path) -> BinaryIO:
-    """Opens a gzip file for reading what is in it; use it in a ``with`` statement.
+    """Opens a gzip file for reading, decompressed; use it in a ``with`` statement.
 
-    It may unpack to as many bytes as the environment variable ``GRAPHSENT_MAX_UNPACKED`` says
-    (``500M``, ``8G``); without it to 1 GiB, or 20 times its own size if that is more.
+    It may unpack to at most ``GRAPHSENT_MAX_UNPACKED`` bytes (an environment variable such as
+    ``500M`` or ``8G``); by default to 1 GiB, or 20 times its own size if that is more.
 
     Raises:
         OSError: The file cannot be opened.
-        DataError: While it is read, if it goes past the limit; or the variable is no number.
+        DataError: The variable is not a size; or, while the file is read, it exceeds the limit.
     """
     limit = _limit(path.stat().st_size)
     return io.BufferedReader(_Limited(gzip.open(path), path, limit), _BUFFER_BYTES)
 
 
 def check_unpacked(archive: zipfile.ZipFile, path: Path, names: list[str]) -> None:
-    """Checks that some members of a zip archive stay within the limit of :func:`open_gzip`.
+    """Checks that members of a zip archive stay within the limit of :func:`open_gzip`.
 
-    ``zipfile`` unpacks no member to more than the archive's directory says.
+    ``zipfile`` never unpacks a member to more than the size in the archive's directory.
 
     Args:
         archive: The archive.
-        path: Its file, which is named in the error.
-        names: Members; those that are not there are left out.
+        path: Its file, for the error.
+        names: Members; missing ones are ignored.
 
     Raises:
-        DataError: They do not, or the variable is no number.
+        DataError: They exceed the limit, or the variable is not a size.
     """
     members = [member for member in archive.infolist() if member.filename in names]
     limit = _limit(sum(member.compress_size for member in members))
@@ -58,7 +58,7 @@ def check_unpacked(archive: zipfile.ZipFile, path: Path, names: list[str]) -> No
 
 
 class _Limited(io.RawIOBase):
-    """A stream that fails as soon as it has given more than a number of bytes."""
+    """A stream that fails once more than a limit of bytes has been read."""
 
     def __init__(self, stream: gzip.GzipFile, path: Path, limit: int) -> None:
         self._stream = stream
@@ -69,7 +69,7 @@ class _Limited(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:  # a writable buffer: in typeshed since 3.12
+    def readinto(self, buffer: Any, /) -> int:  # a writable buffer; typed since Python 3.12
         count = self._stream.readinto(buffer)
         self._left -= count
         if self._left < 0:
@@ -87,12 +87,14 @@ def _limit(packed: int) -> int:
         return max(_DEFAULT, _USUAL_RATIO * packed)
     match = re.fullmatch(r"([0-9]{1,18})([KMGT]?)(?:i?B)?", given.strip(), re.IGNORECASE)
     if match is None:
-        raise DataError(f"{LIMIT_VARIABLE}: expected bytes like 500M or 8G, got {given!r}")
+        raise DataError(
+            f"{LIMIT_VARIABLE}: expected a size in bytes such as 500M or 8G, got {given!r}"
+        )
     return int(match[1]) << _UNITS[match[2].upper()]
 
 
 def _too_large(path: Path, limit: int) -> DataError:
     return DataError(
-        f"{path} unpacks to more than {limit:,} bytes: if that is right, set {LIMIT_VARIABLE}, "
-        "for instance to 8G"
+        f"{path} unpacks to more than {limit:,} bytes: if this is intended, set {LIMIT_VARIABLE}, "
+        "for example to 8G"
     )

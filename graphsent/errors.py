@@ -1,7 +1,7 @@
-"""Errors and warnings that a user can cause, each with one message that says how to go on.
+"""Errors and warnings that a user can cause, each with a message that says how to fix them.
 
-The command line prints a :class:`GraphsentError` as one line and exits with a status that
-:mod:`graphsent.cli.statuses` lists. Any other exception is a bug and keeps its traceback.
+The command line prints a :class:`GraphsentError` as one line and exits with a status from
+:mod:`graphsent.cli.statuses`. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ __all__ = ["DataError", "FailedError", "GraphsentError", "GraphsentWarning", "Mo
 
 
 class GraphsentError(Exception):
-    """Base of all errors that come from a user's input rather than from a bug."""
+    """Base class of all errors caused by user input rather than by a bug."""
 
 
 class GraphsentWarning(UserWarning):
-    """Something that a user may not have meant; results are those that the documentation says."""
+    """Something the user may not have intended; results are still as documented."""
 
 
 class FailedError(GraphsentError):
-    """Work that had begun with sound input could not be brought to a good end."""
+    """Work that started with valid input failed."""
 
 
 class DataError(GraphsentError, ValueError):
-    """A corpus, a word vector file or a vocabulary is not what it should be."""
+    """A corpus, word vector file or vocabulary is invalid."""
 
 
 class ModelError(GraphsentError, ValueError):
-    """A model cannot be built, saved or loaded with what was given."""
+    """A model cannot be built, saved or loaded as requested."""

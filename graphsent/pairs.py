@@ -1,4 +1,4 @@
-"""Two sentences that are compared."""
+"""Pairs of sentences."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["TreePair"]
 
 
 class TreePair(NamedTuple):
-    """Two sentences, and how related they are or which class they are of.
+    """Two sentences with a relatedness score or a class.
 
     Attributes:
-        first: The one sentence, or its tree.
-        second: The other, or its tree of the same kind.
-        score: How related they are; None where it is not known.
-        label: Their class, a decimal index; ``""`` where there is none.
+        first: The first sentence or its tree.
+        second: The second sentence or its tree, of the same kind.
+        score: Relatedness; None if unknown.
+        label: Class of the pair, a decimal index; ``""`` if it has none.
     """
 
     first: Tree | DependencyTree | Sentence
@@ -28,5 +28,5 @@ class TreePair(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The words of both, as a vocabulary collects them."""
+        """The words of both sentences, as collected by a vocabulary."""
         return [*self.first.words, *self.second.words]

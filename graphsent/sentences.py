@@ -16,16 +16,16 @@ __all__ = ["Phrase", "Sentence"]
 class Sentence:
     """The words of a sentence, and its label.
 
-    It has the attributes of a tree that do not depend on structure, as if it were one node over all
-    words, so that whatever reads the words of trees reads sentences too. Unlike a tree it may be
-    empty.
+    It has the structure-independent attributes of a tree, as a single node over all words, so that
+    code that reads the words of trees also accepts sentences. Unlike a tree, it may be empty.
 
     Args:
         words: The words in order.
-        label: Its label, a decimal class index in a corpus that was read; ``""`` if it has none.
+        label: Its label, in a corpus a decimal class index; ``""`` if it has none.
 
     Raises:
-        DataError: A word is empty or no string, the words are one string, or the label is none.
+        DataError: A word is empty or not a string, ``words`` is a single string, or the label is
+            not a string.
 
     Example:
         >>> sentence = Sentence(["a", "lovely", "film"], "3")
@@ -49,17 +49,17 @@ class Sentence:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The label, as of one node."""
+        """The label of the single node."""
         return (self.label,)
 
     @property
     def num_nodes(self) -> int:
-        """One."""
+        """The number of nodes, 1."""
         return 1
 
     @cached_property
     def parents(self) -> np.ndarray:
-        """The parent of the node: -1, as of a root."""
+        """The parent of the node: -1, as for a root."""
         return np.array([-1])
 
     @cached_property
@@ -69,12 +69,12 @@ class Sentence:
 
     @cached_property
     def spans(self) -> np.ndarray:
-        """The words that the node spans: all, (1, 2) int64."""
+        """The span of the node, all words: (1, 2) int64."""
         return np.array([[0, len(self.words)]])
 
     @property
     def derived(self) -> dict[Hashable, Any]:
-        """Always empty: unlike a tree a sentence can be changed, so that nothing is kept."""
+        """Always empty: unlike a tree, a sentence is mutable, so nothing is cached."""
         return {}
 
     def __eq__(self, other: object) -> bool:
@@ -90,16 +90,16 @@ class Sentence:
 
 
 class Phrase(Sentence):
-    """Words of a longer sentence, as an example of its own.
+    """A phrase of a longer sentence, as a separate example.
 
     Args:
         sentence: All words of the sentence.
-        begin: The phrase's first word.
-        end: Its last word + 1.
-        label: Its label.
+        begin: Index of the first word of the phrase.
+        end: Index after its last word.
+        label: Label of the phrase.
 
     Raises:
-        DataError: As of a sentence.
+        DataError: As for :class:`Sentence`.
     """
 
     sentence: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""From raw text to words."""
+"""Tokenizers of raw text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 __all__ = ["TOKENIZERS", "tokenize_treebank", "tokenize_tweet"]
 
 _ASCII = str.maketrans({"“": " `` ", "”": " '' ", "‘": " ` ", "’": "'", "…": " ... ", "—": " -- "})
-# A closing quote belongs to an opening one: an apostrophe stays where it is.
+# A closing quote needs an opening one, so apostrophes are left alone.
 _IN_SINGLE_QUOTES = re.compile(r"(?<![^\s(\[{<])'(\w[^']*[^\s'])'(?![^\s.,;:!?)\]}>])")
 
-# Importing NLTK, whose rules these are, takes longer than a model of words needs to answer.
+# These are NLTK's rules; importing NLTK takes longer than a prediction.
 _TREEBANK = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -21,7 +21,7 @@ _TREEBANK = [
         (r"^\"", "``"),
         (r"``", r" \g<0> "),
         (r"([ (\[{<])\"", r"\1 `` "),
-        # Punctuation; of full stops the last one.
+        # Punctuation; of full stops, only the last one.
         (r"([:,])([^\d])", r" \1 \2"),
         (r"([:,])$", r" \1 "),
         (r"\.\.\.", " ... "),
@@ -32,12 +32,12 @@ _TREEBANK = [
         (r"[\]\[(){}<>]", r" \g<0> "),
         (r"--", " -- "),
         (r"\A|\Z", " "),
-        # Closing quotes, and what is left of a contracted word.
+        # Closing quotes and contractions.
         (r"''", " '' "),
         (r'"', " '' "),
         (r"([^' ])('[sSmMdD]|') ", r"\1 \2 "),
         (r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) ", r"\1 \2 "),
-        # Words that are two.
+        # Two words written as one.
         (r"(?i)\b(can)(not)\b", r" \1 \2 "),
         (r"(?i)\b(d)('ye)\b", r" \1 \2 "),
         (r"(?i)\b(gim)(me)\b", r" \1 \2 "),
@@ -59,12 +59,12 @@ _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll))$")
 
 
 def tokenize_treebank(text: str) -> list[str]:
-    r"""The words of a sentence, divided as in the Penn Treebank.
+    r"""Tokenizes a sentence as in the Penn Treebank.
 
-    Punctuation and what is left of a contracted word stand by themselves, and quotes are \`\` and
-    ''. Brackets are not escaped. Text that is divided in this way already stays nearly always as it
-    is. The rules are those of Robert MacIntyre's script for the treebank as NLTK has them, but a ''
-    by itself stays a closing quote. Typographic quotes, dashes and ellipses are made ASCII first.
+    Punctuation and contractions are split off, and quotes become \`\` and ''. Brackets are not
+    escaped. Text that is already tokenized in this way nearly always stays unchanged. The rules are
+    those of Robert MacIntyre's treebank script, as implemented in NLTK, except that a '' by itself
+    stays a closing quote. Typographic quotes, dashes and ellipses are first converted to ASCII.
 
     Example:
         >>> tokenize_treebank('They don\'t "support" it (yet).')
@@ -77,11 +77,11 @@ def tokenize_treebank(text: str) -> list[str]:
 
 
 def tokenize_tweet(text: str) -> list[str]:
-    """The words of a tweet in lower case, prepared as by Go et al. 2009.
+    """Tokenizes and lowercases a tweet, with the preprocessing of Go et al. 2009.
 
-    A user's name becomes *username* and an address *url*; of a letter that is repeated two are
-    left (*looooong*, *loong*). Beyond the paper, entities of HTML are decoded and contractions are
-    split as in the Penn Treebank, as word vectors have them.
+    User names become *username* and addresses *url*; a letter repeated more than twice is reduced
+    to two (*looooong*, *loong*). Beyond the paper, HTML entities are decoded, and contractions are
+    split as in the Penn Treebank, to match word vectors.
 
     Example:
         >>> tokenize_tweet("@anna I don't like Moooondays :( http://a.b/c &amp; you?")
@@ -103,7 +103,7 @@ TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
     "tweet": tokenize_tweet,
     "whitespace": str.split,
 }
-"""How raw text becomes words, by name; "whitespace" divides at blanks alone."""
+"""Tokenizers by name; "whitespace" splits at whitespace only."""
 
 
 @functools.cache

@@ -19,7 +19,7 @@ __all__ = ["UNKNOWN", "Vocabulary"]
 UNKNOWN = "<unk>"
 _FORMAT_VERSION = 1
 _FLAGS = ("lower_fallback", "lower")
-_BRACKET = re.compile(r"(-[LR][RCS]B-)")  # as the Penn Treebank writes one
+_BRACKET = re.compile(r"(-[LR][RCS]B-)")  # as written in the Penn Treebank
 
 
 class _Indices(dict[str, int]):
@@ -49,22 +49,22 @@ class _HasWords(Protocol):
 
 
 class Vocabulary:
-    """An immutable numbering of words; index 0 is ``<unk>`` and stands for every unknown word.
+    """An immutable mapping of words to indices; index 0 is ``<unk>``, for all unknown words.
 
-    Words are kept as they come: case and unusual characters count. The unknown word may lead
-    ``words`` or be left out, so that ``vocab.with_words(vocab.words) == vocab``.
+    Words are kept unchanged: case and unusual characters matter. ``words`` may begin with ``<unk>``
+    or omit it, so that ``vocab.with_words(vocab.words) == vocab``.
 
     Args:
         words: Distinct words in the order of their indices, from 1.
-        lower_fallback: Whether a word that is not among them as written is looked up in lower case
-            before it counts as unknown. It is saved with the words; files without it load as False.
-            ``in`` always looks for the word as written.
-        lower: Whether all words are in lower case, as is what is looked up. Brackets stay as the
-            Penn Treebank writes them (``-LRB-``). Saved as ``lower_fallback`` is.
+        lower_fallback: Whether a word that is not in the vocabulary as written is looked up in
+            lower case before it is considered unknown; ``in`` never falls back. The flag is saved
+            with the words; files without it load as False.
+        lower: Whether all words are lowercase, and words are lowercased before they are looked up.
+            Brackets stay as written in the Penn Treebank (``-LRB-``). Saved like
+            ``lower_fallback``.
 
     Raises:
-        DataError: If a word occurs twice, is empty or not a string, or with ``lower`` is not in
-            lower case.
+        DataError: If a word is duplicate, empty or not a string, or, with ``lower``, not lowercase.
 
     Example:
         >>> vocab = Vocabulary(["good", "film"])
@@ -97,7 +97,7 @@ class Vocabulary:
                 raise DataError(f"word {index}: expected lower case, got {word!r}")
             if self._indices.setdefault(word, index) != index:
                 raise DataError(
-                    f"word {index}: {word!r} is in the vocabulary already, as word "
+                    f"word {index}: {word!r} is already in the vocabulary, as word "
                     f"{self._indices[word]}"
                 )
 
@@ -110,13 +110,13 @@ class Vocabulary:
         lower_fallback: bool = False,
         lower: bool = False,
     ) -> Vocabulary:
-        """Collects the words of trees in the order of their first appearance.
+        """Collects the words of trees in the order of their first occurrence.
 
         Args:
-            trees: Objects with a sequence ``words``, of any kind.
-            min_count: Words with fewer occurrences are left out.
+            trees: Any objects with a sequence ``words``.
+            min_count: Words with fewer occurrences are omitted.
             lower_fallback: See the class.
-            lower: Whether words are converted to lower case, see the class.
+            lower: Whether to lowercase words, see the class.
 
         Raises:
             DataError: If ``min_count`` is below 1.
@@ -135,13 +135,13 @@ class Vocabulary:
         lower_fallback: bool = False,
         lower: bool = False,
     ) -> Vocabulary:
-        """Collects words that have been counted, in their order.
+        """Collects counted words in their order.
 
         Args:
-            word_counts: The number of occurrences of each word as written.
-            min_count: As in :meth:`from_trees`, like the others.
-            lower_fallback: See there.
-            lower: See there.
+            word_counts: Number of occurrences of each word as written.
+            min_count: As in :meth:`from_trees`.
+            lower_fallback: As in :meth:`from_trees`.
+            lower: As in :meth:`from_trees`.
 
         Raises:
             DataError: If ``min_count`` is below 1.
@@ -156,11 +156,11 @@ class Vocabulary:
         return cls(kept, lower_fallback=lower_fallback, lower=lower)
 
     def union(self, words: Iterable[str]) -> Vocabulary:
-        """A vocabulary with the new ones among ``words`` after the present ones, in their order."""
+        """A vocabulary that also has the new words among ``words``, appended in order."""
         return self.with_words(dict.fromkeys((*self._words, *map(self.normal, words))))
 
     def with_words(self, words: Iterable[str]) -> Vocabulary:
-        """A vocabulary of other words that looks them up as this one does."""
+        """A vocabulary of other words with the same lookup flags."""
         return Vocabulary(words, lower_fallback=self._lower_fallback, lower=self._lower)
 
     @property
@@ -170,27 +170,27 @@ class Vocabulary:
 
     @property
     def lower_fallback(self) -> bool:
-        """Whether a word that is not known as written is looked up in lower case."""
+        """Whether a word that is unknown as written is looked up in lower case."""
         return self._lower_fallback
 
     @property
     def lower(self) -> bool:
-        """Whether words are converted to lower case before they are looked up."""
+        """Whether words are lowercased before they are looked up."""
         return self._lower
 
     def normal(self, word: str) -> str:
-        """The word as it is looked up: in lower case with ``lower``, otherwise as it is."""
+        """The word as it is looked up: lowercased with ``lower``, otherwise unchanged."""
         return _lower(word) if self._lower else word
 
     def __getitem__(self, word: str) -> int:
         return self._indices[word]
 
     def indices(self, words: Iterable[str]) -> Iterator[int]:
-        """``self[word]`` for each of some words, faster."""
+        """``self[word]`` for each word, faster."""
         return map(self._indices.__getitem__, words)
 
     def unknown(self, words: Iterable[str]) -> Iterator[str]:
-        """The words among some that stand for ``<unk>``, which itself is known."""
+        """The words that map to ``<unk>``, except ``<unk>`` itself."""
         return (word for word in words if not self._indices[word] and word != UNKNOWN)
 
     def __contains__(self, word: object) -> bool:
@@ -222,9 +222,9 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words)"
 
     def to_json(self) -> str:
-        """A JSON object with ``format_version`` and ``words``, one word a line.
+        """A JSON object with ``format_version`` and ``words``, one word per line.
 
-        ``lower_fallback`` and ``lower`` stand before the words if they are true.
+        ``lower_fallback`` and ``lower`` precede the words if they are true.
         """
         flags = {name: True for name in _FLAGS if getattr(self, name)}
         content = {"format_version": _FORMAT_VERSION, **flags, "words": self._words}
@@ -235,7 +235,7 @@ class Vocabulary:
         """Inverse of :meth:`to_json`.
 
         Raises:
-            DataError: If ``text`` is not such an object, or its words are no vocabulary.
+            DataError: If ``text`` is not such an object, or its words are invalid.
         """
         try:
             content = json.loads(text)
@@ -245,16 +245,16 @@ class Vocabulary:
         return cls(words, **{name: content.get(name, False) for name in _FLAGS})
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the vocabulary to one JSON file, whole or not at all."""
+        """Writes the vocabulary to a JSON file, atomically."""
         with atomic_path(path) as temporary:
             temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Reads what :meth:`save` wrote.
+        """Reads a file written by :meth:`save`.
 
         Raises:
-            DataError: If the file cannot be read or holds no vocabulary.
+            DataError: If the file cannot be read or is not a vocabulary.
         """
         try:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
@@ -283,7 +283,7 @@ def _checked_words(content: Any) -> list[str]:
 
 
 def _lower(word: str) -> str:
-    """A word in lower case, but for brackets of the Penn Treebank, which vectors know as such."""
+    """Lowercases a word, except Penn Treebank brackets, which word vectors have as written."""
     if "B-" not in word:
         return word.lower()
     return "".join(

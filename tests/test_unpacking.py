@@ -104,7 +104,9 @@ def test_the_limit_can_be_raised(tmp_path, monkeypatch):
         assert len(read_trees(path)) == 1000
     for limit in ("much", "-1", "1.5G", "1e9", "9" * 5000):
         monkeypatch.setenv(LIMIT_VARIABLE, limit)
-        with pytest.raises(DataError, match=f"{LIMIT_VARIABLE}: expected bytes like 500M or 8G"):
+        with pytest.raises(
+            DataError, match=f"{LIMIT_VARIABLE}: expected a size in bytes such as 500M or 8G"
+        ):
             read_trees(path)
 
 

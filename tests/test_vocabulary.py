@@ -101,8 +101,8 @@ def test_differs_from_other_words_and_other_types():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a", "b", "a"], "word 3: 'a' is in the vocabulary already, as word 1"),
-        (["a", UNKNOWN], "word 2: '<unk>' is in the vocabulary already, as word 0"),
+        (["a", "b", "a"], "word 3: 'a' is already in the vocabulary, as word 1"),
+        (["a", UNKNOWN], "word 2: '<unk>' is already in the vocabulary, as word 0"),
         (["a", ""], "word 2: expected a non-empty string, got ''"),
         (["a", None], "word 2: expected a non-empty string, got None"),
         ("abc", "expected a sequence of words, got one string: 'abc'"),
@@ -147,7 +147,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path):
         (b'{"format_version": 2, "words": ["<unk>"]}', "expected vocabulary format 1, got 2"),
         (b'{"format_version": 1, "words": ["a"]}', "a list that starts with '<unk>'"),
         (b'{"format_version": 1, "words": "<unk>"}', "a list that starts with '<unk>'"),
-        (b'{"format_version": 1, "words": ["<unk>", "a", "a"]}', "word 2: 'a' is in the"),
+        (b'{"format_version": 1, "words": ["<unk>", "a", "a"]}', "word 2: 'a' is already in the"),
         (
             b'{"format_version": 1, "lower_fallback": 1, "words": ["<unk>"]}',
             "expected 'lower_fallback' to be true or false, got 1",

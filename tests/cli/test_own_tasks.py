@@ -102,8 +102,11 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
     [
         ("sst6", "unknown task 'sst6': expected one of .*did you mean 'sst5'"),
         ("own_tasks_here:", "unknown task 'own_tasks_here:': expected one of .*module:function"),
-        ("own_tasks_here:mkae", "'mkae' is not there.*did you mean 'own_tasks_here:make'"),
-        ("own_tasks_here:NAMES", "'NAMES' is no function in own_tasks_here"),
+        (
+            "own_tasks_here:mkae",
+            "'mkae' in own_tasks_here does not exist.*did you mean 'own_tasks_here:make'",
+        ),
+        ("own_tasks_here:NAMES", "'NAMES' in own_tasks_here is not a function"),
         ("own_task_here:make", "no module 'own_task_here'; did you mean 'own_tasks_here'"),
         ("own_tasks_here.inner:make", "there is no module 'own_tasks_here.inner'"),
         ("broken_tasks_here:make", "broken_tasks_here cannot be imported: ZeroDivisionError: "),

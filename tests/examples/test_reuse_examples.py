@@ -27,11 +27,11 @@ def test_beside_graph_convolutions():
 
 def test_a_batch_of_torch_geometric():
     pytest.importorskip("torch_geometric", reason="needs torch_geometric")
-    assert re.search(r"new graphs: [\d.]+% right", run("torch_geometric_batch", "--steps=2"))
+    assert re.search(r"new graphs: [\d.]+% correct", run("torch_geometric_batch", "--steps=2"))
 
 
 def test_edge_lists():
-    assert re.search(r"60 gates: [\d.]+% of the gates right", run("edge_lists", "--steps=2"))
+    assert re.search(r"60 gates: [\d.]+% of the gates correct", run("edge_lists", "--steps=2"))
 
 
 def test_one_edge_type():

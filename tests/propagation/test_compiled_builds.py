@@ -231,7 +231,7 @@ def test_a_home_that_is_none_is_not_written_to(home, tmp_path, empty_cache, monk
     monkeypatch.setenv("HOME", home.format(tmp=tmp_path))
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
-    assert "the user's home is no directory" in caplog.text
+    assert "the user has no home directory" in caplog.text
     assert sorted(tmp_path.rglob("*")) == before
     with pytest.raises(RuntimeError, match="home"):
         cache_directory()
