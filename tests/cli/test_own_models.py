@@ -354,8 +354,14 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
     ("model", "message"),
     [
         ("own_models_here:", "unknown model 'own_models_here:': expected one of .*module:Class"),
-        ("own_models_here:Mien", "'Mien' is not there.*did you mean 'own_models_here:Mine'"),
-        ("own_models_here:function", "'function' is no subclass of graphsent.models.Model in own"),
+        (
+            "own_models_here:Mien",
+            "'Mien' in own_models_here does not exist.*did you mean 'own_models_here:Mine'",
+        ),
+        (
+            "own_models_here:function",
+            "'function' in own_models_here is not a subclass of graphsent.models.Model",
+        ),
         ("own_model_here:Mine", "no module 'own_model_here'; did you mean 'own_models_here'"),
         ("own_models_here:Nameless", "Nameless: expected a name in the class, such as name ="),
         ("own_models_here:Abstract", "the class has no collate and no forward and no predict"),
