@@ -1,4 +1,4 @@
-"""Models: from trees to classes and vectors, saved and loaded as directories."""
+"""Models: trees and sentences to classes, scores and vectors; saved and loaded as directories."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from graphsent.models.treenet import TreeNetClassifier
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 
-WordPairBatch = PairBatch  # the name it had for pairs without trees
+WordPairBatch = PairBatch  # former name for pairs without trees, kept for compatibility
 
 __all__ = [
     "APDCNN",

@@ -1,4 +1,4 @@
-"""Convolution whose pooling a Tree-LSTM guides."""
+"""AP-DCNN: convolution with attention pooling guided by a Tree-LSTM."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FUSIONS = ("joint", "late")
 
 
 class APDCNN(TreeClassifier):
-    r"""DCNNs side by side, pooled by attention under a binary Tree-LSTM.
+    r"""Parallel DCNNs whose outputs are pooled by attention, guided by a binary Tree-LSTM.
 
     *Tree-LSTM Guided Attention Pooling of DCNN for Semantic Sentence Modeling* (Chen et al.):
 
@@ -38,32 +38,32 @@ class APDCNN(TreeClassifier):
 
     where :math:`\tilde s` is the state of a constituency Tree-LSTM (Tai et al. 2015) at the node
     and :math:`c_t` are the positions of the last convolution over the words below it
-    (:class:`~graphsent.models.encoders.guided_stack.GuidedStack`). With several tuples of widths
-    there are as many stacks, each with an s of its own, side by side. Dropout is on
-    :math:`[s; \tilde s]`. Each node is classified as if its words and its subtree were the
-    whole sentence.
+    (:class:`~graphsent.models.encoders.guided_stack.GuidedStack`). Several tuples of widths give
+    several stacks, whose vectors s are concatenated. Dropout is applied to :math:`[s; \tilde s]`.
+    Each node is classified as if its words and its subtree were the whole sentence.
 
-    The paper's equation 12 trains :math:`W_s` on s and applies it to both. By default here both
-    vectors are there in training too; see ``keep_tree`` and ``fusion`` for other readings.
+    The paper's equation 12 trains :math:`W_s` on s and applies it to both vectors. Here both are
+    used in training too by default; see ``keep_tree`` and ``fusion`` for other readings.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        hidden: Length of :math:`c_t` and of :math:`\tilde s`.
-        fusion: ``"joint"``, one loss; or ``"late"``, one loss for each of the two parts of
-            :math:`W_s`, whose outputs are added at test.
-        keep_tree: Probability with which :math:`\tilde s` enters :math:`W_s` in training; 0 is the
-            paper's equation to the letter, with which those columns learn nothing.
-        max_norm: Bound of the norm of each class's output weights, kept after each step; 0 for
-            none.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
-        dropout: Dropout on :math:`[s; \tilde s]`.
-        **options: Those of :class:`~graphsent.models.encoders.apdcnn.APDCNNEncoder` and of
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the convolution outputs :math:`c_t` and of the Tree-LSTM state.
+        fusion: How convolution and Tree-LSTM are combined: ``"joint"``, one output layer over both
+            with one loss; or ``"late"``, a loss per part, with the logits added at test time.
+        keep_tree: Probability that the Tree-LSTM state is used in a training step, per unit. 0 is
+            the paper's equation taken literally: the state is used at test time only, with weights
+            that were never trained.
+        max_norm: Upper bound on the norm of each class's output weights, enforced after each step;
+            0 disables it.
+        phrases: Whether labelled phrases are training examples too, or only whole sentences.
+        dropout: Dropout probability of the features before the output layer.
+        **options: Options of :class:`~graphsent.models.encoders.apdcnn.APDCNNEncoder` and of
             :class:`~graphsent.models.heads.classification.TreeClassifier`.
 
     Raises:
-        ModelError: A choice does not exist, or choices exclude each other.
+        ModelError: A choice is unknown, or choices are incompatible.
     """
 
     name = "apdcnn"
@@ -103,7 +103,7 @@ class APDCNN(TreeClassifier):
             **options,
         )
         if fusion == "late" and self.goal == "regression":
-            raise ModelError("fusion='late' adds up logits: it is for two classes or more")
+            raise ModelError("fusion='late' adds logits: expected at least 2 classes, got 1")
         self.phrases = phrases
         self.fusion = fusion
         self.keep_tree = keep_tree
@@ -111,7 +111,7 @@ class APDCNN(TreeClassifier):
         self.encoder = encoder
 
     def collate(self, trees: Iterable[Any]) -> GuidedBatch:
-        """The sentences of some trees, and their labelled phrases unless ``phrases`` is False.
+        """The batch of trees, with their labelled phrases unless ``phrases`` is False.
 
         Arguments and errors as in :meth:`Classifier.collate`.
         """
@@ -122,14 +122,14 @@ class APDCNN(TreeClassifier):
         return guided_batch(trees, self.vocab, self.context(trees))
 
     def node_states(self, batch: GuidedBatch) -> Tensor:
-        """The vectors of each unit side by side, (num_units, num_features)."""
+        """The concatenated vectors of each unit, (num_units, num_features)."""
         rows, words = self._rows(batch)
         return self.encoder(batch, rows, words, engine=self.engine)
 
     def forward(self, batch: GuidedBatch) -> Tensor:
         """The logits of every unit, (num_units, num_classes).
 
-        In training with late fusion, those of each part, (2, num_units, num_classes).
+        With late fusion in training mode, those of each part, (2, num_units, num_classes).
         """
         states = self.dropout(self.node_states(batch))
         if self.training and self.encoder.branches == "both":
@@ -142,22 +142,22 @@ class APDCNN(TreeClassifier):
         return self.output(states)
 
     def loss(self, outputs: Tensor, batch: GuidedBatch, nodes: str = "all") -> Tensor:
-        """As in :meth:`Classifier.loss`; with late fusion the sum of two."""
+        """As :meth:`Classifier.loss`; with late fusion the sum of both parts' losses."""
         if outputs.dim() == 2:
             return super().loss(outputs, batch, nodes)
         convolved, tree = outputs
         return super().loss(convolved, batch, nodes) + super().loss(tree, batch, nodes)
 
     def after_step(self) -> None:
-        """Bounds the norm of the output weights."""
+        """Limit the norm of the output weights."""
         limit_row_norms(self.output.weight, self.max_norm)
 
     def word_vectors(self, tokens: Tensor) -> Tensor:
-        """What stands for words, (num_words, embedding_dim), by vocabulary indices."""
+        """The input vectors of words, (num_words, embedding_dim), by vocabulary indices."""
         return self.embedding(tokens)
 
     def first_filters(self) -> list[Filter]:
-        """The filters over word vectors of all stacks; none with ``branches="tree"``."""
+        """The first-layer filters of all stacks; empty with ``branches="tree"``."""
         return [
             each._replace(name=f"stack {number}, {each.name}")
             for number, stack in enumerate(self.encoder.stacks, start=1)
@@ -171,16 +171,16 @@ class APDCNN(TreeClassifier):
 
         Args:
             trees: See :func:`~graphsent.models.batches.forms.as_trees`.
-            batch_size: How many trees are computed at once.
+            batch_size: Number of trees per batch.
 
         Returns:
-            For each tree, for each stack, the weights of the positions of its last layer, which sum
-            to one. With ``pool="none"`` position t covers the words up to t, as many as
-            ``1 + sum(width - 1)``; with ``"kmax"`` it holds, for each channel, the t-th of the kept
-            values, wherever these come from.
+            Per tree and stack, the weights of the positions of the last layer, which sum to one.
+            With ``pool="none"`` position t covers the ``1 + sum(width - 1)`` words up to t; with
+            ``"kmax"`` it holds the t-th selected value of each channel, which may come from
+            anywhere.
 
         Raises:
-            ModelError: The model has one branch alone, or something is no tree.
+            ModelError: The model has only one branch, or an input is not a tree.
         """
         if self.encoder.branches != "both":
             raise ModelError(
@@ -197,12 +197,12 @@ class APDCNN(TreeClassifier):
         return [list(of_tree) for of_tree in zip(*of_stacks, strict=True)]
 
     def _rows(self, batch: GuidedBatch) -> tuple[Tensor, Tensor | None]:
-        """The vectors of words, and which is that of each word; None: they are in order."""
+        """The word vectors, and the row of each word; None if they are in order."""
         tokens, words = self.embedding.distinct(batch.tokens)
         return self.embedding(tokens, context_of(batch.graph)), words
 
     def _logits_of_parts(self, convolved: Tensor, tree: Tensor) -> Tensor:
-        """What each part of the weights gives, with half of the bias, so that both add up."""
+        """The logits of each part of the weights, with half the bias each, so that they add up."""
         weights = self.output.weight.tensor_split([self.encoder.num_convolved], 1)
         parts = zip((convolved, tree), weights, strict=True)
         return torch.stack([each @ weight.T + self.output.bias / 2 for each, weight in parts])
@@ -213,6 +213,6 @@ def _check_choices(branches: str, fusion: str, keep_tree: float) -> None:
         raise ModelError(unknown("fusion", fusion, _FUSIONS))
     check_rates(keep_tree=keep_tree)
     if branches != "both" and (fusion != "joint" or keep_tree != 1):
-        raise ModelError(f"fusion and keep_tree are choices of branches='both', not {branches!r}")
+        raise ModelError(f"fusion and keep_tree need branches='both', got {branches!r}")
     if fusion == "late" and keep_tree != 1:
-        raise ModelError("fusion='late' has a loss for the tree: keep_tree must be 1")
+        raise ModelError(f"keep_tree: expected 1 with fusion='late', got {keep_tree}")

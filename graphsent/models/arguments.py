@@ -1,4 +1,4 @@
-"""Checks of constructor arguments that models have in common."""
+"""Shared checks of the models' constructor arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "signature_of",
 ]
 
-_LARGEST = 10**6  # a longer vector would only fill the memory
+_LARGEST = 10**6  # larger sizes would only exhaust memory
 _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     int: ("an integer", lambda value: isinstance(value, Integral) and type(value) is not bool),
     float: ("a number", lambda value: isinstance(value, Real) and type(value) is not bool),
@@ -33,10 +33,10 @@ _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
 
 
 def signature_of(cls: type) -> inspect.Signature:
-    """The parameters of a constructor, with those that its ``**options`` stands for.
+    """The parameters of a constructor, with its ``**options`` expanded.
 
-    These are the options of the class's ``encoder_class`` and of the class that it extends:
-    keyword-only parameters with a default, as the others are set by the constructor itself.
+    ``**options`` stands for the keyword-only parameters with defaults of the class's
+    ``encoder_class`` and of its base class; the constructor itself sets the others.
     """
     return inspect.Signature(_parameters(cls.__mro__))
 
@@ -56,13 +56,13 @@ def _parameters(classes: tuple[type, ...]) -> list[inspect.Parameter]:
 
 
 def hidden_options(cls: type) -> dict[str, str]:
-    """Arguments with a default that constructors of the bases take, and that of a class does not.
+    """Arguments with defaults that the constructors of a class's bases take, but not its own.
 
     Args:
         cls: The class.
 
     Returns:
-        Name -> the end of a message that there is no such option.
+        Name -> end of the error message for an unknown option.
     """
     taken = signature_of(cls).parameters
     hidden: dict[str, str] = {}
@@ -78,7 +78,7 @@ def hidden_options(cls: type) -> dict[str, str]:
 
 
 def check_types(cls: type, arguments: Mapping[str, Any]) -> None:
-    """Raises a ModelError if an argument annotated as a plain value is something else.
+    """Raise a ModelError if an argument annotated with a plain type has another type.
 
     Args:
         cls: The class whose constructor takes the arguments.
@@ -102,21 +102,21 @@ def _check_type(name: str, hint: Any, value: Any) -> None:
 
 @functools.cache
 def hints_of(cls: type) -> dict[str, Any]:
-    """The types of the arguments of a constructor, and of those that its ``**options`` stands for.
+    """The types of a constructor's arguments, with its ``**options`` expanded.
 
     Args:
-        cls: The class, perhaps with an ``encoder_class``.
+        cls: The class, possibly with an ``encoder_class``.
     """
     hints: dict[str, Any] = {}
     encoder = getattr(cls, "encoder_class", object)
     for each in (*reversed(encoder.__mro__), *reversed(cls.__mro__)):
-        with suppress(NameError):  # a model of one's own, whose annotations are for readers
+        with suppress(NameError):  # unresolved annotations of a custom model
             hints |= get_type_hints(vars(each).get("__init__", object))
     return hints
 
 
 def check_sizes(**sizes: int) -> None:
-    """Raises a ModelError unless every size is an integer from 1 to a million."""
+    """Raise a ModelError unless every size is an integer from 1 to a million."""
     for name, size in sizes.items():
         if not isinstance(size, Integral):
             raise ModelError(f"{name}: expected an integer, got {size!r}")
@@ -127,14 +127,20 @@ def check_sizes(**sizes: int) -> None:
 
 
 def check_rates(**rates: float) -> None:
-    """Raises a ModelError unless every rate is a probability."""
+    """Raise a ModelError unless every rate is a probability."""
     for name, rate in rates.items():
         if not 0 <= rate <= 1:
             raise ModelError(f"{name}: expected a probability from 0 to 1, got {rate}")
 
 
 def check_classes(labels: Any, num_classes: int, unit: str) -> None:
-    """Raises a ModelError if a label, -1 for none, is no class; units are named as given."""
+    """Raise a ModelError if a label is not a class (-1 means unlabelled).
+
+    Args:
+        labels: Integer labels.
+        num_classes: Number of classes.
+        unit: What a label belongs to, for the message: ``"node"`` or ``"pair"``.
+    """
     if len(labels) and int(labels.max()) >= num_classes:
         raise ModelError(
             f"the model has {num_classes} classes, 0 to {num_classes - 1}, but a {unit} has the "
@@ -146,7 +152,7 @@ def class_names(num_classes: int, names: Sequence[str] | None) -> tuple[str, ...
     """The names of classes 0, 1, ..., by default these numbers.
 
     Raises:
-        ModelError: There are no classes, or there is not one name for each, a string of its own.
+        ModelError: There are no classes, or the names are not one distinct string per class.
     """
     check_sizes(num_classes=num_classes)
     if names is not None and (
@@ -157,8 +163,8 @@ def class_names(num_classes: int, names: Sequence[str] | None) -> tuple[str, ...
         raise ModelError(f"label_names: expected a list of strings, got {names!r}")
     checked = tuple(map(str, range(num_classes)) if names is None else names)
     if len(checked) != num_classes:
-        raise ModelError(f"label_names: expected {num_classes} for as many classes, got {checked}")
+        raise ModelError(f"label_names: expected {num_classes} names, one per class, got {checked}")
     if len(set(checked)) < num_classes:
         twice = next(name for name, count in Counter(checked).items() if count > 1)
-        raise ModelError(f"label_names: {twice!r} is there twice, expected different names")
+        raise ModelError(f"label_names: expected distinct names, got {twice!r} more than once")
     return checked

@@ -1,4 +1,4 @@
-"""The attentive recursive network over dependency trees, and the baselines without attention."""
+"""The attentive recursive network over dependency trees, and its baselines without attention."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class ARNNClassifier(TreeClassifier):
     .. math::
         \hat p_t = \mathrm{softmax}(W h_t + b)
 
-    with dropout on :math:`h_t` of :class:`~graphsent.models.ARNNEncoder`. Constituency trees are
-    read as well; words then enter at the leaves.
+    where :math:`h_t` is the state of :class:`~graphsent.models.ARNNEncoder`, under dropout.
+    Constituency trees are supported as well; words then enter at the leaves.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        hidden: Length of h.
-        dropout: Dropout on :math:`h_t`.
-        **options: Those of the encoder and of
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state h.
+        dropout: Dropout probability of the node states :math:`h_t`.
+        **options: Options of the encoder and of
             :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 
@@ -68,28 +68,29 @@ class ARNNClassifier(TreeClassifier):
 
 
 class ARNNRelatedness(TreeRelatednessModel):
-    """Relatedness by attentive Tree-LSTMs or Tree-GRUs over dependency trees.
+    """Sentence relatedness by attentive Tree-LSTMs or Tree-GRUs over dependency trees.
 
     *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan).
-    The vector of a sentence is the h of its root in :class:`~graphsent.models.ARNNEncoder`.
+    The vector of a sentence is the root's h in :class:`~graphsent.models.ARNNEncoder`. Attending by
+    the other sentence is from `Modelling Sentence Pairs with Tree-structured Attentive Encoder
+    <https://aclanthology.org/C16-1274>`_.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: The highest score, or the number of classes; see
             :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
-        embedding_dim: Length of a word vector.
-        hidden: Length of h.
-        comparison: Length of the hidden layer of the head.
-        attend_by: With dynamic attention: ``"own"``, every sentence attends by its own vector, or
-            ``"other"``, by that of the other sentence, as in `Modelling Sentence Pairs with
-            Tree-structured Attentive Encoder <https://aclanthology.org/C16-1274>`_.
-        gate_output: Whether the LSTM has an output gate. By default it has none, as in the authors'
-            code and that of Tai et al. 2015 for this task; the GRU is the same either way.
-        **options: Those of the encoder and of
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state h.
+        comparison: Size of the hidden layer of the comparison head.
+        attend_by: The attention vector of a sentence with dynamic attention: ``"own"``, computed
+            from the sentence itself, or ``"other"``, from the other sentence of the pair.
+        gate_output: Whether the LSTM has an output gate. It has none by default, as in the authors'
+            code and that of Tai et al. 2015 for this task. No effect on the GRU.
+        **options: Options of the encoder and of
             :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
 
     Raises:
-        ModelError: ``attend_by`` is unknown, or is set without dynamic attention.
+        ModelError: ``attend_by`` is unknown, or ``"other"`` without dynamic attention.
     """
 
     name = "arnn-relatedness"
@@ -131,12 +132,12 @@ class ARNNRelatedness(TreeRelatednessModel):
         """The h of each node, (num_nodes, hidden).
 
         Raises:
-            ModelError: Sentences attend by others, of which there are none here.
+            ModelError: Sentences attend by the other sentence of a pair, and there are no pairs.
         """
         if self.attend_by == "other":
             raise ModelError(
-                "with attend_by='other' a sentence has no vector of its own: it depends on the "
-                "other sentence of a pair"
+                "with attend_by='other' the vector of a sentence depends on the other sentence of "
+                "the pair: expected pairs, got single sentences"
             )
         return super().node_states(batch)
 

@@ -37,18 +37,20 @@ class BiTreeLSTMClassifier(TreeClassifier):
     Top-down ConTree    ``directions="down"``
     ==================  ============================================
 
-    At 300 / 150 / 128 and five classes the default has 1,275,023 parameters without word vectors.
+    With sizes 300 / 150 / 128 and five classes, the default has 1,275,023 parameters without word
+    vectors.
 
-    Trees are binarized if they are not binary. All weights start as Glorot and Bengio draw them.
+    Trees are binarized if they are not binary. All weights use Glorot initialization.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        hidden: Length of h and c in each direction.
-        readout: Length of :math:`s_t`.
-        embedding_dropout: Dropout on word vectors: one draw for all that a word enters.
-        **options: Those of the encoder and of
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state h and the cell state c in each direction.
+        readout: Size of the readout layer :math:`s_t`.
+        embedding_dropout: Dropout probability of the word vectors; one mask per word, shared by all
+            uses of its vector.
+        **options: Options of the encoder and of
             :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 

@@ -17,17 +17,19 @@ __all__ = ["DCNN", "DCNNEncoder"]
 
 
 class DCNNEncoder(FilterEncoder):
-    """The last layer of :class:`~graphsent.models.encoders.row_maps.RowMaps` as one vector.
+    """Encodes sentences as the flattened last layer of a DCNN.
+
+    See :class:`~graphsent.models.encoders.row_maps.RowMaps`.
 
     Args:
-        in_feats: Length of a word vector.
-        widths: Width of the filters of each layer.
-        maps: Number of maps of each layer.
-        k_top: How many values of each row the last layer keeps.
-        fold: Whether rows are added in pairs after each convolution.
+        in_feats: Size of the word vectors.
+        widths: Filter width of each layer, in words.
+        maps: Number of feature maps of each layer.
+        k_top: k of the k-max pooling in the last layer: the number of values kept per row.
+        fold: Whether to sum pairs of adjacent rows after each convolution.
 
     Raises:
-        ModelError: A size is not positive, or widths and maps are not of as many layers.
+        ModelError: A size is not positive, or ``widths`` and ``maps`` differ in length.
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class DCNNEncoder(FilterEncoder):
         return last.transpose(1, 2).flatten(1)
 
     def first_filters(self) -> list[Filter]:
-        """The feature detectors of the first layer: one for each map and row."""
+        """The filters of the first layer, one per map and row."""
         return row_filters(self.layers.convolutions[0].weight, self.layers.num_rows)
 
 
@@ -63,16 +65,15 @@ class DCNN(ConvolutionClassifier):
 
     with dropout on :math:`F^L`, the last layer of
     :class:`~graphsent.models.encoders.row_maps.RowMaps`. The vector of a sentence without
-    words is zero. The defaults are the paper's for binary sentiment;
-    ``task_defaults`` has those for the other tasks. TREC's pooling is not known: k is that of
-    binary sentiment.
+    words is zero. The defaults are the paper's for binary sentiment; ``task_defaults`` has those
+    for the other tasks. The paper does not give k for TREC; that of binary sentiment is used.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        dropout: Dropout on the last layer.
-        **options: Those of :class:`DCNNEncoder` and of
+        embedding_dim: Size of the word vectors.
+        dropout: Dropout probability of the last layer.
+        **options: Options of :class:`DCNNEncoder` and of
             :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 

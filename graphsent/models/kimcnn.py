@@ -1,4 +1,4 @@
-"""The convolutional network of Kim."""
+"""The convolutional neural network of Kim (2014)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _VARIANTS = ("nonstatic", "static", "multichannel")
 
 
 class KimCNN(ConvolutionClassifier):
-    r"""Filters of several heights over word vectors, and the largest value of each (Kim 2014).
+    r"""Convolution filters of several heights with max-over-time pooling (Kim 2014).
 
     `Convolutional Neural Networks for Sentence Classification
     <https://aclanthology.org/D14-1181>`_:
@@ -41,28 +41,28 @@ class KimCNN(ConvolutionClassifier):
         c_j = \max_t \mathrm{relu}(w_j \cdot x_{t:t+h_j-1} + b_j), \qquad
         \hat p = \mathrm{softmax}(W c + b)
 
-    with dropout on c, over all windows, those in the zero words before and after the sentence among
-    them. (The author's code has as many zero words as bring a sentence to the length of the
-    longest, and at least four on each side.) So a sentence without words has
-    :math:`c_j = \mathrm{relu}(b_j)`. With two channels of word vectors, one tuned and one as it was
-    at the start, each filter is applied to both and the results are added, which is the filter
+    with dropout on c and the maximum over all windows, including those in the zero padding before
+    and after the sentence. (The author's code pads sentences to the length of the longest, with at
+    least four zero words on each side.) So a sentence without words has
+    :math:`c_j = \mathrm{relu}(b_j)`. With two channels of word vectors, one fine-tuned and one
+    kept fixed, each filter is applied to both and the results are added, which equals the filter
     applied to their sum.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        heights: How many words the filters look at.
+        embedding_dim: Size of the word vectors.
+        heights: Filter heights: the number of words in a window.
         maps: Number of filters of each height.
-        variant: ``"nonstatic"``, word vectors are tuned; ``"static"``, they stay as they are;
-            ``"multichannel"``, both.
-        max_norm: Bound of the norm of each class's output weights, kept after each step; 0 for
-            none.
-        dropout: Dropout on c.
-        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
+        variant: ``"nonstatic"``, word vectors are fine-tuned; ``"static"``, they are kept fixed;
+            ``"multichannel"``, one channel of each.
+        max_norm: Upper bound on the norm of each class's output weights, enforced after each step;
+            0 disables it.
+        dropout: Dropout probability of the pooled features c.
+        **options: Options of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
 
     Raises:
-        ModelError: A size is not positive, there are no heights, or there is no such variant.
+        ModelError: A size is not positive, ``heights`` is empty, or ``variant`` is unknown.
     """
 
     name = "kimcnn"
@@ -107,7 +107,7 @@ class KimCNN(ConvolutionClassifier):
         self._set_channels()
 
     def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
-        """See the base class; both channels are of these inputs."""
+        """See the base class; both channels use these inputs."""
         super().set_inputs(inputs, encoder)
         self._set_channels()
 
@@ -118,34 +118,34 @@ class KimCNN(ConvolutionClassifier):
             if self.variant == "multichannel":
                 fixed = table.detach().clone()
         elif self.variant != "nonstatic":
-            raise ModelError(f"variant={self.variant!r} is about word vectors, of which are none")
+            raise ModelError(f"variant={self.variant!r} needs a table of word vectors")
         self.register_buffer("fixed_vectors", fixed)
 
     def init_embeddings(self, matrix: Tensor | np.ndarray) -> None:
-        """Starts from given word vectors, in both channels; see the base class."""
+        """Initialize both channels with given word vectors; see the base class."""
         super().init_embeddings(matrix)
         table = self.embedding.weight
         if self.fixed_vectors is not None and table is not None:
             self.fixed_vectors.copy_(table.detach())
 
     def word_vectors(self, tokens: Tensor, context: Context | None = None) -> Tensor:
-        """The word vectors, with two channels their sum."""
+        """The word vectors; with two channels, their sum."""
         vectors = self.embedding(tokens, context)
         if self.fixed_vectors is None:
             return vectors
         return vectors + self.embedding.of_rows(self.fixed_vectors[tokens])
 
     def after_step(self) -> None:
-        """Bounds the norm of the output weights."""
+        """Limit the norm of the output weights."""
         limit_row_norms(self.output.weight, self.max_norm)
 
 
 class KimCNNEncoder(FilterEncoder):
-    """The equation's c of each sentence.
+    """The vector c of each sentence.
 
     Args:
-        in_feats: Length of a word vector.
-        heights: How many words the filters look at.
+        in_feats: Size of the word vectors.
+        heights: Filter heights: the number of words in a window.
         maps: Number of filters of each height.
     """
 
@@ -155,14 +155,14 @@ class KimCNNEncoder(FilterEncoder):
         self.bias = nn.Parameter(torch.zeros(maps * len(heights)))
 
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
-        """The largest value of each filter, (num_sentences, maps * number of heights)."""
+        """The maximum of each filter, (num_sentences, maps * number of heights)."""
         one = torch.ones_like(ranges[:, 0])
         largest = []
         for layer in self.convolutions:
             products = word_products(layer, rows)
             sums, steps = sum_windows(products, ranges, layer.width, words)
             largest.append(stacked(*keep_largest(sums, steps, one)[:2], 1).squeeze(1))
-        # A window of zero words has the sum 0.
+        # A window within the padding sums to 0.
         return torch.relu(torch.cat(largest, 1).clamp(min=0) + self.bias)
 
     def first_filters(self) -> list[Filter]:

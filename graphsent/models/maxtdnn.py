@@ -1,4 +1,4 @@
-"""The time-delay network with max pooling."""
+"""The time-delay neural network with max pooling."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class MaxTDNN(ConvolutionClassifier):
         c_r = \max_t \tanh\Bigl(b_r + \sum_{a=1}^m w_{r,a}\, x_{r,t+a-1}\Bigr), \qquad
         \hat p = \mathrm{softmax}(W c + b)
 
-    with dropout on c, for each element r of the word vectors x a filter of its own, and t over all
-    windows of m words of the sentence; zeros follow a shorter one. The vector c of a sentence
-    without words is zero.
+    with dropout on c, a separate filter for each element r of the word vectors x, and t over all
+    windows of m words in the sentence; shorter sentences are padded with zeros. The vector c of a
+    sentence without words is zero.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        width: Width m of the filters.
-        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
+        embedding_dim: Size of the word vectors.
+        width: Filter width m, in words.
+        **options: Options of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 
     name = "maxtdnn"
@@ -67,11 +67,11 @@ class MaxTDNN(ConvolutionClassifier):
 
 
 class MaxTDNNEncoder(FilterEncoder):
-    """The equation's c of each sentence.
+    """The vector c of each sentence.
 
     Args:
-        in_feats: Length of a word vector.
-        width: Width m of the filters.
+        in_feats: Size of the word vectors.
+        width: Filter width m, in words.
     """
 
     def __init__(self, in_feats: int, width: int) -> None:
@@ -82,7 +82,7 @@ class MaxTDNNEncoder(FilterEncoder):
         self.pooling = MaxPooling()
 
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
-        """The largest value of each row, (num_sentences, in_feats)."""
+        """The maximum of each row, (num_sentences, in_feats)."""
         rows = rows if words is None else rows.index_select(0, words)
         groups = groups_by_length(ranges[:, 1] - ranges[:, 0])
         found = [self.pooling(*self.convolution(*padded(rows, ranges[each]))) for each in groups]

@@ -1,4 +1,4 @@
-"""The bag-of-words baseline: the structure of the sentence is not looked at."""
+"""The bag-of-words baseline, which ignores the structure of the sentence."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class NBoW(SentenceClassifier):
         h_t = \tanh\Bigl(\sum_{w \in W_t} x_w\Bigr), \qquad
         \hat p_t = \mathrm{softmax}(W^{(s)} h_t + b^{(s)})
 
-    where :math:`W_t` are the words of sentence or phrase :math:`t`; h is zero where there are none.
-    Reads sentences, and trees of any kind, whose labelled phrases are examples too.
+    where :math:`W_t` are the words of sentence or phrase :math:`t`; h is zero if there are none.
+    It reads sentences, and trees of any kind, whose labelled phrases are training examples too.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length :math:`d` of a word vector (48 in the paper).
-        **options: Those of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
+        embedding_dim: Size of the word vectors (48 in the paper).
+        **options: Options of :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
 
     name = "nbow"
@@ -43,7 +43,7 @@ class NBoW(SentenceClassifier):
 
 
 class _SquashedSum(nn.Module):
-    """The equation's h of each sequence, (num_units, embedding_dim)."""
+    """The vector h of each sequence, (num_units, embedding_dim)."""
 
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         rows = rows if words is None else rows.index_select(0, words)

@@ -21,16 +21,16 @@ class RecNN(TreeClassifier):
         h = \tanh(W x + U_1 h_1 + U_2 h_2 + b), \qquad
         \hat p_t = \mathrm{softmax}(W^{(s)} h_t + b^{(s)})
 
-    with dropout on :math:`h_t`. Kalchbrenner et al. 2014 compare with it: there it is the DCNN
-    whose pooling a tree prescribes. Leaves are :math:`\tanh(W x + b)` instead of the word vectors
-    themselves, see :class:`~graphsent.cells.RecursiveCell`.
+    with dropout on :math:`h_t`. It is a baseline of Kalchbrenner et al. 2014, who describe it as a
+    DCNN whose pooling is prescribed by a tree. Leaves are :math:`\tanh(W x + b)` instead of the
+    word vectors themselves, see :class:`~graphsent.cells.RecursiveCell`.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        hidden: Length of h.
-        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state h.
+        **options: Options of :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 
     name = "recnn"

@@ -1,4 +1,4 @@
-"""The models by name."""
+"""The registry of models by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphsent.models.base.storage import read_model
 
 __all__ = ["MODELS", "load_pretrained", "model_class"]
 
-# Name -> module and class; imported when asked for.
+# Name -> module and class, imported on demand.
 MODELS = {
     "apdcnn": "graphsent.models.apdcnn:APDCNN",
     "arnn": "graphsent.models.arnn:ARNNClassifier",
@@ -40,11 +40,11 @@ def model_class(name: str) -> type[Model]:
     """The class of a model.
 
     Args:
-        name: One of ``MODELS``; or ``module:Class`` for a model of your own, a subclass of
+        name: One of ``MODELS``; or ``module:Class`` for a custom model, a subclass of
             :class:`Model`. The module is imported.
 
     Raises:
-        ModelError: There is no such model, or its class lacks what a model has.
+        ModelError: There is no such model, or its class is not a complete model.
     """
     if not is_own(name):
         return _registered(name)
@@ -90,16 +90,17 @@ def load_pretrained(
     encoder: str | os.PathLike[str] | None = None,
     model_class: type[Model] | None = None,
 ) -> Model:
-    """Reads a saved model, on the CPU, in evaluation mode.
+    """Load a saved model, on the CPU, in evaluation mode.
 
     Args:
-        directory: The model, or ``hf://user/name`` of one on the Hugging Face Hub.
-        encoder: Where the frozen encoder of its contextual features is, if it was moved.
-        model_class: The class of a model that is not of the package. Its directory names that
-            class, but code of others is run only if it is asked for.
+        directory: The model's directory, or ``hf://user/name`` for one on the Hugging Face Hub.
+        encoder: Directory of the frozen encoder of its contextual features, if it was moved.
+        model_class: The class of a custom model. The saved model names its class, but code from
+            outside the package runs only on request.
 
     Raises:
-        ModelError: The directory is no saved model, is damaged, or holds a model of another class.
+        ModelError: The directory is not a saved model, is damaged, or holds a model of another
+            class.
     """
     directory = local_directory(directory)
     saved = read_model(directory)
@@ -107,7 +108,7 @@ def load_pretrained(
         if saved.own_class is not None:
             raise ModelError(
                 f"{directory}: the class of the model {saved.name!r} is {saved.own_class}, whose "
-                f"code runs only if you ask for it: --model-class {saved.own_class}, in Python "
+                f"code runs only on request: pass --model-class {saved.own_class}, in Python "
                 f"model_class={saved.own_class.rpartition(':')[2]}"
             )
         try:
@@ -115,5 +116,5 @@ def load_pretrained(
         except ModelError as error:
             raise ModelError(f"{directory}: {error}") from None
     if not _is_model(model_class):
-        raise ModelError(f"model_class: expected a class of models, got {model_class!r}")
+        raise ModelError(f"model_class: expected a subclass of Model, got {model_class!r}")
     return model_class.from_saved(saved, directory, encoder)

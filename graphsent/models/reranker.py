@@ -1,4 +1,4 @@
-"""Choosing among the parses of an n-best list."""
+"""Reranking of the parses in n-best lists."""
 
 from __future__ import annotations
 
@@ -32,31 +32,33 @@ _WEIGHTS = (0.0, *(2.0**power for power in range(-4, 9)))  # of the parser's sco
 
 
 class ParseReranker(ReadsTrees):
-    r"""Scores parses by their nodes (Teng and Zhang 2017, section on syntactic parsing).
+    r"""Reranker that scores parses node by node (Teng and Zhang 2017, on syntactic parsing).
 
-    A lexicalized Tree-LSTM runs over each candidate, whose unary chains are collapsed before it is
-    binarized. A node A with the children B and C has the score
+    A lexicalized Tree-LSTM runs over each candidate, with unary chains collapsed and then
+    binarized. A node A with children B and C has the score
 
     .. math::
         s(A \to B\, C) = \log \mathrm{softmax}(\mathrm{ReLU}(W_L n_B + W_R n_C + W_H r_A + b))_A
 
-    with learned vectors n of the children's labels and the vector :math:`r_A` of
+    with learned embeddings n of the children's labels and the vector :math:`r_A` of
     :class:`~graphsent.models.encoders.bitreelstm.BiTreeLSTMEncoder`, in the paper's experiment the
-    state :math:`h_A` on the way up. The score f of a tree is the sum over its nodes with children,
-    to which a multiple :math:`\alpha` of the parser's own score is added. In training
-    :func:`ranking_loss` is minimized; :math:`\alpha` is then chosen on dev.
+    bottom-up state :math:`h_A`. The score f of a tree is the sum over its nodes with children, plus
+    :math:`\alpha` times the parser's own score. Training minimizes :func:`ranking_loss`;
+    :math:`\alpha` is then tuned on the dev split.
 
     Args:
-        vocab: The words the model knows.
-        label_names: The labels of nodes that it knows, see :meth:`labels_of`; others share one
-            vector.
-        embedding_dim: Length of a word vector.
-        hidden: Length of h and c.
-        label_dim: Length of the vector of a label.
-        directions: ``"up"``, as in the paper; ``"both"`` or ``"down"``.
-        margin: :math:`\kappa`, by how much a wrong node lowers the score that a tree may have.
-        embedding_dropout: Dropout on word vectors.
-        **options: Those of the encoder, and ``sparse_embedding`` as in
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
+        label_names: The known node labels, see :meth:`labels_of`; unknown labels share one
+            embedding.
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state h and the cell state c.
+        label_dim: Size of the label embeddings.
+        directions: Directions of the Tree-LSTM passes: ``"up"``, as in the paper, ``"down"`` or
+            ``"both"``.
+        margin: Margin :math:`\kappa` per wrong bracket, by which the gold tree must outscore a
+            candidate.
+        embedding_dropout: Dropout probability of the word vectors.
+        **options: Options of the encoder, and ``sparse_embedding`` as in
             :class:`~graphsent.models.heads.classification.Classifier`.
 
     Raises:
@@ -90,7 +92,7 @@ class ParseReranker(ReadsTrees):
             vocab, embedding_dim, hidden, embedding_dropout=embedding_dropout, **options
         )
         if margin < 0:
-            raise ModelError(f"margin: expected no negative number, got {margin}")
+            raise ModelError(f"margin: expected a non-negative number, got {margin}")
         self.label_names = tuple(label_names)
         self.margin = margin
         self._index = {label: place for place, label in enumerate(self.label_names, start=1)}
@@ -106,15 +108,15 @@ class ParseReranker(ReadsTrees):
 
     @staticmethod
     def labels_of(lists: Iterable[ParseList]) -> tuple[str, ...]:
-        """The labels of all trees of some lists as the model reads them, sorted."""
+        """The node labels in all trees of n-best lists as the model reads them, sorted."""
         trees = (tree for each in lists for tree in trees_of(each))
         return tuple(sorted({label for tree in trees for label in with_joined_chains(tree).labels}))
 
     def collate(self, lists: Iterable[ParseList]) -> RerankBatch:
-        """The batch of some n-best lists; fit for a ``DataLoader``.
+        """Build the batch of n-best lists; usable as ``collate_fn`` of a ``DataLoader``.
 
         Raises:
-            ModelError: Something is no n-best list.
+            ModelError: An input is not an n-best list.
         """
         lists = as_lists(lists)
         trees = self._shaped(tree for each in lists for tree in trees_of(each))
@@ -128,9 +130,10 @@ class ParseReranker(ReadsTrees):
         )
 
     def forward(self, batch: RerankBatch) -> torch.Tensor:
-        """The score of every tree, (num_trees,); of gold trees -inf unless in training.
+        """The score of every tree, (num_trees,).
 
-        In training the parser's score is left out.
+        In training mode, gold trees are scored too and the parser's score is left out; in
+        evaluation mode the score of gold trees is -inf.
         """
         words = self.embedding.of_nodes(batch.graph)
         states = self.encoder(batch.graph, words, engine=self.engine)[batch.inner]
@@ -143,11 +146,11 @@ class ParseReranker(ReadsTrees):
         return torch.where(torch.isinf(batch.base), batch.base, scores + self._of_parser(batch))
 
     def loss(self, outputs: torch.Tensor, batch: RerankBatch, nodes: str = "all") -> torch.Tensor:
-        """:func:`ranking_loss` with the model's margin; ``nodes`` makes no difference."""
+        """:func:`ranking_loss` with the model's margin; ``nodes`` has no effect."""
         return ranking_loss(outputs, batch, self.margin)
 
     def choose_on_dev(self, examples: Sequence[ParseList]) -> None:
-        """Takes the weight of the parser's score with which the chosen trees have the highest F1.
+        """Set the weight of the parser's score to the one with the highest F1 of chosen trees.
 
         Args:
             examples: The dev split.
@@ -170,14 +173,14 @@ class ParseReranker(ReadsTrees):
                 self.base_weight.fill_(weight)
 
     def predict(self, lists: Iterable[ParseList], batch_size: int = 16) -> list[RankedParses]:
-        """Chooses a parse of each of some n-best lists; gold trees are not looked at.
+        """Choose a parse from each n-best list; gold trees are ignored.
 
         Args:
             lists: N-best lists, see :func:`~graphsent.trees.read_nbest`.
-            batch_size: How many lists are computed at once.
+            batch_size: Number of lists per batch.
 
         Raises:
-            ModelError: Something is no n-best list.
+            ModelError: An input is not an n-best list.
         """
         lists = as_lists(lists)
         sizes = [sum(each.tree.num_nodes for each in every.candidates) for every in lists]
@@ -195,19 +198,18 @@ class ParseReranker(ReadsTrees):
 
 
 def ranking_loss(scores: torch.Tensor, batch: RerankBatch, margin: float) -> torch.Tensor:
-    r"""The structured max-margin loss of n-best lists, a mean over them.
+    r"""The structured max-margin loss of n-best lists, averaged over the lists.
 
     .. math::
         r = \max\bigl(0,\; \max_{\hat y} (f(\hat y) + \Delta(y, \hat y)) - f(y)\bigr), \qquad
         \Delta(y, \hat y) = \kappa\, |\{\text{brackets of } \hat y \text{ that } y \text{ lacks}\}|
 
-    Brackets are those of :func:`~graphsent.trees.bracket_counts`. Lists without a gold tree add
-    nothing.
+    Brackets are those of :func:`~graphsent.trees.bracket_counts`. Lists without a gold tree
+    contribute 0.
 
     Args:
         scores: f of every tree, (num_trees,).
-        batch: The lists.
-        directions: ``"up"``, as in the paper; ``"both"`` or ``"down"``.
+        batch: The n-best lists.
         margin: :math:`\kappa`.
     """
     wrong = batch.counts[:, 1] - batch.counts[:, 0]

@@ -1,4 +1,4 @@
-"""Sequential baselines: the sentence as a row of words; classes, and relatedness of pairs."""
+"""Sequential baselines over the words of a sentence: classification, relatedness of pairs."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["SequenceClassifier", "SequenceRelatedness"]
 
 
 class SequenceClassifier(SentenceClassifier):
-    r"""LSTM or GRU, of one or both directions, over the words of a sentence or phrase.
+    r"""Unidirectional or bidirectional LSTM or GRU over the words of a sentence or phrase.
 
     .. math::
         \hat p = \mathrm{softmax}(W h + b)
 
     with dropout on h, the last state of :class:`~graphsent.layers.SequenceEncoder`, zero for a
-    sentence without words. Of a tree only the words are read, and which spans of them are phrases:
-    every labelled phrase is an example of its own, from a zero state. With torch's two biases a
-    gate an LSTM of 300 / 168 has 315,840 parameters, as Tai et al. 2015 report, and 845 for five
-    classes.
+    sentence without words. Of a tree only the words and the spans of its phrases are read: every
+    labelled phrase is a separate example, starting from a zero state. With torch's two biases per
+    gate, an LSTM with sizes 300 / 168 has 315,840 parameters, as Tai et al. 2015 report, plus 845
+    for five classes.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        hidden: Length of the state of each direction.
-        bidirectional: Whether there is a second network from right to left; h is then the last
-            states of both.
-        dropout: Dropout on h.
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state of each direction.
+        bidirectional: Whether to add a second network that reads from right to left; h is then the
+            concatenation of both last states.
+        dropout: Dropout probability of the sentence vector h.
         **options: ``cell`` as in :class:`~graphsent.layers.SequenceEncoder`, and those of
             :class:`~graphsent.models.heads.classification.SentenceClassifier`.
     """
@@ -72,26 +72,26 @@ class SequenceClassifier(SentenceClassifier):
 
 
 class SequenceRelatedness(ReadsWords, RelatednessModel):
-    """Relatedness by an LSTM or GRU over the words: the paper's sequential baselines.
+    """Sentence relatedness by an LSTM or GRU over the words: the sequential baselines of Tai et al.
 
-    Sentences need no trees; of a tree the words are read. A model that was saved when it was given
-    trees, with the parser that they are from, has that parser divide raw text.
+    Sentences need no trees; of a tree only the words are read. A model saved with the parser of
+    its training trees uses that parser to tokenize raw text.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: The highest score, or the number of classes; see
             :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
-        embedding_dim: Length of a word vector.
-        hidden: Length of the state of each direction.
-        comparison: Length of the hidden layer of the head.
-        bidirectional: See :class:`~graphsent.layers.SequenceEncoder`.
-        **options: ``cell`` as there, and those of
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state of each direction.
+        comparison: Size of the hidden layer of the comparison head.
+        bidirectional: Whether to add a second network that reads from right to left.
+        **options: ``cell`` as in :class:`~graphsent.layers.SequenceEncoder`, and those of
             :class:`~graphsent.models.heads.relatedness.RelatednessModel`.
     """
 
     name = "sequence-relatedness"
     encoder_class = SequenceEncoder
-    unsaved_tokenizer = "treebank"  # that of the trees of SICK
+    unsaved_tokenizer = "treebank"  # the tokenization of SICK's trees
 
     def __init__(
         self,

@@ -17,17 +17,20 @@ __all__ = ["TreeLSTMClassifier", "TreeLSTMEncoder"]
 
 
 class TreeLSTMEncoder(TreeEncoder):
-    """The h of each node in a Tree-LSTM over word vectors (Tai et al. 2015).
+    """Encodes the nodes of trees as the h of a Tree-LSTM over word vectors (Tai et al. 2015).
 
     Args:
-        in_feats: Length of a word vector.
-        hidden: Length of h and c.
-        cell: ``"nary"``, the binary constituency Tree-LSTM (other trees are binarized first), or
-            ``"childsum"``, for trees of any shape, dependency trees among them.
-        leaf: How the binary cell treats leaves, see :class:`~graphsent.cells.NaryTreeLSTM`.
+        in_feats: Size of the word vectors.
+        hidden: Size of the hidden state h and the cell state c.
+        cell: ``"nary"``, the binary constituency Tree-LSTM (non-binary trees are binarized), or
+            ``"childsum"``, the child-sum Tree-LSTM, for trees of any shape, including dependency
+            trees.
+        leaf: Leaves of the binary cell: ``"gated"``, with the gates of inner nodes, or
+            ``"affine"``, without input and forget gates, as in the authors' code; see
+            :class:`~graphsent.cells.NaryTreeLSTM`.
 
     Raises:
-        ModelError: There is no such cell, or ``leaf`` is set for a cell without that choice.
+        ModelError: ``cell`` is unknown, or ``leaf`` is set for the cell ``"childsum"``.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class TreeLSTMEncoder(TreeEncoder):
         elif leaf == "gated":
             super().__init__(ChildSumTreeLSTM(in_feats, hidden))
         else:
-            raise ModelError(f"leaf={leaf!r} is a choice of the cell 'nary' only")
+            raise ModelError(f"leaf={leaf!r} needs cell='nary', got {cell!r}")
 
 
 class TreeLSTMClassifier(TreeClassifier):
@@ -54,12 +57,12 @@ class TreeLSTMClassifier(TreeClassifier):
     constituency trees, at every node of dependency trees.
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector.
-        hidden: Length of h and c.
-        dropout: Dropout on :math:`h_t`.
-        **options: Those of :class:`TreeLSTMEncoder` and of
+        embedding_dim: Size of the word vectors.
+        hidden: Size of the hidden state h and the cell state c.
+        dropout: Dropout probability of the node states :math:`h_t`.
+        **options: Options of :class:`TreeLSTMEncoder` and of
             :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 

@@ -23,20 +23,20 @@ class TreeNetClassifier(TreeClassifier):
         \hat p_t = \mathrm{softmax}(W h_t + b)
 
     with :math:`h` of :class:`~graphsent.cells.TreeNet`. In the paper only the root is classified;
-    where phrases have labels, their nodes are classified in the same way. Before that every node
-    whose only child is a node gives way to that child, so that a node has two children or more, or
-    a token (section 4.1 of the paper). At 300 / 100 and two classes there are 150,802 parameters
-    without word vectors.
+    here labelled phrases are classified in the same way. Unary chains are collapsed first, so that
+    every node has two children or more, or a token (section 4.1 of the paper). With sizes 300 / 100
+    and two classes there are 150,802 parameters without word vectors.
 
-    It reads constituency trees, and dependency trees as the phrases that they stand for (see
+    It reads constituency trees, and dependency trees as the phrases they imply (see
     :func:`~graphsent.graphs.dependency_batch`).
 
     Args:
-        vocab: The words the model knows.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes.
-        embedding_dim: Length of a word vector: 300 with pre-trained vectors, 100 without.
-        hidden: Length of h and c: 100 and 50.
-        **options: Those of :class:`~graphsent.models.heads.classification.TreeClassifier`.
+        embedding_dim: Size of the word vectors; in the paper 300 if pre-trained, 100 otherwise.
+        hidden: Size of the hidden state h and the cell state c; in the paper 100 with pre-trained
+            word vectors, 50 otherwise.
+        **options: Options of :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
 
     name = "treenet"

@@ -260,7 +260,7 @@ def test_it_is_trained_resumed_and_judged(here, capsys):
 def test_its_code_runs_if_it_is_asked_for(here, capsys, command):
     trained()
     line = refused(capsys, *command)
-    assert "whose code runs only if you ask for it: --model-class own_models_here:Mine" in line
+    assert "whose code runs only on request: pass --model-class own_models_here:Mine" in line
     assert "own_models_here" not in sys.modules
     asked = [*command, "--model-class=own_models_here:Mine"]
     if command[0] == "inspect":  # it is no convolution
@@ -302,7 +302,7 @@ def test_a_class_that_cannot_be_made_any_more(here, capsys):
     changed = MODULE.replace("        self.encoder", "        assert 0\n        self.encoder")
     (here / "own_models_here.py").write_text(changed)
     line = refused(capsys, "predict", "run", "tree.txt", "--model-class=own_models_here:Mine")
-    assert re.search(r"Mine cannot be made: AssertionError: \(.*own_models_here.py:\d+\)$", line)
+    assert re.search(r"cannot build Mine: AssertionError: \(.*own_models_here.py:\d+\)$", line)
 
 
 def test_a_module_that_ends_the_process(here, capsys):
@@ -325,7 +325,7 @@ def test_in_python(here, monkeypatch):
     ):
         assert type(model) is cls
         assert (model.predict([TREE])[0].probabilities == expected.probabilities).all()
-    with pytest.raises(ModelError, match="is own_models_here:Mine, whose code runs only if"):
+    with pytest.raises(ModelError, match="is own_models_here:Mine, whose code runs only on"):
         graphsent.load("run")
 
 

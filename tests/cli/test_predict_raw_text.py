@@ -102,11 +102,11 @@ def test_another_version_and_another_kind(trees, monkeypatch, capsys, tmp_path):
     config.write_text(json.dumps(values))
     assert predict(trees, "the film\n", monkeypatch, FLAT) == 0
     (warning,) = capsys.readouterr().err.splitlines()
-    assert warning.startswith("graphsent predict: the model learned from trees by toy_parsers:flat")
+    assert warning.startswith("graphsent predict: the model was trained on trees by toy_parsers")
     assert "(older)" in warning
     assert predict(trees, "the film\n", monkeypatch, HEADED) == 2
     assert (
-        "reads constituency trees: toy_parsers:headed gives dependency" in capsys.readouterr().err
+        "reads constituency trees: toy_parsers:headed returns dependency" in capsys.readouterr().err
     )
 
 

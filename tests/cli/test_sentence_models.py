@@ -185,7 +185,7 @@ def test_inspect_shows_the_attention_of_a_sentence(runs, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        ("nbow", ["filters"], "the model 'nbow' has no filters: expected a convolutional one"),
+        ("nbow", ["filters"], "the model 'nbow' has no filters: expected a convolutional model"),
         ("recnn", ["graph", "--sentence=a"], "the model 'recnn' has no feature graph"),
         ("dcnn", ["attention", "--sentence=(A a)"], "'dcnn' has no attention over positions"),
         ("apdcnn", ["attention", "--sentence=a b"], "expected a parse tree, got the sentence"),

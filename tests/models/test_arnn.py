@@ -136,17 +136,17 @@ def test_constituency_trees_are_read_too():
         (
             {"attention": "none", "memory": "both"},
             ModelError,
-            "memory='both' is no choice of the cell ChildSumTreeLSTM",
+            "memory='both': the cell ChildSumTreeLSTM has no such option",
         ),
         (
             {"reset": "literal"},
             ModelError,
-            "reset='literal' is no choice of the cell AttentiveTreeLSTM",
+            "reset='literal': the cell AttentiveTreeLSTM has no such option",
         ),
         (
             {"cell": "gru", "gate_output": False},
             ModelError,
-            "gate_output=False is no choice of the cell AttentiveTreeGRU",
+            "gate_output=False: the cell AttentiveTreeGRU has no such option",
         ),
         ({"memory": "some"}, CellError, "memory"),
     ],

@@ -147,9 +147,9 @@ def test_without_heads_there_are_no_weights():
     ("options", "message"),
     [
         ({"directions": "left"}, "unknown directions 'left': expected 'both', 'up' or 'down'"),
-        ({"directions": "down", "leaf_peephole": True}, "leaf_peephole means nothing with"),
-        ({"directions": "up", "td_share_input": False}, "td_share_input means nothing with"),
-        ({"directions": "up", "td_root": "bu_root"}, "td_root means nothing with"),
+        ({"directions": "down", "leaf_peephole": True}, "leaf_peephole has no effect with"),
+        ({"directions": "up", "td_share_input": False}, "td_share_input has no effect with"),
+        ({"directions": "up", "td_root": "bu_root"}, "td_root has no effect with"),
     ],
 )
 def test_options_that_do_not_fit(options, message):

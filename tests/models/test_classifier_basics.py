@@ -166,7 +166,10 @@ WRONG = {
     "dropout": ({"dropout": 1.5}, "dropout: expected a probability from 0 to 1, got 1.5"),
     "embedding_dropout": ({"embedding_dropout": -1}, "embedding_dropout: expected a probability"),
     "cell": ({"cell": "gru"}, "unknown cell 'gru': expected 'nary' or 'childsum'"),
-    "leaf": ({"cell": "childsum", "leaf": "affine"}, "a choice of the cell 'nary' only"),
+    "leaf": (
+        {"cell": "childsum", "leaf": "affine"},
+        "needs cell='nary', got 'childsum'",
+    ),
     "num_classes": ({"num_classes": 0}, "num_classes: expected at least 1, got 0"),
     "vocab": ({"vocab": ["good"]}, "expected a Vocabulary as vocab, got list"),
 }

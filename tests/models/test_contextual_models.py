@@ -187,12 +187,12 @@ def test_copies_and_pickles_have_their_encoder():
 def test_what_cannot_be():
     encoder = toy_encoder(FEATURE)
     described = Contextual.of(encoder, tuned=False)
-    with pytest.raises(ModelError, match="length 7 for a model that reads 5"):
+    with pytest.raises(ModelError, match="expected word inputs of size 5, got 7"):
         plain("nbow", READ).set_inputs(Inputs(WORD, contextual=described))
     with pytest.raises(ModelError, match="word_dim: expected at least 1, got 0"):
         Inputs(0)
     for variant in ("static", "multichannel"):
-        with pytest.raises(ModelError, match=f"variant='{variant}' is about word vectors"):
+        with pytest.raises(ModelError, match=f"variant='{variant}' needs a table of word vectors"):
             contextual("kimcnn", word_dim=0, variant=variant)
     with pytest.raises(ModelError, match="has no contextual features"):
         plain("nbow", READ).attach_encoder(encoder)
@@ -202,7 +202,7 @@ def test_what_cannot_be():
         model.collate([Sentence(["a"])])
     with pytest.raises(ModelError, match="there is no table for word vectors"):
         model.init_embeddings(torch.zeros(len(VOCABULARY), 0))
-    with pytest.raises(ModelError, match="words by themselves have none"):
+    with pytest.raises(ModelError, match="expected a context, got words only"):
         contextual("kimcnn").word_vectors(torch.tensor([1]))
     with pytest.raises(ModelError, match="unknown pooling 'max'"):
         Contextual("toy", "0", 3, "max")

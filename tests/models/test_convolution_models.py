@@ -246,8 +246,8 @@ def test_phrases_of_a_training_set_are_there_once():
 @pytest.mark.parametrize(
     ("cls", "options", "message"),
     [
-        (DCNN, {"widths": (3, 2), "maps": (2,)}, "a width and a number of maps for each layer"),
-        (DCNN, {"widths": (), "maps": ()}, "a width and a number of maps for each layer"),
+        (DCNN, {"widths": (3, 2), "maps": (2,)}, "one width and one number of maps per layer"),
+        (DCNN, {"widths": (), "maps": ()}, "one width and one number of maps per layer"),
         (DCNN, {"widths": (3, 0), "maps": (2, 2)}, "widths: expected"),
         (DCNN, {"k_top": 0}, "k_top: expected"),
         (MaxTDNN, {"width": 0}, "width: expected"),

@@ -131,7 +131,7 @@ def test_the_model_stays_in_its_mode():
     ("model", "options", "message"),
     [
         (NBoW(VOCABULARY, 2, 4), {}, "the model 'nbow' has no filters: expected a convolutional"),
-        (APDCNN(VOCABULARY, 2, 4, 3, branches="tree"), {}, "no convolution, and so no filters"),
+        (APDCNN(VOCABULARY, 2, 4, 3, branches="tree"), {}, "no convolution and hence no filters"),
         (DCNN(VOCABULARY, 2, 4), {"filters": [25]}, "no filter 25: the model has 24"),
         (DCNN(VOCABULARY, 2, 4), {"filters": [0]}, "no filter 0"),
         (DCNN(VOCABULARY, 2, 4), {"top": 0}, "top: expected at least 1, got 0"),
@@ -172,7 +172,7 @@ def test_pictures(tmp_path, suffix):
     assert one == other
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts.count("a") == texts.count("0.50") == 6
-    assert texts.count("no sentence is as long") == 6
+    assert texts.count("no sentence is long enough") == 6
     assert "A title" in texts
     with pytest.raises(DataError, match="there are no filters to draw"):
         draw_ngrams([])

@@ -206,14 +206,14 @@ def test_numbers_that_are_not_finite_are_no_results():
     with torch.no_grad():
         model.embedding.weight[VOCAB["good"]] = float("nan")
     assert len(model.predict(["film"])) == 1
-    with pytest.raises(ModelError, match="the model gives NaN or infinity"):
+    with pytest.raises(ModelError, match="output of the model is NaN or infinite"):
         model.predict(["film", "good"])
 
 
 @pytest.mark.parametrize(
     ("one", "other", "reason"),
     [
-        (np.ones((2, 3)), np.ones((2, 4)), "of one length, got 3 and 4"),
+        (np.ones((2, 3)), np.ones((2, 4)), "of equal size, got 3 and 4"),
         (np.ones((2, 3, 2)), np.ones((2, 2)), "two dimensions, got 3"),
         ("a film", "a film", "expected vectors"),
     ],

@@ -96,7 +96,7 @@ def test_what_is_no_model_is_not_replaced(tmp_path):
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(ModelError, match=r"is no graphsent model \(.*config\.json: not written by"):
+    with pytest.raises(ModelError, match=r"not a graphsent model \(.*config\.json: not written by"):
         model(4).save_pretrained(foreign)
     assert (foreign / "config.json").read_text() == '{"model_type": "bert"}'
 
@@ -119,6 +119,6 @@ def test_a_model_of_ones_own_keeps_dtype_and_ties(tmp_path):
     assert theirs.second.weight is theirs.output.weight
     assert theirs.output.weight.dtype == torch.float64
     torch.testing.assert_close(theirs.state_dict(), ours.state_dict(), rtol=0, atol=0)
-    message = "is test_interrupted_saving:Tied, whose code runs only if you ask for it"
+    message = "is test_interrupted_saving:Tied, whose code runs only on request"
     with pytest.raises(ModelError, match=message):
         load_pretrained(tmp_path / "model")

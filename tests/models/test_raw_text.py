@@ -68,7 +68,7 @@ def test_the_parser_is_saved_by_name_and_found_again(model, tmp_path):
     assert config["trees"] == SOURCE._asdict()
     found = load_pretrained(tmp_path)
     assert found.tree_source == SOURCE
-    with pytest.raises(ModelError, match="names the parser 'toy_parsers:flat', which may run any"):
+    with pytest.raises(ModelError, match="names the parser 'toy_parsers:flat', which may run"):
         found.predict(["a film"])
     assert len(found.predict(flat(["a film"]))) == 1  # trees need no parser
     found.parser = "toy_parsers:flat"
@@ -106,9 +106,9 @@ def test_damaged_sources_are_refused(model, tmp_path, trees):
 
 
 def test_the_other_kind_of_trees_is_refused(model):
-    with pytest.raises(ModelError, match="reads constituency trees: toy:headed gives dependency"):
+    with pytest.raises(ModelError, match="reads constituency trees: toy:headed returns dependency"):
         model.parser = HEADED
-    with pytest.raises(ModelError, match="reads constituency trees: spacy:en gives dependency"):
+    with pytest.raises(ModelError, match="reads constituency trees: spacy:en returns dependency"):
         model.parser = "spacy:en"
     with pytest.raises(ModelError, match="unknown parser 'spaci'"):
         model.parser = "spaci"

@@ -105,7 +105,7 @@ def test_equal_scores_and_none():
     assert (float(model.output.mean), float(model.output.deviation)) == (7, 1)
     with pytest.raises(ModelError, match="no training example has a number as its score"):
         model.init_scores([Sentence(["good"], "x")])
-    with pytest.raises(ModelError, match="fusion='late' adds up logits"):
+    with pytest.raises(ModelError, match="fusion='late' adds logits"):
         APDCNN(VOCABULARY, 1, 4, 5, fusion="late")
 
 

@@ -123,7 +123,7 @@ def test_pairs_come_in_several_forms():
     [
         ("(a b)", r"expected a list of pairs, got one str: put it in \[\]"),
         (TreePair(*sentences("dependency", 2)), "got one TreePair"),
-        (["(a b)"], "pair 1: expected a tuple of two trees and perhaps a score, got str"),
+        (["(a b)"], "pair 1: expected a tuple of two trees and optionally a score, got str"),
         ([("(a b)",)], "pair 1: expected a tuple of two trees"),
         ([("(a b)", "(a b)"), ("(a b)", "no tree")], "pair 2: input 2: expected a parse tree"),
         ([("(a b)", sentences("dependency", 1)[0])], "pair 1: .* cannot be mixed"),

@@ -129,7 +129,7 @@ def test_the_weight_of_the_parser_is_chosen_where_the_model_errs():
 def test_what_is_no_list():
     with pytest.raises(ModelError, match="list 2: expected a ParseList with candidates, got str"):
         model().predict([LISTS[0], LEFT])
-    with pytest.raises(ModelError, match="margin: expected no negative number"):
+    with pytest.raises(ModelError, match="margin: expected a non-negative number"):
         model(margin=-1.0)
     assert model().eval().predict([]) == []
 

@@ -168,7 +168,7 @@ def test_a_model_of_another_class_is_refused(saved):
 def test_what_json_cannot_hold_is_not_saved(tmp_path):
     model = NBoW(VOCAB, 2, 4)
     model._arguments["dropout"] = torch.zeros(1)
-    with pytest.raises(ModelError, match=r"argument dropout=.* is no JSON value"):
+    with pytest.raises(ModelError, match=r"argument dropout=.* is not a JSON value"):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -194,7 +194,7 @@ def test_word_vectors_too_large_for_half_precision_are_not_saved(tmp_path):
     model = NBoW(VOCAB, 3, 4)
     with torch.no_grad():
         model.embedding.weight[1, 0] = 1e5
-    with pytest.raises(ModelError, match=r"'embedding.weight' holds NaN or infinity"):
+    with pytest.raises(ModelError, match=r"'embedding.weight' contains NaN or infinity"):
         model.save_pretrained(tmp_path / "model", half_words=True)
     assert not (tmp_path / "model").exists()
 

@@ -110,7 +110,7 @@ def test_wrong_options_are_explained(options, message):
 
 
 def test_word_vectors_of_another_size_are_refused():
-    with pytest.raises(ModelError, match="4 numbers for each of 5 words"):
+    with pytest.raises(ModelError, match=r"expected shape \(5, 4\), one row per word"):
         TreeLSTMClassifier(VOCAB, 2, 4, 4).init_embeddings(np.zeros((5, 3)))
 
 

@@ -84,7 +84,9 @@ def test_given_vectors_are_copied(make):
     assert table.weight.requires_grad
     matrix[0, 0] = 9
     assert table.weight[0, 0] == 0
-    with pytest.raises(ModelError, match=r"one of 3 numbers for each of 2 words, .* \(3, 2\)"):
+    with pytest.raises(
+        ModelError, match=r"expected shape \(2, 3\), one row per word, got \(3, 2\)"
+    ):
         table.init_vectors(matrix.T)
 
 

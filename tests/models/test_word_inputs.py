@@ -108,7 +108,7 @@ def test_static_vectors_stay_static():
 def test_inputs_of_another_length_need_a_projection():
     assert isinstance(KimCNN(VOCABULARY, 2, READ).embedding, WordEmbedding)
     model = build("nbow")
-    with pytest.raises(ModelError, match="length 9 for a model that reads 6: they need a proj"):
+    with pytest.raises(ModelError, match="inputs of size 6, got 9: they need a proj"):
         model.set_inputs(Inputs(OWN))
     model.set_inputs(Inputs(READ))
     assert isinstance(model.embedding, WordInputs)

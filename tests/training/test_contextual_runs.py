@@ -96,7 +96,7 @@ def test_a_tuned_encoder_is_saved_whole(run_config, tmp_path, bert):
     expected = model.predict(tree)[0].probabilities
     model.save_pretrained(directory)  # over itself
     assert load_pretrained(directory).predict(tree)[0].probabilities == pytest.approx(expected)
-    with pytest.raises(ModelError, match="its encoder was tuned and is a part of it"):
+    with pytest.raises(ModelError, match="its encoder was fine-tuned and is saved with it"):
         load_pretrained(directory, encoder=directory / "encoder")
     config = directory / "encoder" / "config.json"
     config.write_text(config.read_text().replace("1e-12", "1e-2"))
@@ -120,7 +120,7 @@ def test_a_frozen_encoder_is_looked_for(run_config, tmp_path, bert, capsys):
     moved = bert.rename(tmp_path / "moved")
     status, _, error = predict()
     assert status == 2
-    assert f"the encoder of the model is not in {bert}: say where it is now" in error
+    assert f"the encoder of the model is not in {bert}: pass its directory" in error
     assert predict(f"--encoder={moved}") == (0, before, "")
     assert main(["evaluate", run, f"--encoder={moved}"]) == 0
     capsys.readouterr()

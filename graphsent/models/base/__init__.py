@@ -1,1 +1,1 @@
-"""What every model has: its vocabulary and arguments, saving and loading, raw text."""
+"""The base of all models: vocabulary and arguments, saving and loading, raw text."""

@@ -1,4 +1,4 @@
-"""What stands for words in a model: a table of vectors, or other inputs in its place."""
+"""The word inputs of a model: a table of word vectors, or other inputs in its place."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ __all__ = ["EmbedsWords"]
 
 
 class EmbedsWords(nn.Module):
-    """Base of models: what they compute from of words.
+    """Base class of models: the word inputs.
 
     Args:
-        vocab: The words the model knows; others share the vector of ``<unk>``.
-        embedding_dim: Length of a word vector.
-        embedding_dropout: Probability with which an element of a word vector is dropped.
-        sparse_embedding: Whether the gradient of the word table holds only the rows in use.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
+        embedding_dim: Size of the word vectors.
+        embedding_dropout: Dropout probability of the word vectors.
+        sparse_embedding: Whether the gradient of the word table is sparse, with only the rows in
+            use.
 
     Raises:
-        ModelError: The length is not positive, or the dropout is no probability.
+        ModelError: The size is not positive, or the dropout rate is not a probability.
     """
 
     name: str
@@ -59,34 +60,34 @@ class EmbedsWords(nn.Module):
         )
 
     def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
-        """Starts from given word vectors.
+        """Initialize the word vectors.
 
         Args:
             matrix: (len(vocab), embedding_dim), row i for word i of the vocabulary.
 
         Raises:
-            ModelError: The matrix has another shape.
+            ModelError: The matrix has the wrong shape.
         """
         self.embedding.init_vectors(matrix)
 
     @property
     def inputs(self) -> Inputs | None:
-        """What stands for words; None for the vectors of a table as they are."""
+        """The word inputs; None for a plain table of word vectors."""
         return self._inputs
 
     def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
-        """Puts other inputs, with a new word table, in place of the table of word vectors.
+        """Replace the table of word vectors by other inputs, with a new word table.
 
-        The length that the model reads stays: its argument ``embedding_dim``. They are saved with
-        the model.
+        The size that the model reads, its argument ``embedding_dim``, does not change. The inputs
+        are saved with the model.
 
         Args:
-            inputs: What stands for words.
-            encoder: That of their contextual features. Without it there are none before
-                :meth:`attach_encoder`.
+            inputs: The word inputs.
+            encoder: The encoder of their contextual features. Without it, call
+                :meth:`attach_encoder` before use.
 
         Raises:
-            ModelError: The model has other inputs already, or these do not fit.
+            ModelError: The inputs were already replaced, or their size does not fit.
         """
         if isinstance(self.embedding, WordInputs):
             raise ModelError(f"this {self.name} has its inputs already: {self._inputs}")
@@ -96,10 +97,10 @@ class EmbedsWords(nn.Module):
             self.attach_encoder(encoder)
 
     def attach_encoder(self, encoder: Encoder) -> None:
-        """Gives the model the encoder of its contextual features.
+        """Attach the encoder of the model's contextual features.
 
         Raises:
-            ModelError: It has no contextual features.
+            ModelError: The model has no contextual features.
         """
         features = self._contextual
         if features is None:
@@ -109,15 +110,15 @@ class EmbedsWords(nn.Module):
     def keep_features(
         self, examples: Iterable[Any], report: Callable[[int], None] | None = None
     ) -> None:
-        """Computes the features of a frozen encoder once for all, and keeps them on disk.
+        """Precompute the features of a frozen encoder and cache them on disk.
 
-        They are in ``features`` of the cache directory, by the SHA-256 of encoder and words.
-        Without such an encoder nothing is done; without this call features are computed for each
-        batch.
+        They are stored in ``features`` in the cache directory, by the SHA-256 of encoder and words.
+        Without a frozen encoder this does nothing; without this call, features are computed for
+        each batch.
 
         Args:
             examples: Trees, sentences, or pairs of trees.
-            report: Is given how many sentences have been computed.
+            report: Called with the number of sentences computed so far.
         """
         if self._contextual is None:
             return
@@ -126,15 +127,15 @@ class EmbedsWords(nn.Module):
         self._contextual.keep(sentences, report)
 
     def context(self, trees: Iterable[Any]) -> Context | None:
-        """What a batch carries for the words of its sentences, in their order.
+        """The context of the words in a batch, in the order of its sentences.
 
-        The words of a phrase that stands in a sentence are read in that sentence.
+        The words of a phrase are read in the context of its sentence.
 
         Args:
             trees: The sentences of the batch.
 
         Returns:
-            None where words are looked up by themselves.
+            The context; None for models without contextual features.
         """
         return self.embedding.read(map(self._span, trees))
 

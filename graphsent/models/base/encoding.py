@@ -1,4 +1,4 @@
-"""Vectors of sentences, and how alike they are."""
+"""Sentence embeddings and their similarity."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Encodes"]
 
 
 class Encodes(RawText, nn.Module):
-    """Base of models, for the vectors that they have for sentences.
+    """Base class of models: sentence embeddings.
 
     Attributes:
-        num_features: Length of a sentence's vector.
+        num_features: Size of a sentence vector.
     """
 
     num_features: int
@@ -56,24 +56,24 @@ class Encodes(RawText, nn.Module):
         show_progress_bar: bool | None = None,
         convert_to_tensor: bool = False,
     ) -> np.ndarray | torch.Tensor:
-        """The vector of each sentence, in the order given.
+        """Compute the vector of each sentence, in the order given.
 
-        Names of arguments are those of sentence-transformers.
+        Argument names follow sentence-transformers.
 
         Args:
             sentences: See :func:`~graphsent.models.batches.forms.as_trees`, or
                 :func:`~graphsent.models.batches.forms.as_sentences` for a model that needs no
-                trees. Of a single string the vector alone is given.
-            batch_size: How many are computed at once.
-            show_progress_bar: Whether there is a bar on standard error; None for one in a terminal,
-                if there are several batches.
-            convert_to_tensor: Give a tensor, on the CPU, in place of an array.
+                trees. A single string is one sentence.
+            batch_size: Number of sentences per batch.
+            show_progress_bar: Whether to show a progress bar on standard error; None shows one in a
+                terminal if there are several batches.
+            convert_to_tensor: Whether to return a tensor on the CPU instead of an array.
 
         Returns:
-            (num_sentences, num_features) float32; of a single string (num_features,).
+            (num_sentences, num_features) float32; for a single string (num_features,).
 
         Raises:
-            ModelError: Something is no tree or sentence, or no tree for this model.
+            ModelError: An input is not a tree or sentence, or not a tree that this model can read.
         """
         is_one = isinstance(sentences, str)
         trees = self.as_learned(self._read([sentences] if is_one else sentences))
@@ -93,27 +93,27 @@ class Encodes(RawText, nn.Module):
     def similarity(
         embeddings1: np.ndarray | torch.Tensor, embeddings2: np.ndarray | torch.Tensor
     ) -> torch.Tensor:
-        r"""The cosine of the angle between each of some vectors and each of others.
+        r"""The cosine similarity of all pairs of vectors from two sets.
 
         .. math::
             s_{ij} = \frac{a_i \cdot b_j}{\|a_i\| \, \|b_j\|}
 
-        and 0 where a vector is zero.
+        and 0 if a vector is zero.
 
         Args:
-            embeddings1: (n, num_features), what :meth:`encode` gives; or one vector.
+            embeddings1: (n, num_features), as returned by :meth:`encode`; or one vector.
             embeddings2: (m, num_features), or one vector.
 
         Returns:
             (n, m) float32.
 
         Raises:
-            ModelError: They are no vectors, or of different lengths.
+            ModelError: The arguments are not vectors, or have different sizes.
         """
         one, other = map(_unit_rows, (embeddings1, embeddings2))
         if one.shape[1] != other.shape[1]:
             raise ModelError(
-                f"expected vectors of one length, got {one.shape[1]} and {other.shape[1]}"
+                f"expected vectors of equal size, got {one.shape[1]} and {other.shape[1]}"
             )
         return one @ other.T
 
@@ -122,18 +122,18 @@ class Encodes(RawText, nn.Module):
         return next(self.parameters()).device
 
     def _vectors(self, trees: list[Any]) -> np.ndarray:
-        """The vectors of some sentences, (num_trees, num_features)."""
+        """The vectors of sentences, (num_trees, num_features)."""
         batch = self._batch(self._shaped(trees)).sentences().to(self._device)
         return self.node_states(batch)[batch.roots].float().cpu().numpy()
 
 
 def _unit_rows(vectors: Any) -> torch.Tensor:
-    """Rows of length 1, or of zeros, in float32."""
+    """Rows normalized to unit length (zero rows stay zero), in float32."""
     try:
         rows = vectors if isinstance(vectors, torch.Tensor) else np.array(vectors, np.float32)
     except (TypeError, ValueError):
-        raise ModelError(f"expected vectors, as encode gives them, got {vectors!r:.80}") from None
+        raise ModelError(f"expected vectors as returned by encode, got {vectors!r:.80}") from None
     rows = torch.atleast_2d(torch.as_tensor(rows).float())
     if rows.dim() > 2:
-        raise ModelError(f"expected vectors in at most two dimensions, got {rows.dim()}")
+        raise ModelError(f"expected at most two dimensions, got {rows.dim()}")
     return nn.functional.normalize(rows)

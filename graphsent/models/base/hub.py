@@ -1,8 +1,8 @@
-"""Models on the Hugging Face Hub, by huggingface_hub, which is imported when it is needed.
+"""Models on the Hugging Face Hub, via huggingface_hub, which is imported on demand.
 
-There a model is named ``hf://user/name``, or ``hf://user/name@revision``. A path without ``hf://``
-is always one of this machine, so that a misspelt one never leads into the network. Tokens, cache
-and offline mode are those of huggingface_hub (``HF_TOKEN``, ``HF_HOME``, ``HF_HUB_OFFLINE``).
+Such a model is named ``hf://user/name`` or ``hf://user/name@revision``. A path without ``hf://`` is
+always local, so that a misspelt path never causes network access. Tokens, cache and offline mode
+are configured as for huggingface_hub (``HF_TOKEN``, ``HF_HOME``, ``HF_HUB_OFFLINE``).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class _Saved(Protocol):
 
 
 def is_on_hub(name: str | os.PathLike[str]) -> bool:
-    """Whether a name is that of a model on the Hub."""
+    """Whether a name refers to a model on the Hub."""
     return os.fspath(name).startswith(_SCHEME)
 
 
 def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The directory of a model: of one on the Hub that in its cache, where it is put if need be.
+    """The local directory of a model; a model on the Hub is downloaded to the cache if necessary.
 
     Raises:
-        ModelError: There is no such model on the Hub, or it cannot be fetched.
+        ModelError: There is no such model on the Hub, or it cannot be downloaded.
         ImportError: huggingface_hub is not installed.
     """
     if not is_on_hub(name):
@@ -47,11 +47,11 @@ def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
         return snapshot_download(repository, revision=revision or None)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise ModelError(f"{name}: cannot be fetched: {reason}") from error
+        raise ModelError(f"cannot download {name}: {reason}") from error
 
 
 def push(model: _Saved, repository: str, **options: Any) -> str:
-    """Saves a model to a repository on the Hub; see :meth:`Model.push_to_hub`."""
+    """Upload a model to a repository on the Hub; see :meth:`Model.push_to_hub`."""
     from huggingface_hub import ModelHubMixin
 
     class Pushed(ModelHubMixin, library_name="graphsent"):
@@ -65,4 +65,4 @@ def push(model: _Saved, repository: str, **options: Any) -> str:
         return str(Pushed().push_to_hub(repository, **options))
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise ModelError(f"{repository}: cannot be saved to the Hub: {reason}") from error
+        raise ModelError(f"cannot upload to {repository} on the Hub: {reason}") from error

@@ -1,4 +1,4 @@
-"""Running a trained model over many trees."""
+"""Inference over many trees."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ Result = TypeVar("Result")
 
 @contextmanager
 def evaluating(model: ModuleType) -> Iterator[ModuleType]:
-    """Gives the model in evaluation mode, without gradients.
+    """Context manager that yields a view of the model in evaluation mode, without gradients.
 
-    What is given has the parameters and buffers of the model, but modules of its own: the modes of
-    the model are not touched, so that any number of threads can do this at once.
+    The view shares the parameters and buffers of the model, but has its own modules: the model's
+    mode is not changed, so that any number of threads can run inference at once.
     """
     with torch.no_grad():
         yield _in_evaluation_mode(model, {})
 
 
 def _in_evaluation_mode(module: ModuleType, made: dict[nn.Module, nn.Module]) -> ModuleType:
-    if module not in made:  # a module may be in several places
+    if module not in made:  # a module may occur several times
         children = {
             name: child if child is None else _in_evaluation_mode(child, made)
             for name, child in module._modules.items()
         }
-        # As torch makes replicas; faster than copy.copy, which counts for a single sentence.
+        # The way torch creates replicas; faster than copy.copy, which matters for one sentence.
         twin = made[module] = object.__new__(type(module))
         of_its_own = {
             "training": False,
             "_modules": children,
-            "_compiled_call_impl": None,  # torch.compile's, which calls the module it was made of
+            "_compiled_call_impl": None,  # torch.compile's, which calls the original module
         }
         twin.__dict__.update(module.__dict__, **of_its_own)
     return made[module]  # type: ignore[return-value]
@@ -58,18 +58,21 @@ def map_batches(
     *,
     show_progress_bar: bool | None = False,
 ) -> list[Result]:
-    """``compute`` over batches of items of like size, largest first; results in the items' order.
+    """Apply ``compute`` to batches of similar-sized items, largest first, keeping their order.
 
     Args:
-        items: What is computed on.
-        sizes: How large each is.
-        batch_size: How many there are in a batch.
-        compute: Gives a result for each item of a batch.
-        show_progress_bar: Whether there is a bar on standard error; None for one in a terminal, if
-            there are several batches.
+        items: The items.
+        sizes: Size of each item.
+        batch_size: Number of items per batch.
+        compute: Returns one result per item of a batch.
+        show_progress_bar: Whether to show a progress bar on standard error; None shows one in a
+            terminal if there are several batches.
+
+    Returns:
+        The results, in the order of the items.
 
     Raises:
-        ModelError: The batch size is no positive integer, or a result is not finite.
+        ModelError: The batch size is not a positive integer, or a result is not finite.
     """
     check_sizes(batch_size=batch_size)
     order = np.argsort(-np.asarray(sizes, np.int64), kind="stable")
@@ -81,14 +84,14 @@ def map_batches(
             chosen = order[begin : begin + batch_size].tolist()
             computed = compute([items[index] for index in chosen])
             if not all(map(_is_finite, computed)):
-                raise ModelError("the model gives NaN or infinity")
+                raise ModelError("the output of the model is NaN or infinite")
             results.update(zip(chosen, computed, strict=True))
             bar.update(len(chosen))
     return [results[index] for index in range(len(items))]
 
 
 def _is_finite(result: Any) -> bool:
-    """Whether there is no NaN or infinity in an array, or in a list of them."""
+    """Whether an array, or a list of arrays, has only finite values."""
     if isinstance(result, list):
         return all(map(_is_finite, result))
     return bool(np.isfinite(result).all())

@@ -1,4 +1,4 @@
-"""From the files of a saved model to the model."""
+"""Restoring models from the contents of their directories."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["own_class", "restore"]
 
 
 def own_class(cls: type) -> str | None:
-    """``module:Class`` of a class that is not of the package; None of one that is."""
+    """``module:Class`` of a class from outside the package; None for one of the package."""
     is_ours = cls.__module__.partition(".")[0] == "graphsent"
     return None if is_ours else f"{cls.__module__}:{cls.__qualname__}"
 
@@ -33,13 +33,13 @@ def restore(
     directory: str | os.PathLike[str],
     encoder: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """A model of a class from what was read of its directory, in evaluation mode.
+    """Restore a model from the contents of its directory, in evaluation mode.
 
     Args:
         cls: The class of the model.
-        saved: What ``read_model(directory)`` gave.
-        directory: Named in errors; holds the encoder of contextual features if it was tuned.
-        encoder: Where a frozen one is now, if not where it was.
+        saved: The result of ``read_model(directory)``.
+        directory: Named in errors; holds the encoder of contextual features if it was fine-tuned.
+        encoder: Directory of a frozen encoder, if it was moved.
 
     Raises:
         ModelError: It is another kind of model, or arguments, parameters or the encoder do not fit.
@@ -48,11 +48,11 @@ def restore(
         raise ModelError(
             f"{directory}: expected a model {cls.name!r} for {cls.__name__}, got {saved.name!r}"
         )
-    if saved.own_class is not None and own_class(cls) is None:  # it may have kept the name
+    if saved.own_class is not None and own_class(cls) is None:  # a subclass may keep the name
         raise ModelError(
             f"{directory}: the class of the model is {saved.own_class}, not {cls.__name__}"
         )
-    # Shapes first, without memory for them: sizes in a damaged config may be anything.
+    # Check shapes first without allocating memory: sizes in a damaged config may be anything.
     with suppress(NotImplementedError), torch.device("meta"):
         _fitting(_build(cls, saved, directory).state_dict(), saved.tensors, directory)
     model = _build(cls, saved, directory)
@@ -73,21 +73,21 @@ def restore(
 
 
 def _build(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str]) -> Any:
-    """The model with its initial parameters."""
+    """Build the model with its initial parameters."""
     try:
         model = cls(saved.vocab, **saved.arguments)
         if saved.inputs is not None:
             model.set_inputs(Inputs.from_dict(saved.inputs))
         return model
-    except NotImplementedError:  # a model that cannot be built without memory
+    except NotImplementedError:  # a model that cannot be built on the meta device
         raise
     except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         reason = str(error).partition("\n")[0]
         name = cls.__name__
         raise ModelError(f"{directory}: wrong arguments of {name}: {reason}") from None
-    except Exception as error:  # whatever a class of a user's own does
+    except Exception as error:  # a custom class may raise anything
         reason = reason_of(error, cls)
-        raise ModelError(f"{directory}: {cls.__name__} cannot be made: {reason}") from error
+        raise ModelError(f"{directory}: cannot build {cls.__name__}: {reason}") from error
 
 
 def _fitting(
@@ -95,12 +95,12 @@ def _fitting(
     saved: Mapping[str, torch.Tensor],
     directory: str | os.PathLike[str],
 ) -> dict[str, torch.Tensor]:
-    """The saved tensors by the names that the model has for them now.
+    """The saved tensors by their current names in the model.
 
-    Format version 1 had the parameters of most encoders beside those of the head.
+    Names in format version 1 lack the prefix ``encoder.`` for the parameters of most encoders.
 
     Raises:
-        ModelError: One is missing, is no parameter of the model, or has another shape or type.
+        ModelError: A parameter is missing, unknown to the model, or has the wrong shape or type.
     """
     found = {
         name if name in expected or f"encoder.{name}" not in expected else f"encoder.{name}": tensor
@@ -116,7 +116,7 @@ def _fitting(
         if found[name].shape != tensor.shape:
             raise ModelError(
                 f"{directory}: the parameter {name!r} has shape {tuple(found[name].shape)}, but "
-                f"its config and vocabulary ask for {tuple(tensor.shape)}"
+                f"its config and vocabulary imply {tuple(tensor.shape)}"
             )
         is_other = found[name].is_floating_point() != tensor.is_floating_point()
         if is_other or (found[name].dtype != tensor.dtype and not tensor.is_floating_point()):
@@ -128,10 +128,10 @@ def _fitting(
 
 
 def _tree_source(values: Any, directory: str | os.PathLike[str]) -> TreeSource | None:
-    """What a saved model says of its trees.
+    """The tree source stored with a saved model.
 
     Raises:
-        ModelError: It is no such thing.
+        ModelError: The values are not those of a tree source.
     """
     if values is None:
         return None
@@ -142,7 +142,7 @@ def _tree_source(values: Any, directory: str | os.PathLike[str]) -> TreeSource |
     if not all(isinstance(value, str) for value in source):
         raise ModelError(f"{directory}: wrong 'trees': expected strings, got {values!r}")
     if source.kind not in ("constituency", "dependency"):
-        raise ModelError(f"{directory}: wrong 'trees': there is no kind {source.kind!r}")
+        raise ModelError(f"{directory}: wrong 'trees': unknown kind {source.kind!r}")
     return source
 
 
@@ -151,22 +151,24 @@ def _find_encoder(
     model: str | os.PathLike[str],
     given: str | os.PathLike[str] | None = None,
 ) -> Encoder:
-    """The encoder of a saved model.
+    """Load the encoder of a saved model.
 
     Args:
-        contextual: Which one it is.
-        model: The directory of the model, which holds the encoder if it was tuned.
-        given: Where it is now, if it is frozen and not where it was.
+        contextual: The description of the encoder.
+        model: Directory of the model, which holds the encoder if it was fine-tuned.
+        given: Directory of a frozen encoder, if it was moved.
 
     Raises:
-        ModelError: It is not there, or another one.
+        ModelError: The encoder is missing, or a different one.
     """
     if contextual.tuned:
         if given is not None:
-            raise ModelError(f"{model}: its encoder was tuned and is a part of it: no other fits")
+            raise ModelError(
+                f"{model}: its encoder was fine-tuned and is saved with it: no other can be used"
+            )
         return load_encoder(Path(model) / ENCODER_DIRECTORY, contextual.pooling)
     directory = given or contextual.directory
-    hint = "say where it is now (--encoder DIR)"
+    hint = "pass its directory (--encoder DIR)"
     if not os.path.isdir(directory):
         raise ModelError(f"{model}: the encoder of the model is not in {directory}: {hint}")
     found = encoder_sha256(directory)

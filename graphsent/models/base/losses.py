@@ -1,4 +1,4 @@
-"""Losses that several models share."""
+"""Losses shared by several models."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _UNLABELLED = -1
 
 
 def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
-    r"""Cross-entropy of labelled units, a mean over sentences of sums over their units.
+    r"""Cross-entropy of labelled units, summed over units and averaged over sentences.
 
     .. math::
         J = -\frac{1}{B} \sum_{t\,:\,y_t \ge 0} \log \mathrm{softmax}(z_t)_{y_t}
 
-    The division is by the number B of sentences, not of units, as in the code of Tai et al. 2015.
+    The divisor is the number B of sentences, not of units, as in the code of Tai et al. 2015.
 
     Args:
         logits: (num_units, num_classes).
-        batch: Has ``labels`` (num_units,) int64, -1 where unlabelled, and ``roots`` (batch_size,).
-        nodes: ``"all"`` units, or only the ``"root"`` ones, which are the sentences.
+        batch: Has ``labels`` (num_units,) int64, -1 if unlabelled, and ``roots`` (batch_size,).
+        nodes: ``"all"`` units, or only the ``"root"`` units, which are the sentences.
 
     Raises:
         ModelError: ``nodes`` is neither.
     """
     logits, labels = _units(logits, batch, nodes)
-    # As one image of units: torch's softmax is several times as fast along columns as along rows
-    # that are as short as these.
+    # Laid out as one image of units: for so few classes, torch's softmax is several times faster
+    # along columns than along rows.
     logits, labels = logits.t().unsqueeze(0), labels.unsqueeze(0)
     total = functional.cross_entropy(logits, labels, ignore_index=_UNLABELLED, reduction="sum")
     return total / len(batch.roots)
@@ -42,16 +42,17 @@ def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") ->
 def regression_loss(
     scores: torch.Tensor, batch: Any, nodes: str = "all", *, deviation: torch.Tensor
 ) -> torch.Tensor:
-    r"""Squared error in units of the training deviation, a mean over sentences of sums over units.
+    r"""Squared error of standardized scores, summed over units and averaged over sentences.
 
     .. math::
         J = \frac{1}{B} \sum_t \left(\frac{\hat y_t - y_t}{\sigma}\right)^2
 
     Args:
         scores: (num_units, 1).
-        batch: Has ``labels`` (num_units,), nan where not known, and ``roots`` (batch_size,).
-        nodes: ``"all"`` units, or only the ``"root"`` ones, which are the sentences.
-        deviation: :math:`\sigma`, of :class:`~graphsent.models.heads.scores.ScoreOutput`.
+        batch: Has ``labels`` (num_units,), NaN if unknown, and ``roots`` (batch_size,).
+        nodes: ``"all"`` units, or only the ``"root"`` units, which are the sentences.
+        deviation: :math:`\sigma`, the standard deviation of the training scores, from
+            :class:`~graphsent.models.heads.scores.ScoreOutput`.
 
     Raises:
         ModelError: ``nodes`` is neither.
@@ -63,7 +64,7 @@ def regression_loss(
 
 
 def _units(outputs: torch.Tensor, batch: Any, nodes: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs and labels of all units of a batch, or of the root ones."""
+    """Outputs and labels of all units of a batch, or of the root units."""
     if nodes not in ("all", "root"):
         raise ModelError(f"unknown nodes={nodes!r}: expected 'all' or 'root'")
     if nodes == "all":

@@ -1,4 +1,4 @@
-"""What every model has: a vocabulary, arguments to build it again, saving and loading."""
+"""The base class of all models: vocabulary, constructor arguments, saving and loading."""
 
 from __future__ import annotations
 
@@ -26,43 +26,41 @@ from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Model"]
 
-_NETWORK = "embedding.contextual."  # parameters of an encoder that is tuned
+_NETWORK = "embedding.contextual."  # prefix of the parameters of a fine-tuned encoder
 
 ModelType = TypeVar("ModelType", bound="Model")
 
 
 class Model(Encodes, EmbedsWords, ABC):
-    """A sentence model.
+    """Base class of sentence models.
 
-    A subclass has a ``name``, the one it is registered under, and a constructor that takes
-    ``vocab`` and otherwise plain JSON values. The arguments of each call are kept, defaults
-    included, so that a saved model does not depend on later defaults.
+    A subclass has a ``name``, under which it is registered, and a constructor that takes ``vocab``
+    and otherwise plain JSON values. The arguments of each call are kept, including defaults, so
+    that a saved model does not depend on later changes of defaults.
 
     Attributes:
         name: Short name, stored with a saved model.
-        tree_kind: The kind of trees that the model was made for, ``"constituency"`` or
-            ``"dependency"``, or ``"words"`` if it needs none: what a task gives it unless told
-            otherwise.
-        examples: What it learns from and predicts, ``"trees"``, ``"pairs"`` of trees or
+        tree_kind: The kind of trees the model is designed for, ``"constituency"`` or
+            ``"dependency"``, or ``"words"`` if it needs none; tasks provide this kind by default.
+        examples: What it learns from and predicts: ``"trees"``, ``"pairs"`` of trees or
             ``"lists"`` of parses of one sentence.
-        goals: What it can learn: ``"classification"``, ``"regression"``, ``"ranking"``; see
+        goals: The supported goals, of ``"classification"``, ``"regression"`` and ``"ranking"``; see
             :class:`~graphsent.tasks.Task`.
         training_defaults: The paper's settings where they differ from the defaults of
             :class:`~graphsent.training.TrainingOptions`.
-        task_defaults: Task -> arguments of the constructor that the paper has for it, where they
-            differ from the constructor's defaults; used in training unless told otherwise.
-        task_option_defaults: Task -> options of the task itself that the paper has, where they
-            differ from the task's defaults; used in training unless told otherwise.
-        encoder_class: The class of its encoder, whose options are among those of the constructor.
-        vocab: The words it knows.
-        embedding: What stands for words.
-        encoder: From that to vectors.
-        num_features: Length of a sentence's vector.
-        label_names: Names of what it tells apart, in the order of their numbers.
-        tokenizer: How it divides raw text into words; None if it reads nothing but trees.
-        unsaved_tokenizer: That of a model that was saved without one.
-        card: What there is to say about it, in Markdown, saved with it as ``README.md``; that of a
-            run is written by training.
+        task_defaults: Task -> the paper's constructor arguments for it, where they differ from the
+            constructor's defaults; the defaults in training on that task.
+        task_option_defaults: Task -> the paper's options of the task itself, where they differ from
+            the task's defaults; the defaults in training on that task.
+        encoder_class: The class of its encoder, whose options the constructor takes as well.
+        vocab: The vocabulary.
+        embedding: The module that maps words to vectors.
+        encoder: The module that maps word vectors to vectors of nodes or sentences.
+        num_features: Size of a sentence vector.
+        label_names: Names of the classes, by index.
+        tokenizer: How raw text is tokenized; None for models that read only trees.
+        unsaved_tokenizer: The tokenizer of models saved without one.
+        card: The model card in Markdown, saved as ``README.md``; training writes that of its run.
     """
 
     name: str
@@ -84,7 +82,7 @@ class Model(Encodes, EmbedsWords, ABC):
     _engine: str = "auto"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
-        """Checks the arguments of the call, and keeps them for :attr:`config`."""
+        """Check the arguments of the call and keep them for :attr:`config`."""
         model = super().__new__(cls)
         # Copying and unpickling call this without arguments and set the state afterwards.
         call = signature_of(cls).bind_partial(*args, **kwargs)
@@ -94,7 +92,7 @@ class Model(Encodes, EmbedsWords, ABC):
         return model
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Shows the options of all constructors that one of the class passes its own on to."""
+        """Set a signature that includes the options passed on to other constructors."""
         super().__init_subclass__(**kwargs)
         cls.__signature__ = signature_of(cls)
 
@@ -107,7 +105,7 @@ class Model(Encodes, EmbedsWords, ABC):
 
     @classmethod
     def _encoder_options(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Takes those of the encoder out of the options of a constructor."""
+        """Remove the encoder's options from a constructor's options and return them."""
         names = signature_of(cls.encoder_class).parameters
         return {name: options.pop(name) for name in names if name in options}
 
@@ -118,14 +116,14 @@ class Model(Encodes, EmbedsWords, ABC):
 
     @property
     def engine(self) -> str:
-        """How the cells of the model propagate, one of :data:`graphsent.propagation.ENGINES`.
+        """The propagation engine of the cells, one of :data:`graphsent.propagation.ENGINES`.
 
-        It is ``"auto"`` unless set. All engines give the same numbers but for rounding, so it is
-        not saved with the model.
+        The default is ``"auto"``. All engines give the same results up to rounding, so it is not
+        saved with the model.
 
         Raises:
-            PropagationError: When set, if there is no such engine.
-            ModelError: When set to a certain engine, if the model has no cells.
+            PropagationError: On assignment, if there is no such engine.
+            ModelError: On assignment of an engine other than ``"auto"``, if the model has no cells.
         """
         return self._engine
 
@@ -133,22 +131,22 @@ class Model(Encodes, EmbedsWords, ABC):
     def engine(self, engine: str) -> None:
         resolve_engine(engine)
         if engine != "auto" and not any(isinstance(part, TreeCell) for part in self.modules()):
-            raise ModelError(f"{self.name} has no cells that run over graphs: no engine to choose")
+            raise ModelError(f"{self.name} has no cells that run over graphs: expected 'auto'")
         self._engine = engine
 
     def shape_tree(self, tree: Any) -> Any:
-        """A tree as the model reads it: by default as it is."""
+        """Convert a tree to the shape that the model reads; by default it is unchanged."""
         return tree
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> Any:
-        """The batch of some trees: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
+        """Build the batch of trees: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
 
     def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
-        """What gives the batch of some of these examples by their numbers: that of :meth:`collate`.
+        """A function from indices of examples to their batch, equal to that of :meth:`collate`.
 
         Args:
-            examples: Those that training draws from, in memory.
+            examples: All training examples, in memory.
         """
         return lambda numbers: self.collate([examples[number] for number in numbers])
 
@@ -157,30 +155,30 @@ class Model(Encodes, EmbedsWords, ABC):
         """The logits of every unit of a batch, (num_units, num_classes)."""
 
     def loss(self, outputs: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
-        """What training minimizes; :func:`classification_loss` unless a model has its own.
+        """The training loss; :func:`classification_loss` by default.
 
         Args:
-            outputs: What ``model(batch)`` gave.
+            outputs: The result of ``model(batch)``.
             batch: The batch.
-            nodes: ``"all"`` labelled units, or only the ``"root"`` ones.
+            nodes: ``"all"`` labelled units, or only the ``"root"`` units.
         """
         return classification_loss(outputs, batch, nodes)
 
     def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
-        """What training draws one by one in place of the examples of a task: by default these.
+        """Convert a task's examples to those that training draws; by default they are unchanged.
 
         Args:
             examples: The training split.
 
         Returns:
-            Anything that :meth:`collate` takes.
+            Examples that :meth:`collate` accepts.
         """
         return examples
 
     def init_scores(self, examples: Iterable[Any]) -> None:
-        """Takes over mean and deviation of the scores of the training examples.
+        """Set mean and deviation of the output from the scores of the training examples.
 
-        Called once, before the first step. A model that predicts no numbers does nothing.
+        Called once, before the first step. Does nothing in models that do not predict scores.
 
         Args:
             examples: The training split.
@@ -190,20 +188,20 @@ class Model(Encodes, EmbedsWords, ABC):
         """
 
     def choose_on_dev(self, examples: Sequence[Any]) -> None:
-        """Sets what is not trained to what is best on dev, before each epoch is judged.
+        """Tune what is not trained on the dev split, before the evaluation of each epoch.
 
-        By default there is nothing to choose.
+        Does nothing by default.
 
         Args:
             examples: The dev split.
         """
 
     def after_step(self) -> None:
-        """Brings parameters back into bounds after a step of the optimizers; by default nothing."""
+        """Apply constraints to parameters after each optimizer step; none by default."""
 
     @abstractmethod
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any] | np.ndarray:
-        """The prediction for each tree, in the order given."""
+        """Predict each tree, in the order given."""
 
     def _shaped(self, trees: Iterable[Any]) -> list[Any]:
         return [self.shape_tree(tree) for tree in trees]
@@ -211,19 +209,20 @@ class Model(Encodes, EmbedsWords, ABC):
     def save_pretrained(
         self, directory: str | os.PathLike[str], *, half_words: bool = False
     ) -> None:
-        """Writes ``config.json``, ``vocabulary.json`` and ``model.safetensors`` to a directory.
+        """Save the model as ``config.json``, ``vocabulary.json`` and ``model.safetensors``.
 
-        The directory appears complete or not at all; a model that is there is replaced. An encoder
-        that was tuned is in its directory ``encoder``; a frozen one is named alone. If the model
-        has a card, it is ``README.md``.
+        The directory is written atomically; a model that is already there is replaced. A fine-tuned
+        encoder is saved in the subdirectory ``encoder``; of a frozen one only path and digest are
+        stored. The model card, if any, becomes ``README.md``.
 
         Args:
-            directory: The directory to make.
-            half_words: Write word vectors in half precision, in half the space. They are rounded
-                to 11 bits; the model that is read computes in its own precision.
+            directory: Directory to create.
+            half_words: Whether to save word vectors in half precision, which halves their size.
+                They are rounded to 11 bits; the loaded model computes in its own precision.
 
         Raises:
-            ModelError: The directory holds something else, or an argument is no JSON value.
+            ModelError: The directory holds something other than a model, or an argument is not a
+                JSON value.
         """
         features = self._contextual
         encoder = features.encoder if features is not None and features.options.tuned else None
@@ -251,18 +250,18 @@ class Model(Encodes, EmbedsWords, ABC):
         write_model(directory, saved)
 
     def push_to_hub(self, repository: str, **options: Any) -> str:
-        """Saves the model to a repository on the Hugging Face Hub, its card included.
+        """Upload the model with its card to a repository on the Hugging Face Hub.
 
         Args:
-            repository: ``user/name``; it is made if it is not there.
-            **options: Those of ``huggingface_hub.ModelHubMixin.push_to_hub``: ``private``,
+            repository: ``user/name``; it is created if it does not exist.
+            **options: Options of ``huggingface_hub.ModelHubMixin.push_to_hub``: ``private``,
                 ``token``, ``branch``, ``commit_message``, ...
 
         Returns:
-            The address of what was saved.
+            The URL of the commit.
 
         Raises:
-            ModelError: It cannot be saved there.
+            ModelError: The upload fails.
             ImportError: huggingface_hub is not installed (``pip install 'graphsent[hub]'``).
         """
         return push(self, repository, **options)
@@ -273,15 +272,15 @@ class Model(Encodes, EmbedsWords, ABC):
         directory: str | os.PathLike[str],
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
-        """Reads a model of this class, on the CPU, in evaluation mode.
+        """Load a model of this class, on the CPU, in evaluation mode.
 
         Args:
-            directory: The model, or ``hf://user/name`` of one on the Hugging Face Hub.
-            encoder: Where the frozen encoder is now that it was trained with, if not where it was.
+            directory: The model's directory, or ``hf://user/name`` for one on the Hugging Face Hub.
+            encoder: Directory of the model's frozen encoder, if it was moved.
 
         Raises:
-            ModelError: The directory is no saved model, is damaged, or holds another kind of model;
-                or its encoder is not there, or another one.
+            ModelError: The directory is not a saved model, is damaged, or holds another kind of
+                model; or its encoder is missing or a different one.
         """
         directory = local_directory(directory)
         return cls.from_saved(read_model(directory), directory, encoder)
@@ -293,5 +292,5 @@ class Model(Encodes, EmbedsWords, ABC):
         directory: str | os.PathLike[str],
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
-        """The model that ``read_model(directory)`` gave; errors as :meth:`from_pretrained`."""
+        """Build the model from ``read_model(directory)``; errors as :meth:`from_pretrained`."""
         return restore(cls, saved, directory, encoder)

@@ -1,4 +1,4 @@
-"""What a model says about a pair of sentences, or about a list of parses."""
+"""Predictions for pairs of sentences and for lists of parses."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from graphsent.trees import ParseList, Tree
 
 __all__ = ["DIGITS", "Jsonable", "PairPrediction", "RankedParses"]
 
-DIGITS = 6  # of probabilities in JSON
+DIGITS = 6  # decimal places of probabilities in JSON
 
 
 class Jsonable:
-    """What has a ``to_dict``."""
+    """Base class of results that can be converted to JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values by name."""
+        """Convert the result to a dictionary of JSON values."""
         raise NotImplementedError
 
     def to_json(self, indent: int | None = None) -> str:
-        """What :meth:`to_dict` gives, as JSON.
+        """Serialize :meth:`to_dict` as JSON.
 
         Args:
-            indent: Blanks a level; None for one line.
+            indent: Number of spaces per level; None for a single line.
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairPrediction(Jsonable):
-    """The class of a pair of sentences.
+    """The predicted class of a pair of sentences.
 
     Attributes:
-        pair: The pair as it was given.
+        pair: The pair as given.
         probabilities: (num_classes,) float32.
         label_names: Names of the classes by index.
     """
@@ -58,12 +58,12 @@ class PairPrediction(Jsonable):
 
     @property
     def ranked(self) -> list[tuple[str, float]]:
-        """The names of all classes with their probabilities, best first."""
+        """The names of all classes with their probabilities, most probable first."""
         row = self.probabilities.tolist()
         return sorted(zip(self.label_names, row, strict=True), key=lambda each: -each[1])
 
     def to_dict(self) -> dict[str, Any]:
-        """``first`` and ``second`` as text, ``label``, ``name`` and ``probabilities``, for JSON."""
+        """JSON values: the texts ``first``, ``second``; ``label``, ``name``, ``probabilities``."""
         return {
             "first": " ".join(self.pair.first.words),
             "second": " ".join(self.pair.second.words),
@@ -79,11 +79,11 @@ class PairPrediction(Jsonable):
 
 @dataclass(frozen=True, eq=False)
 class RankedParses(Jsonable):
-    """What a model says about an n-best list.
+    """The scores of the parses in an n-best list.
 
     Attributes:
-        parses: The list as it was given.
-        scores: (num_candidates,) float32; more is better.
+        parses: The list as given.
+        scores: (num_candidates,) float32; higher is better.
     """
 
     parses: ParseList
@@ -91,7 +91,7 @@ class RankedParses(Jsonable):
 
     @property
     def best(self) -> int:
-        """The place of the chosen candidate."""
+        """Index of the chosen candidate."""
         return int(self.scores.argmax())
 
     @property
@@ -100,7 +100,7 @@ class RankedParses(Jsonable):
         return self.parses.candidates[self.best].tree
 
     def to_dict(self) -> dict[str, Any]:
-        """``name``, place ``best``, ``tree`` and ``scores`` as JSON values."""
+        """JSON values: ``name``, index ``best``, ``tree`` and ``scores``."""
         return {
             "name": self.parses.name,
             "best": self.best,

@@ -1,4 +1,4 @@
-"""What a model says about one tree or sentence."""
+"""Predictions for trees and sentences."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["NodePrediction", "Prediction"]
 
 
 class NodePrediction(NamedTuple):
-    """What a model says about one node of a tree: a sentence, phrase or word.
+    """The prediction for one node of a tree: a sentence, phrase or word.
 
     Attributes:
-        parent: The number of the node above, -1 at the root.
-        begin: The first of the words that it spans.
-        end: The last of these + 1.
-        words: These words.
+        parent: Index of the parent node, -1 at the root.
+        begin: Index of the first word in its span.
+        end: Index of the last word + 1.
+        words: The words in its span.
         label: The most probable class.
-        name: Its name.
-        probabilities: Of all classes, by name.
+        name: Name of that class.
+        probabilities: Probabilities of all classes, by name.
     """
 
     parent: int
@@ -48,16 +48,16 @@ class NodePrediction(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction(Jsonable):
-    """The class of every node of a tree, and so of the sentence and all its phrases.
+    """The predicted class of every node of a tree: of the sentence and all its phrases.
 
-    In a notebook it shows itself: the probabilities of the sentence, and the tree with the class of
+    A notebook displays it as the class probabilities of the sentence and the tree with the class of
     every phrase.
 
     Attributes:
-        tree: The tree as it was given; or the sentence, as if it were a tree of one node.
+        tree: The tree as given; or the sentence, treated as a tree with a single node.
         probabilities: (num_nodes, num_classes) float32, rows in the order of the tree's nodes.
         label_names: Names of the classes by index.
-        ordered_classes: Whether these go from low to high.
+        ordered_classes: Whether the classes are ordered from low to high.
     """
 
     tree: Tree | DependencyTree | Sentence
@@ -77,7 +77,7 @@ class Prediction(Jsonable):
 
     @property
     def root(self) -> int:
-        """The node that is the whole sentence."""
+        """Index of the root, the node of the whole sentence."""
         return int(np.argmin(self.tree.depths))
 
     @property
@@ -97,13 +97,13 @@ class Prediction(Jsonable):
 
     @property
     def ranked(self) -> list[tuple[str, float]]:
-        """The names of all classes with their probabilities for the sentence, best first."""
+        """All class names with their probabilities for the sentence, most probable first."""
         row = self.probabilities[self.root].tolist()
         return sorted(zip(self.label_names, row, strict=True), key=lambda each: -each[1])
 
     @property
     def nodes(self) -> list[NodePrediction]:
-        """What is said about each node, in the order of the tree's nodes."""
+        """The prediction for each node, in the order of the tree's nodes."""
         tree = self.tree
         words = tuple(tree.words)
         parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
@@ -127,10 +127,10 @@ class Prediction(Jsonable):
         ]
 
     def to_tree(self, *, names: bool = False) -> Tree | DependencyTree | Sentence:
-        """The tree with predicted classes in place of its labels.
+        """The tree with predicted classes as labels.
 
         Args:
-            names: Whether by name, and not as decimal numbers.
+            names: Whether to use the names of classes instead of their numbers.
         """
         labels = self.names if names else list(map(str, self.labels.tolist()))
         tree = self.tree
@@ -141,13 +141,12 @@ class Prediction(Jsonable):
         return tree.replace(labels=labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """The prediction as JSON values.
+        """Convert the prediction to JSON values.
 
         Returns:
-            ``text``, ``label``, ``name`` and ``probabilities`` of the sentence, and ``nodes``: for
-            each node, in the order of the tree's nodes, its ``parent`` (-1 at the root), the words
-            ``begin`` to ``end`` (exclusive) that it spans, ``label``, ``name`` and
-            ``probabilities``.
+            ``text``, ``label``, ``name`` and ``probabilities`` of the sentence, and ``nodes``: per
+            node, in the order of the tree's nodes, ``parent`` (-1 at the root), ``begin`` and
+            ``end`` of its half-open word span, ``label``, ``name`` and ``probabilities``.
         """
         nodes = [
             {
@@ -169,10 +168,10 @@ class Prediction(Jsonable):
         }
 
     def to_networkx(self) -> networkx.DiGraph:
-        """The tree as :func:`~graphsent.graphs.to_networkx` has it, with what is predicted.
+        """Convert the tree as :func:`~graphsent.graphs.to_networkx` does, with predictions.
 
-        ``label`` is the number of the predicted class; nodes have its ``name`` and all
-        ``probabilities``, by name, as well.
+        ``label`` is the number of the predicted class; nodes also have its ``name`` and the
+        ``probabilities`` of all classes, by name.
         """
         digraph = to_networkx(self._drawable())
         for number, node in enumerate(self.nodes):
@@ -187,13 +186,13 @@ class Prediction(Jsonable):
         title: str | None = None,
         **options: Any,
     ) -> Figure:
-        """Draws the tree with the class of every node.
+        """Draw the tree with the predicted class of every node.
 
         Args:
             path: File to write, ``.png`` or ``.svg``.
-            probabilities: Write the probability of its class at each node.
-            title: A line above the picture.
-            **options: Those of :func:`~graphsent.graphs.draw_tree`.
+            probabilities: Whether to write the probability of the class at each node.
+            title: Title above the picture.
+            **options: Options of :func:`~graphsent.graphs.draw_tree`.
 
         Raises:
             DataError: ``path`` has another suffix.
@@ -208,7 +207,7 @@ class Prediction(Jsonable):
         return draw_tree(tree, title=title, path=path, **options)
 
     def _drawable(self) -> Tree | DependencyTree:
-        """The tree with predicted classes; a sentence has a root over its words."""
+        """The tree with predicted classes; a sentence becomes a root over its words."""
         tree = self.to_tree()
         if not isinstance(tree, Sentence):
             return tree
@@ -217,7 +216,7 @@ class Prediction(Jsonable):
         return Tree(labels, [None, *words], parents)
 
     def _repr_svg_(self) -> str | None:
-        """The picture of :meth:`draw`; None without matplotlib or without words."""
+        """The picture of :meth:`draw`; None without matplotlib or if there are no words."""
         if not self.tree.words:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Raw text for models that read trees: the parser that made the trees they learned from."""
+"""Raw text for models that read trees: parsing with the parser of their training trees."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["RawText"]
 
 
 class RawText:
-    """Base of models, for those that read trees.
+    """Base class of models: parsing of raw text for those that read trees.
 
     Attributes:
-        tree_source: Where the trees that the model learned from come from, saved with it; None if
-            that is not known.
+        tree_source: The source of the trees that the model was trained on, saved with it; None if
+            it is unknown.
     """
 
     name: str
@@ -32,7 +32,7 @@ class RawText:
 
     @property
     def reads_text(self) -> bool:
-        """Whether the model has a parser, so that it takes sentences for trees."""
+        """Whether the model has a parser, so that it accepts raw sentences in place of trees."""
         return self._parser is not None or bool(self.tree_source and self.tree_source.parser)
 
     @property
@@ -42,16 +42,17 @@ class RawText:
 
     @property
     def parser(self) -> Parser | None:
-        """What parses raw text that the model is given.
+        """The parser for raw text.
 
-        By default it is the parser of :attr:`tree_source`, made when it is needed first; None if
-        the model learned from trees of other origin. It can be set: to a
-        :class:`~graphsent.parsing.Parser`, a name for :func:`~graphsent.parsing.load_parser`, or a
-        function from a list of sentences to a list of trees. It is not saved with the model.
+        By default it is the parser of :attr:`tree_source`, loaded on first use; None if the
+        training trees are not from a parser. It can be set to a :class:`~graphsent.parsing.Parser`,
+        a name for :func:`~graphsent.parsing.load_parser`, or a function from a list of sentences to
+        a list of trees. It is not saved with the model.
 
         Raises:
-            ModelError: The model reads words or the other kind of trees, there is no such parser;
-                or the one of a saved model may run any code, and must be set to be used.
+            ModelError: The model reads words or the other kind of trees; there is no such parser;
+                or the parser named by a saved model can run arbitrary code and must be set
+                explicitly.
             ParserFailed: The parser's package is not installed.
         """
         source = self.tree_source
@@ -59,8 +60,8 @@ class RawText:
             name = source.parser
             if not is_safe(name):
                 raise ModelError(
-                    f"the model names the parser {name!r}, which may run any code or send the text "
-                    f"away: to use it, name it yourself (--parser {name}, or model.parser = ...)"
+                    f"the model names the parser {name!r}, which may run arbitrary code or send "
+                    f"the text elsewhere: to use it, pass --parser {name}, or set model.parser"
                 )
             self.parser = name
         return self._parser
@@ -80,25 +81,25 @@ class RawText:
         before, now = self.tree_source, found.source
         if before is not None and before.parser and before.version != now.version:
             warnings.warn(
-                f"the model learned from trees by {before.parser} ({before.version}); "
-                f"{now.parser} ({now.version}) may parse otherwise",
+                f"the model was trained on trees by {before.parser} ({before.version}); "
+                f"{now.parser} ({now.version}) may parse differently",
                 GraphsentWarning,
                 stacklevel=3,
             )
         return found
 
     def parse(self, texts: Sequence[str]) -> list[Tree | DependencyTree | UnparsedSentence]:
-        r"""The trees of raw text, one for each, or why a text has none.
+        r"""Parse sentences; each result is a tree, or the error that explains why there is none.
 
-        Words that the model does not know take the form in which it knows them: with or without
-        the escapes of the Penn Treebank, such as ``\/`` for a slash.
+        Unknown words are replaced by a known form if there is one: with or without the escapes of
+        the Penn Treebank, such as ``\/`` for a slash.
 
         Args:
             texts: Sentences.
 
         Raises:
             ModelError: The model has no parser, or it cannot be used.
-            ParserFailed: The parser cannot work.
+            ParserFailed: The parser fails as a whole.
         """
         if self.parser is None:
             raise ModelError(f"the model {self.name!r} has no parser: set model.parser")
@@ -108,10 +109,10 @@ class RawText:
         ]
 
     def as_learned(self, trees: Sequence[Any]) -> Sequence[Any]:
-        """The trees as the model learned to read them.
+        """Convert trees to the shape that the model was trained on.
 
-        They are what they are, unless the model learned from balanced or other trees that no parser
-        makes: then they are trees of this shape over the same words.
+        They are unchanged unless the model was trained on artificial trees, such as balanced ones:
+        then the result has trees of that shape over the same words.
         """
         source = self.tree_source
         shape = None if source is None else shape_of(source.parser)
@@ -122,11 +123,11 @@ class RawText:
     def _with_known_words(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
         if all(map(self.vocab.__getitem__, tree.words)):
             return tree
-        if isinstance(tree, Tree):  # whose brackets must stay escaped
+        if isinstance(tree, Tree):  # brackets must stay escaped
             return map_tokens(tree, lambda word: self._known(word, escape(word)))
         forms = [self._known(word, escape(word), unescape(word)) for word in tree.words]
         return tree.replace(words=forms)
 
     def _known(self, word: str, *others: str) -> str:
-        """Of the forms of a word the first that the model knows, else the word."""
+        """The first known form of a word, else the word itself."""
         return next((form for form in (word, *others) if self.vocab[form]), word)

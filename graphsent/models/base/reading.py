@@ -1,4 +1,4 @@
-"""What models read: trees, or words in order. Either goes with any head."""
+"""The two kinds of model input, trees and word sequences; each can be combined with any head."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["ReadsTrees", "ReadsWords"]
 
 
 class ReadsTrees(Model):
-    """Base of models that read trees, beside that of their head.
+    """Mixin of models that read trees.
 
     Attributes:
-        encoder: Gives the vectors of the nodes of a graph.
+        encoder: The module that computes the vectors of the nodes of a graph.
     """
 
     encoder: TreeEncoder
 
     def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """The tree as the model reads it: over the same words, with a node for each old span.
+        """Convert a tree to the shape that the model reads, keeping its words and all its spans.
 
         Raises:
             ModelError: The model cannot read the tree.
@@ -66,28 +66,28 @@ class ReadsTrees(Model):
 
 
 class ReadsWords(Model):
-    """Base of models that need no trees, beside that of their head: of a tree they read the words.
+    """Mixin of models that need no trees: of a tree they read only the words and spans.
 
     Attributes:
-        encoder: From the rows of words, (num_rows, embedding_dim), the ranges of sequences of
-            words, (num_units, 2) int64, and the row of each word, (num_words,) int64 or None where
-            they are in order, it gives the vectors of the sequences, (num_units, num_features).
-        unsaved_tokenizer: That of a model that was saved without one.
+        encoder: The module that computes the vectors of word sequences, (num_units, num_features),
+            from word vectors, (num_rows, embedding_dim); the ranges of the sequences, (num_units,
+            2) int64; and the row of each word, (num_words,) int64, or None if they are in order.
+        unsaved_tokenizer: The tokenizer of models saved without one.
     """
 
     tree_kind = "words"
-    unsaved_tokenizer = "whitespace"  # as before there was a choice
+    unsaved_tokenizer = "whitespace"  # the only one before there was a choice
     _tokenizer = "treebank"
 
     @property
     def tokenizer(self) -> str:
-        """How raw text becomes words, one of :data:`graphsent.tokenizers.TOKENIZERS`.
+        """The tokenizer of raw text, one of :data:`graphsent.tokenizers.TOKENIZERS`.
 
-        It is ``"treebank"`` unless set, and saved with the model; models that were saved before
-        there was a choice have :attr:`unsaved_tokenizer`.
+        The default is ``"treebank"``. It is saved with the model; models saved before there was a
+        choice use :attr:`unsaved_tokenizer`.
 
         Raises:
-            ModelError: When set, if there is no such tokenizer.
+            ModelError: On assignment, if there is no such tokenizer.
         """
         return self._tokenizer
 
@@ -99,10 +99,10 @@ class ReadsWords(Model):
         self._tokenizer = tokenizer
 
     def tokenize(self, text: str) -> list[str]:
-        r"""The words of raw text.
+        r"""Tokenize raw text.
 
-        Those of the tokenizer ``"treebank"`` that the model does not know are escaped as in the
-        Penn Treebank where it knows them so: ``-LRB-`` for a bracket, ``\/`` for a slash.
+        With the tokenizer ``"treebank"``, words that are in the vocabulary only in their Penn
+        Treebank escape are escaped: ``-LRB-`` for a bracket, ``\/`` for a slash.
         """
         words = TOKENIZERS[self.tokenizer](text)
         if self.tokenizer != "treebank":
@@ -113,11 +113,11 @@ class ReadsWords(Model):
         ]
 
     def word_vectors(self, tokens: torch.Tensor, context: Context | None = None) -> torch.Tensor:
-        """What stands for words, (num_words, embedding_dim).
+        """The input vectors of words, (num_words, embedding_dim).
 
         Args:
             tokens: (num_words,) int64, vocabulary indices.
-            context: That of the same words, see :class:`SequenceBatch`.
+            context: The context of these words, see :class:`SequenceBatch`.
         """
         return self.embedding(tokens, context)
 
@@ -136,7 +136,7 @@ class ReadsWords(Model):
         return as_pairs(inputs, tokenize=self.tokenize)
 
     def _batch(self, sentences: Sequence[Any]) -> SequenceBatch:
-        """A sequence for each node of the trees."""
+        """The batch with one sequence per node of the trees."""
         return sequence_batch(sentences, self.vocab, self.context(sentences))
 
     @staticmethod

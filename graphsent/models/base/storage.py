@@ -1,10 +1,9 @@
-"""A saved model as a directory: written whole or not at all, read without pickle.
+"""Saved models as directories: written atomically, read without pickle.
 
-``config.json`` holds the model's name, its constructor arguments, the class of a model that is not
-of the package, and the SHA-256 of the two other files: ``vocabulary.json`` with its words,
-``model.safetensors`` with its parameters. An encoder that was trained with the model lies beside
-them, in a directory ``encoder`` of its own format.
-``README.md``, the model's card, is for people: it may be missing, and be changed.
+``config.json`` holds the model's name, its constructor arguments, the class of a custom model, and
+the SHA-256 of the two other files: ``vocabulary.json`` with the words and ``model.safetensors``
+with the parameters. A fine-tuned encoder is in the subdirectory ``encoder``, in its own format.
+``README.md``, the model card, is for people: it is optional and may be edited.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _SUMS = "sha256"
 WORD_TABLES = ("embedding.weight", "embedding.table.weight", "fixed_vectors")
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _FORMAT = "graphsent model"
-_FORMAT_VERSION = 2  # 1 had no prefix `encoder.` before parameters of encoders
+_FORMAT_VERSION = 2  # version 1 had no prefix `encoder.` in the names of encoder parameters
 
 
 class SavedModel(NamedTuple):
@@ -54,29 +53,29 @@ class SavedModel(NamedTuple):
     tokenizer: str | None = None
     inputs: dict[str, Any] | None = None
     trees: dict[str, Any] | None = None
-    encoder: Encoder | None = None  # that is a part of it; it is read by itself
+    encoder: Encoder | None = None  # a fine-tuned encoder to save; loaded separately
     card: str | None = None
-    own_class: str | None = None  # module:Class of one that is not of the package
+    own_class: str | None = None  # module:Class of a custom model
 
     @property
     def dtype(self) -> torch.dtype | None:
-        """The type that the model computes in, None if it has no parameters.
+        """The dtype that the model computes in, None if it has no parameters.
 
-        Word tables may be of half precision beside parameters of another type, which is then that
-        of the model.
+        Word tables may be in half precision next to parameters of another dtype; the latter is then
+        the model's.
         """
         types = [each.dtype for each in self.tensors.values() if each.is_floating_point()]
         return next((each for each in types if each != torch.float16), types[0] if types else None)
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
-    """Writes a model directory; an older model there is replaced once the new one is complete.
+    """Write a model directory; an older model there is replaced once the new one is complete.
 
     Raises:
-        ModelError: The arguments are no JSON values; the tensors hold NaN or infinity, or are of
-            several floating types; or ``directory`` holds something other than a model, which is
-            then left as it is.
-        OSError: It cannot be written; ``filename`` is ``directory``.
+        ModelError: An argument is not a JSON value; the tensors contain NaN or infinity, or have
+            several floating-point dtypes; or ``directory`` holds something other than a model,
+            which is then left unchanged.
+        OSError: The directory cannot be written; ``filename`` is ``directory``.
     """
     directory = Path(directory)
     _check_replaceable(directory)
@@ -84,10 +83,10 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
     _check_tensors(model.tensors, f"cannot save {model.name}")
     with _replaced_directory(directory) as temporary:
         model.vocab.save(temporary / VOCABULARY_FILE)
-        # Copies: tied parameters share memory, which the format does not allow.
+        # Tied parameters share memory, which the format does not allow: save copies.
         tensors = {name: value.detach().cpu().clone() for name, value in model.tensors.items()}
         _save_tensors(tensors, temporary / TENSORS_FILE)
-        # safetensors has files that nobody else can read, whatever the umask.
+        # safetensors creates files that only the owner can read, whatever the umask.
         shutil.copymode(temporary / VOCABULARY_FILE, temporary / TENSORS_FILE)
         config[_SUMS] = {name: sha256(temporary / name) for name in _SUMMED}
         if model.encoder is not None:
@@ -100,12 +99,13 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
 
 
 def read_model(directory: str | os.PathLike[str]) -> SavedModel:
-    """Reads what :func:`write_model` wrote.
+    """Read a model directory written by :func:`write_model`.
+
+    Models saved before ``config.json`` had checksums are read without comparing them.
 
     Raises:
-        ModelError: The directory or one of its files is missing, truncated, not of this format, of
-            a newer version of it, or not what was saved; or a tensor holds NaN or infinity. Models
-            saved before sums were have none in ``config.json``: theirs are not compared.
+        ModelError: The directory or one of its files is missing, truncated, of another format or of
+            a newer format version; a checksum does not match; or a tensor contains NaN or infinity.
     """
     directory = Path(directory)
     if not os.path.exists(directory):
@@ -116,7 +116,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
     for name in (CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE):
         if not (directory / name).is_file():
             inside = directory / "model"
-            hint = f"; the run's model is {inside}" if (inside / CONFIG_FILE).is_file() else ""
+            hint = f"; the run's model is in {inside}" if (inside / CONFIG_FILE).is_file() else ""
             raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
     config = directory / CONFIG_FILE
     name, arguments, tokenizer, inputs, trees, own_class, sums = _read_config(config)
@@ -131,11 +131,11 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         tensors = load_file(directory / TENSORS_FILE)
     except (SafetensorError, OSError) as error:
         path = directory / TENSORS_FILE
-        raise ModelError(f"{path}: truncated or no safetensors file: {error}") from None
+        raise ModelError(f"{path}: truncated or not a safetensors file: {error}") from None
     _check_tensors(tensors, str(directory / TENSORS_FILE))
     try:
         card = (directory / CARD_FILE).read_text(encoding="utf-8")
-    except (OSError, ValueError):  # nothing depends on it
+    except (OSError, ValueError):  # the card is optional
         card = None
     return SavedModel(
         name, arguments, vocab, tensors, tokenizer, inputs, trees, card=card, own_class=own_class
@@ -146,7 +146,7 @@ def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
     try:
         save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:
-        # It knows errors of the system as text alone: "I/O error: ... (os error 28)".
+        # It reports system errors only as text: "I/O error: ... (os error 28)".
         number = re.search(r"\(os error (\d+)\)", str(error))
         if number is None:
             raise
@@ -157,14 +157,14 @@ def _check_sum(path: Path, found: str, expected: str) -> None:
     if found != expected:
         raise ModelError(
             f"{path}: damaged or changed since it was saved: its SHA-256 is {found[:8]}..., "
-            f"{CONFIG_FILE} says {expected[:8]}... (without {_SUMS!r} there, it is not checked)"
+            f"{CONFIG_FILE} says {expected[:8]}... (remove {_SUMS!r} there to skip this check)"
         )
 
 
 def _check_tensors(tensors: Mapping[str, torch.Tensor], what: str) -> None:
-    """Raises a ModelError unless all numbers are finite, and of one type that torch computes in.
+    """Raise a ModelError unless all values are finite and of one dtype that torch computes in.
 
-    Word tables may be of half precision beside that.
+    Word tables may be in half precision besides.
     """
     first: tuple[str, torch.dtype] | None = None
     for name, tensor in tensors.items():
@@ -178,7 +178,7 @@ def _check_tensors(tensors: Mapping[str, torch.Tensor], what: str) -> None:
                     f"{first[1]}: expected one of {', '.join(map(str, _FLOATS))} for all"
                 )
         if not torch.isfinite(tensor).all():
-            raise ModelError(f"{what}: the parameter {name!r} holds NaN or infinity")
+            raise ModelError(f"{what}: the parameter {name!r} contains NaN or infinity")
 
 
 def _config_of(model: SavedModel) -> dict[str, Any]:
@@ -187,7 +187,8 @@ def _config_of(model: SavedModel) -> dict[str, Any]:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"cannot save {model.name}: the argument {name}={value!r} is no JSON value: {error}"
+                f"cannot save {model.name}: the argument {name}={value!r} is not a JSON value: "
+                f"{error}"
             ) from None
     config = {
         "format": _FORMAT,
@@ -206,7 +207,7 @@ def _config_of(model: SavedModel) -> dict[str, Any]:
 
 
 def _read_config(path: Path) -> tuple[Any, ...]:
-    """Name, arguments, tokenizer, inputs, trees, class, and sums of other files; None for none."""
+    """Name, arguments, tokenizer, inputs, trees, class (each None if absent) and checksums."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
@@ -235,12 +236,12 @@ def _read_config(path: Path) -> tuple[Any, ...]:
     sums = config.get(_SUMS, {})
     known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
     if not known or (_SUMS in config and set(sums) - {ENCODER_DIRECTORY} != set(_SUMMED)):
-        raise ModelError(f"{path}: expected in {_SUMS!r} the sums of {' and '.join(_SUMMED)}")
+        raise ModelError(f"{path}: expected checksums of {' and '.join(_SUMMED)} in {_SUMS!r}")
     return name, arguments, tokenizer, inputs, trees, own_class, sums
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _check_replaceable(directory: Path) -> None:
@@ -261,13 +262,13 @@ def _check_replaceable(directory: Path) -> None:
         _read_config(directory / CONFIG_FILE)
     except ModelError as error:
         raise ModelError(
-            f"cannot save to {directory}: what is there is no graphsent model ({error})"
+            f"cannot save to {directory}: it exists and is not a graphsent model ({error})"
         ) from None
 
 
 @contextmanager
 def _replaced_directory(directory: Path) -> Iterator[Path]:
-    """Gives an empty sibling to fill; it takes the place of ``directory`` if the block succeeds."""
+    """Yield an empty temporary directory that replaces ``directory`` if the block succeeds."""
     directory = directory.resolve()
     temporary = directory.with_name(f".{directory.name}.{os.getpid()}.new")
     old = directory.with_name(f".{directory.name}.{os.getpid()}.old")
@@ -283,7 +284,7 @@ def _replaced_directory(directory: Path) -> Iterator[Path]:
 
 
 def _swap(directory: Path, new: Path, old: Path) -> None:
-    # There is no portable exchange of two directories: between the two renames only `old` exists.
+    # Directories cannot be exchanged portably: between the two renames only `old` exists.
     if directory.exists():
         os.replace(directory, old)
     try:

@@ -1,1 +1,1 @@
-"""Trees, sentences and pairs as models read them, and the batches made of these."""
+"""Model inputs: conversion of trees, sentences and pairs, and their batches."""

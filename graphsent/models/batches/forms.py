@@ -1,4 +1,4 @@
-"""What users pass to a model as trees."""
+"""Conversion of user inputs to trees and sentences."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 __all__ = ["Parse", "Tokenize", "as_sentences", "as_trees", "with_texts_parsed"]
 
 Parse = Callable[[Sequence[str]], Sequence[Any]]
-"""From raw text to trees; where there is none, the error that says why."""
+"""Raw texts -> their trees, or for a text without a tree the error that explains why."""
 
 Tokenize = Callable[[str], list[str]]
-"""From raw text to words."""
+"""Raw text -> its words."""
 
 
 def as_trees(inputs: Iterable[Any], parse: Parse | None = None) -> list[Tree | DependencyTree]:
-    """Constituency or dependency trees in any form that graphsent takes.
+    """Convert inputs in any supported form to constituency or dependency trees.
 
     Args:
         inputs: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string with or without labels; or
-            all of them ``DependencyTree``. With a parser also a ``Sentence`` or a string of raw
-            text, which is any that is not exactly one bracketed tree.
-        parse: Parses raw text; None if no parser is there.
+            all of them a ``DependencyTree``. With a parser also a ``Sentence`` or raw text: any
+            string that is not exactly one bracketed tree.
+        parse: Parses raw text; None if there is no parser.
 
     Raises:
-        ModelError: One of them is something else or malformed, or cannot be parsed; or the two
-            kinds are mixed. The number of the input, from 1, is named.
+        ModelError: An input has another type, is malformed or cannot be parsed; or the two kinds of
+            trees are mixed. The message gives the number of the input, from 1.
     """
     if isinstance(inputs, str | Tree | DependencyTree) or not isinstance(inputs, Iterable):
         raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
     trees = list(inputs)
     types = set(map(type, trees))
     if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
-        return trees  # as in training
+        return trees  # the fast path for training
     if parse is not None:
         trees = with_texts_parsed(trees, parse)
     for number, tree in enumerate(trees, start=1):
@@ -53,16 +53,16 @@ def as_trees(inputs: Iterable[Any], parse: Parse | None = None) -> list[Tree | D
 def as_sentences(
     inputs: Iterable[Any], tokenize: Tokenize = str.split
 ) -> list[Sentence | Tree | DependencyTree]:
-    """Sentences with or without a tree, in any form that graphsent takes.
+    """Convert inputs in any supported form to sentences, with or without a tree.
 
     Args:
         inputs: Each a ``Sentence``, a list of words, a tree in one of the forms of
-            :func:`as_trees`, or a string of raw text. A string that is exactly one bracketed
-            tree is that tree.
-        tokenize: Divides raw text into words. Nothing else is divided.
+            :func:`as_trees`, or raw text. A string that is exactly one bracketed tree is read as
+            that tree.
+        tokenize: Splits raw text into words; it is not applied to other inputs.
 
     Raises:
-        ModelError: One of them is something else or malformed. Its number, from 1, is named.
+        ModelError: An input has another type or is malformed. The message gives its number, from 1.
     """
     is_one = isinstance(inputs, str | Sentence | Tree | DependencyTree)
     if is_one or not isinstance(inputs, Iterable):
@@ -78,7 +78,7 @@ def as_sentences(
 
 
 def with_texts_parsed(inputs: Sequence[Any], parse: Parse) -> list[Any]:
-    """The inputs with trees, or errors, for those that are raw text, parsed all at once."""
+    """The inputs with raw texts replaced by their trees or errors, all parsed in one call."""
     found = [_one_tree(each) or each if isinstance(each, str) else each for each in inputs]
     texts = {
         number: each if isinstance(each, str) else " ".join(each.words)
@@ -92,7 +92,7 @@ def with_texts_parsed(inputs: Sequence[Any], parse: Parse) -> list[Any]:
 
 
 def _one_tree(text: str) -> Tree | None:
-    """The tree that a string is, None if it is anything else."""
+    """The tree of a string that is one bracketed tree, else None."""
     if not text.lstrip().startswith("("):
         return None
     try:
@@ -115,7 +115,7 @@ def _sentence(each: Any, tokenize: Tokenize) -> Sentence | Tree | DependencyTree
 
 
 def _constituency_tree(tree: Any) -> Tree:
-    if isinstance(tree, GraphsentError):  # a sentence that could not be parsed
+    if isinstance(tree, GraphsentError):  # the error for a sentence that could not be parsed
         raise ModelError(str(tree))
     if isinstance(tree, Sentence):
         tree = " ".join(tree.words)

@@ -1,4 +1,4 @@
-"""Batches for models that read a tree and the words below each of its nodes."""
+"""Batches for models that read trees and the words below each node."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["GuidedBatch", "guided_batch"]
 
 
 class GuidedBatch(NamedTuple):
-    """A batch of trees, some or all of whose nodes are units to classify.
+    """A batch of trees in which some or all nodes are units to classify.
 
     Attributes:
-        graph: One batched graph of all trees.
-        word_of_node: (num_nodes,) int64, which word each node carries, -1 for none. Like the graph
-            it stays on the CPU.
+        graph: The batched graph of all trees.
+        word_of_node: (num_nodes,) int64, the word of each node, -1 for none. Like the graph it
+            stays on the CPU.
         tokens: (num_words,) int64, vocabulary indices of the words of all sentences in order.
         nodes: (num_units,) int64, the node of each unit.
-        ranges: (num_units, 2) int64, first and last + 1 word of each unit.
-        labels: (num_units,) int64, the class of each unit, -1 where it has none.
-        roots: (batch_size,) int64, the unit of each sentence as a whole.
+        ranges: (num_units, 2) int64, half-open word range of each unit.
+        labels: (num_units,) int64, the class of each unit, -1 if unlabelled.
+        roots: (batch_size,) int64, the unit of each whole sentence.
     """
 
     graph: dgl.DGLGraph
@@ -39,7 +39,7 @@ class GuidedBatch(NamedTuple):
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> GuidedBatch:
-        """The batch on another device, but for the graph and ``word_of_node``."""
+        """The batch on another device, except for the graph and ``word_of_node``."""
         graph, word_of_node, *tensors = self
         return GuidedBatch(graph, word_of_node, *(tensor.to(device) for tensor in tensors))
 
@@ -48,7 +48,7 @@ class GuidedBatch(NamedTuple):
         return self.of_units(chosen_units(self.labels, self.roots, phrases=False))
 
     def of_units(self, chosen: torch.Tensor) -> GuidedBatch:
-        """The batch with some of its units, the sentences among them.
+        """The batch restricted to some of its units, which must include the sentences.
 
         Args:
             chosen: (num_units,) bool.
@@ -65,7 +65,7 @@ class GuidedBatch(NamedTuple):
 def guided_batch(
     trees: Sequence[Tree], vocab: Vocabulary, context: Context | None = None
 ) -> GuidedBatch:
-    """The batch of some trees, with a unit for each node, and with the context of their words."""
+    """Build the batch of trees, with one unit per node and the context of their words."""
     graph = tree_graph(trees, vocab, context=context)
     word_nodes, ranges = word_ranges(graph)
     word_of_node = torch.full((graph.num_nodes(),), -1)

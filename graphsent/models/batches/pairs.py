@@ -1,4 +1,4 @@
-"""Pairs of sentences, as users pass them and as models read them."""
+"""Pairs of sentences: conversion of user inputs, and batches."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["PairBatch", "as_pairs", "pair_labels"]
 
 
 class PairBatch(NamedTuple):
-    """A batch of pairs of sentences. A unit is a pair.
+    """A batch of sentence pairs; each pair is a unit.
 
     Attributes:
-        sentences: The first sentences of all pairs and then the second ones.
-        labels: (batch_size,) float32, the score of each pair, nan where it is not known; or int64,
-            its class, -1 where it has none.
+        sentences: The first sentences of all pairs, followed by the second sentences.
+        labels: (batch_size,) float32, the score of each pair, NaN if unknown; or int64, its class,
+            -1 if unlabelled.
         roots: (batch_size,) int64, the unit of each pair: 0, 1, ...
     """
 
@@ -40,7 +40,7 @@ class PairBatch(NamedTuple):
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> PairBatch:
-        """The batch on another device; a graph in it stays where it is."""
+        """The batch on another device; a graph in it is not moved."""
         sentences, labels, roots = self
         return PairBatch(sentences.to(device), labels.to(device), roots.to(device))
 
@@ -48,19 +48,18 @@ class PairBatch(NamedTuple):
 def as_pairs(
     inputs: Iterable[Any], parse: Parse | None = None, tokenize: Tokenize | None = None
 ) -> list[TreePair]:
-    """Pairs of trees, or of sentences, in any form that graphsent takes.
+    """Convert inputs in any supported form to pairs of trees or sentences.
 
     Args:
-        inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and perhaps a
+        inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and optionally a
             score and a class; trees as in :func:`~graphsent.models.batches.forms.as_trees`.
-        parse: Parses raw text; None if no parser is there.
-        tokenize: Divides raw text into words for a model that needs no trees: the sentences of a
-            pair are as in :func:`~graphsent.models.batches.forms.as_sentences`. None if trees are
-            needed.
+        parse: Parses raw text; None if there is no parser.
+        tokenize: Splits raw text into words for models that need no trees; sentences are then as in
+            :func:`~graphsent.models.batches.forms.as_sentences`. None if trees are needed.
 
     Raises:
-        ModelError: One of them is something else, or the kinds of trees are mixed. The number of
-            the input, from 1, is named.
+        ModelError: An input has another type, or the kinds of trees are mixed. The message gives
+            the number of the input, from 1.
     """
     if isinstance(inputs, str | TreePair) or not isinstance(inputs, Iterable):
         raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
@@ -69,7 +68,7 @@ def as_pairs(
         if not isinstance(item, tuple) or len(item) not in (2, 3, 4):
             kind = "trees" if tokenize is None else "sentences"
             raise ModelError(
-                f"pair {number}: expected a tuple of two {kind} and perhaps a score, got "
+                f"pair {number}: expected a tuple of two {kind} and optionally a score, got "
                 f"{type(item).__name__}"
             )
     if parse is not None:

@@ -1,4 +1,4 @@
-"""N-best lists of parses as models read them."""
+"""Batches of n-best lists of parses."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from graphsent.vocabulary import Vocabulary
 
 __all__ = ["RerankBatch", "as_lists", "counts_of", "parse_batch", "trees_of"]
 
-_UNKNOWN = 0  # the index of labels that training does not have
+_UNKNOWN = 0  # index of labels that do not occur in training
 
 
 class RerankBatch(NamedTuple):
-    """The trees of some n-best lists: the candidates of each list, and its gold tree after them.
+    """The trees of n-best lists: the candidates of each list, followed by its gold tree.
 
     Attributes:
-        graph: One batched graph of all trees, which are binary.
+        graph: The batched graph of all trees, which are binary.
         inner: (num_inner,) int64, the nodes with children.
-        labels: (num_inner,) int64, the label of each of these.
+        labels: (num_inner,) int64, the label of each inner node.
         children: (num_inner, 2) int64, the labels of its children.
-        trees: (num_inner,) int64, the tree that it is in.
-        base: (num_trees,) float32, the parser's score of each tree; -inf of gold trees.
-        counts: (num_trees, 3) int64, brackets of each tree, see
+        trees: (num_inner,) int64, the tree of each inner node.
+        base: (num_trees,) float32, the parser's score of each tree; -inf for gold trees.
+        counts: (num_trees, 3) int64, bracket counts of each tree, see
             :class:`~graphsent.trees.BracketCounts`; zeros without a gold tree.
-        candidates: First and last + 1 tree of each list, without its gold tree.
-        gold: (num_lists,) int64, the gold tree of each list, -1 where there is none.
+        candidates: Half-open range of trees of each list, without its gold tree.
+        gold: (num_lists,) int64, the gold tree of each list, -1 if there is none.
         roots: (num_lists,) int64, the first candidate of each list.
     """
 
@@ -48,7 +48,7 @@ class RerankBatch(NamedTuple):
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> RerankBatch:
-        """The batch with its tensors on another device; the graph stays where it is."""
+        """The batch with its tensors on another device; the graph is not moved."""
         moved: dict[str, Any] = {
             name: value.to(device)
             for name, value in self._asdict().items()
@@ -66,15 +66,15 @@ def parse_batch(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> RerankBatch:
-    """The batch of some n-best lists.
+    """Build the batch of n-best lists.
 
     Args:
         lists: The lists.
-        trees: The binary trees of all lists, of each in the order of :func:`trees_of`.
-        vocab: Numbers the words.
-        label_index: Numbers the labels of nodes from 1; others are 0.
-        both_ways: Whether there will be a pass against the edges too.
-        context: Of the words of all trees in order.
+        trees: The binary trees of all lists, each list in the order of :func:`trees_of`.
+        vocab: The vocabulary.
+        label_index: Maps node labels to integers from 1; unknown labels become 0.
+        both_ways: Whether there will also be a pass against the edges.
+        context: Context of the words of all trees in order.
     """
     sizes = [len(each.candidates) for each in lists]
     steps = [size + (each.gold is not None) for size, each in zip(sizes, lists, strict=True)]
@@ -102,7 +102,7 @@ def _inner_nodes(
     labels = np.array([label_index.get(x, _UNKNOWN) for tree in trees for x in tree.labels])
     below = np.flatnonzero(parents >= 0)
     below = below[np.argsort((parents + shift)[below], kind="stable")]
-    children = below.reshape(-1, 2)  # siblings in their order
+    children = below.reshape(-1, 2)  # siblings, from left to right
     inner = (parents + shift)[children[:, 0]]
     return (
         torch.from_numpy(inner),
@@ -113,10 +113,10 @@ def _inner_nodes(
 
 
 def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
-    """N-best lists with candidates.
+    """Check that the inputs are n-best lists with candidates, and return them as a list.
 
     Raises:
-        ModelError: Something is no such list.
+        ModelError: An input is not such a list.
     """
     lists = list(lists)
     for number, each in enumerate(lists, start=1):
@@ -128,7 +128,7 @@ def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
 
 
 def trees_of(parses: ParseList) -> list[Tree]:
-    """The candidates of a list, and after them its gold tree if it is known."""
+    """The candidates of a list, followed by its gold tree if there is one."""
     trees = [each.tree for each in parses.candidates]
     return trees if parses.gold is None else [*trees, parses.gold]
 
@@ -139,7 +139,7 @@ def _base_scores(parses: ParseList) -> list[float]:
 
 
 def counts_of(parses: ParseList) -> Sequence[tuple[int, int, int]]:
-    """The :class:`~graphsent.trees.BracketCounts` of these trees, kept with the gold tree."""
+    """The :class:`~graphsent.trees.BracketCounts` of these trees, cached on the gold tree."""
     gold = parses.gold
     if gold is None:
         return [(0, 0, 0)] * len(parses.candidates)

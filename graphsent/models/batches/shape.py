@@ -1,4 +1,4 @@
-"""Bringing trees to the shape that a model can read, and its results back to the trees given."""
+"""Conversion of trees to the shape that a model reads, and of results back to the given trees."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary
 
 __all__ = ["is_binary", "nodes_of_same_span", "to_binary", "with_joined_chains", "without_chains"]
 
-# Labels of the nodes that binarizing adds start with it: no class, and no label of a treebank.
+# Prefix of the labels of nodes added by binarization; neither a class nor a treebank label.
 _MARKER = "\0"
 
 
 def is_binary(tree: Tree) -> bool:
     """Whether every node has a token or exactly two children."""
-    # Then, and only then, all nodes but the root are among the children of pairs.
+    # This holds exactly if all nodes except the root have a sibling.
     return 2 * np.count_nonzero(tree.num_children == 2) == tree.num_nodes - 1
 
 
 def to_binary(tree: Tree | DependencyTree) -> Tree:
-    """The tree itself if it is binary; otherwise without unary chains, and binarized to the left.
+    """Binarize a tree to the left, with unary chains collapsed; a binary tree is unchanged.
 
-    Chains keep their topmost label; nodes that binarizing adds have none (Tai et al. 2015). The
-    result is kept with the tree.
+    Chains keep their topmost label; nodes added by binarization have no label (Tai et al. 2015).
+    The result is cached on the tree.
 
     Raises:
-        ModelError: It is a dependency tree.
+        ModelError: The tree is a dependency tree.
     """
     return _kept(_constituency(tree), "binary", _binarized)
 
 
 def with_joined_chains(tree: Tree | DependencyTree) -> Tree:
-    """A binary tree whose nodes have the joined labels of unary chains, kept with the tree.
+    """Binarize a tree, with unary chains collapsed to joined labels; cached on the tree.
 
     Raises:
-        ModelError: It is a dependency tree.
+        ModelError: The tree is a dependency tree.
     """
     return _kept(_constituency(tree), "reranked", _joined)
 
 
 def without_chains(tree: Tree | DependencyTree) -> Tree | DependencyTree:
-    """A constituency tree without unary chains, kept with the tree; a dependency tree as it is."""
+    """Collapse unary chains, cached on the tree; a dependency tree is unchanged."""
     if isinstance(tree, DependencyTree):
         return tree
     return _kept(tree, "without chains", _collapsed)
@@ -75,17 +75,17 @@ def _collapsed(tree: Tree) -> Tree:
 def _kept(tree: Tree, name: str, make: Callable[[Tree], Tree]) -> Tree:
     if name not in tree.derived:
         made = make(tree)
-        # A tree that refers to itself would stay in memory for long.
+        # A tree that refers to itself would be freed only by the cyclic garbage collector.
         tree.derived[name] = None if made is tree else made
     return tree.derived[name] or tree
 
 
 def nodes_of_same_span(tree: Tree, shaped: Tree) -> np.ndarray:
-    """For each node of ``tree`` the topmost node of ``shaped`` over the same words.
+    """For each node of ``tree``, the topmost node of ``shaped`` with the same span.
 
     Args:
         tree: A tree.
-        shaped: The same tree after unary chains were collapsed and nodes were added.
+        shaped: The same tree with unary chains collapsed and nodes added.
 
     Returns:
         (tree.num_nodes,) int64, node numbers of ``shaped``.

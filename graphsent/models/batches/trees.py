@@ -1,4 +1,4 @@
-"""What the trees of a batch look like to a model."""
+"""Batches of trees."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ __all__ = [
 
 _CONTEXT = "context of words"
 
-# What a batch carries for its words: their features, (num_words, dim) float32, if the encoder stays
-# as it is; otherwise the pieces that it is to read.
+# The context of the words in a batch: their features, (num_words, dim) float32, if the encoder is
+# frozen; otherwise the pieces that it reads.
 Context = torch.Tensor | Pieces
 
 
 class TreeBatch(NamedTuple):
-    """A batch of trees, in which every node is a unit to classify.
+    """A batch of trees in which every node is a unit to classify.
 
     Attributes:
-        graph: One batched graph of all trees with the node data of :mod:`graphsent.graphs.fields`.
-        labels: (num_nodes,) int64, the class of each node, -1 where it has none.
-        roots: (batch_size,) int64, the node of each sentence as a whole.
+        graph: The batched graph of all trees with the node data of :mod:`graphsent.graphs.fields`.
+        labels: (num_nodes,) int64, the class of each node, -1 if unlabelled.
+        roots: (batch_size,) int64, the node of each whole sentence.
     """
 
     graph: dgl.DGLGraph
@@ -60,29 +60,29 @@ class TreeBatch(NamedTuple):
     def to(self, device: torch.device | str) -> TreeBatch:
         """The batch with its tensors on another device.
 
-        The graph stays where it is: only its structure and small integers are read, and the DGL
-        wheels that most people have know no other device than the CPU.
+        The graph is not moved: only its structure and small integers are read, and most DGL
+        wheels support no other device than the CPU.
         """
         device = torch.device(device)
         return TreeBatch(self.graph, to_device(self.labels, device), to_device(self.roots, device))
 
     def sentences(self) -> TreeBatch:
-        """The batch itself: the root of a tree needs the states of all of its nodes."""
+        """The batch itself: the state of a root depends on all nodes of its tree."""
         return self
 
     def unit_states(self, states: torch.Tensor) -> torch.Tensor:
-        """The rows of units among those of the nodes of the graph: here all of them."""
+        """The states of the units among those of the graph's nodes: here all of them."""
         return states
 
 
 class SiblingBatch(NamedTuple):
-    """A batch of trees as one sibling graph, in which tokens are nodes of their own.
+    """A batch of trees as one sibling graph, in which tokens are separate nodes.
 
     Attributes:
         graph: The sibling graph, with the node data of :mod:`graphsent.graphs.fields`.
-        nodes: (num_units,) int64, the node of the graph for each node of the trees.
-        labels: (num_units,) int64, the class of each node of the trees, -1 where it has none.
-        roots: (batch_size,) int64, the unit of each sentence as a whole.
+        nodes: (num_units,) int64, the graph node of each tree node.
+        labels: (num_units,) int64, the class of each tree node, -1 if unlabelled.
+        roots: (batch_size,) int64, the unit of each whole sentence.
     """
 
     graph: dgl.DGLGraph
@@ -91,7 +91,7 @@ class SiblingBatch(NamedTuple):
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> SiblingBatch:
-        """The batch with its tensors on another device; the graph stays where it is."""
+        """The batch with its tensors on another device; the graph is not moved."""
         return SiblingBatch(self.graph, *(tensor.to(device) for tensor in self[1:]))
 
     def sentences(self) -> SiblingBatch:
@@ -99,17 +99,17 @@ class SiblingBatch(NamedTuple):
         return self
 
     def unit_states(self, states: torch.Tensor) -> torch.Tensor:
-        """The rows of the nodes of the trees among those of the nodes of the graph."""
+        """The states of the tree nodes among those of the graph's nodes."""
         return states[self.nodes.to(states.device)]
 
 
 def is_labelled(labels: torch.Tensor) -> torch.Tensor:
-    """Which units have a label: a class other than -1, or a score other than nan."""
+    """Mask of the labelled units, with a class other than -1 or a score other than NaN."""
     return ~torch.isnan(labels) if labels.is_floating_point() else labels >= 0
 
 
 def chosen_units(labels: torch.Tensor, roots: torch.Tensor, *, phrases: bool) -> torch.Tensor:
-    """Which units of a batch are examples: the sentences, and the labelled phrases if wanted.
+    """Mask of the units that are examples: the sentences, and optionally labelled phrases.
 
     Args:
         labels: (num_units,), see :func:`is_labelled`.
@@ -132,14 +132,14 @@ def tree_graph(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> dgl.DGLGraph:
-    """One batched graph of trees of either kind, and with it its schedule.
+    """Build the batched graph of trees of either kind, with its schedule.
 
     Args:
         trees: The trees, all of one kind.
-        vocab: Numbers the words.
-        direction: Of the edges.
-        both_ways: Whether there will be a pass against the edges too.
-        context: What there is to know of the words in order, see :func:`context_of`.
+        vocab: The vocabulary.
+        direction: Direction of the edges.
+        both_ways: Whether there will also be a pass against the edges.
+        context: Context of the words in order, see :func:`context_of`.
     """
     of_words = bool(trees) and isinstance(trees[0], DependencyTree)
     build: Callable[..., dgl.DGLGraph] = dependency_batch if of_words else constituency_batch
@@ -157,7 +157,7 @@ def _with_schedule(graph: dgl.DGLGraph, both_ways: bool) -> dgl.DGLGraph:
 
 
 def context_of(graph: dgl.DGLGraph) -> Context | None:
-    """What a graph of :func:`tree_graph` carries for its words, in the order of the sentences."""
+    """The context of the words in a graph of :func:`tree_graph`, in the order of the sentences."""
     return notes_of(graph).facts.get(_CONTEXT)
 
 
@@ -169,7 +169,7 @@ def tree_batch(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> TreeBatch | SiblingBatch:
-    """The batch of some trees; arguments as of :func:`tree_graph`."""
+    """Build the batch of trees; arguments as of :func:`tree_graph`."""
     graph = tree_graph(trees, vocab, direction, both_ways=both_ways, context=context)
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     return _batch_of(graph, sizes, direction)
@@ -182,7 +182,7 @@ def tree_batches(
     *,
     both_ways: bool = False,
 ) -> Callable[[Sequence[int]], TreeBatch | SiblingBatch]:
-    """What gives the batches of some trees by their numbers; arguments as of :func:`tree_graph`."""
+    """A function from indices of trees to their batch; arguments as of :func:`tree_graph`."""
     table = TreeTable(trees, vocab, direction)
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
 
@@ -194,7 +194,7 @@ def tree_batches(
 
 
 def _batch_of(graph: dgl.DGLGraph, sizes: np.ndarray, direction: str) -> TreeBatch | SiblingBatch:
-    """The batch of a graph; the sizes are the numbers of nodes of the trees themselves."""
+    """The batch of a graph; ``sizes`` are the node counts of the trees themselves."""
     if direction != SIBLING:
         return TreeBatch(graph, graph.ndata[LABEL], root_nodes(graph))
     # The nodes of each tree come first among those of its graph, in their own order.

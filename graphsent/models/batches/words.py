@@ -1,4 +1,4 @@
-"""Sentences and phrases as sequences of words."""
+"""Batches of sentences and phrases as sequences of words."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["FlatUnits", "SequenceBatch", "flat_units", "sequence_batch"]
 
 
 class SequenceBatch(NamedTuple):
-    """Sequences of words to classify.
+    """A batch of word sequences to classify.
 
     Attributes:
         tokens: (num_words,) int64, vocabulary indices of the words of all sentences in order.
-        ranges: (num_units, 2) int64, first and last + 1 word of each sequence.
-        labels: (num_units,) int64, the class of each sequence, -1 where it has none.
-        roots: (batch_size,) int64, the unit of each sentence as a whole.
-        context: What an encoder knows or reads of the words of all sentences in order; None where
-            words are looked up alone.
+        ranges: (num_units, 2) int64, half-open word range of each sequence.
+        labels: (num_units,) int64, the class of each sequence, -1 if unlabelled.
+        roots: (batch_size,) int64, the unit of each whole sentence.
+        context: Contextual features of the words of all sentences in order, or the encoder's input
+            for them; None without contextual features.
     """
 
     tokens: torch.Tensor
@@ -50,7 +50,7 @@ class SequenceBatch(NamedTuple):
         return self.of_units(chosen_units(self.labels, self.roots, phrases=False))
 
     def of_units(self, chosen: torch.Tensor) -> SequenceBatch:
-        """The batch with some of its units, the sentences among them.
+        """The batch restricted to some of its units, which must include the sentences.
 
         Args:
             chosen: (num_units,) bool.
@@ -62,11 +62,11 @@ class SequenceBatch(NamedTuple):
 
 
 class FlatUnits(NamedTuple):
-    """What is kept with a tree for the sequences of words that its nodes are.
+    """The arrays cached on a tree for the word sequences of its nodes.
 
     Attributes:
-        rows: (4, num_nodes) of integers: class or -1, first and last + 1 word, 1 at the root and 0
-            elsewhere.
+        rows: (4, num_nodes) integers: class or -1, first and last + 1 word, and 1 at the root, else
+            0.
     """
 
     rows: np.ndarray
@@ -75,12 +75,12 @@ class FlatUnits(NamedTuple):
 def sequence_batch(
     trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any, context: Context | None = None
 ) -> SequenceBatch:
-    """A sequence of words for each node of some trees; a sentence without a tree is one node.
+    """Build the batch with one word sequence per tree node; a plain sentence is one node.
 
     Args:
         trees: Sentences and trees of any kind.
-        vocab: ``vocab[word]`` is the index of a word.
-        context: Of the words of all sentences in order.
+        vocab: Maps words to integers, ``vocab[word]``.
+        context: Context of the words of all sentences in order.
     """
     numbers, units = word_numbers(trees, vocab), flat_units(trees)
     num_words = np.array([len(part) for part in numbers], np.int64)
@@ -98,7 +98,7 @@ def sequence_batch(
 
 
 def flat_units(trees: Sequence[Sentence | Tree | DependencyTree]) -> list[FlatUnits]:
-    """The arrays of each tree; those that are missing are made, and kept with trees."""
+    """The arrays of each tree; missing ones are computed and cached on the tree."""
     name = "units"
     found: list[Any] = [tree.derived.get(name) for tree in trees]
     missing = [place for place, units in enumerate(found) if units is None]

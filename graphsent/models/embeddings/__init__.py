@@ -1,1 +1,1 @@
-"""What stands for words: tables of vectors, features of encoders, projections."""
+"""Word inputs: word tables, contextual features, projections."""

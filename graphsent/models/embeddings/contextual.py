@@ -1,4 +1,4 @@
-"""Features of words from an encoder that reads their sentence, as a part of a model."""
+"""Contextual word features from an encoder, as a part of a model."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = ["Contextual", "ContextualFeatures"]
 
 @dataclass(frozen=True)
 class Contextual:
-    """Which encoder gives the features.
+    """Description of the encoder of contextual features.
 
     Attributes:
-        directory: Where it was when the model was trained.
-        sha256: See :func:`~graphsent.contextual.encoder_sha256`.
-        dim: Length of a feature vector.
-        pooling: One of :data:`~graphsent.contextual.POOLINGS`.
-        tuned: Whether it is trained, and saved, with the model.
+        directory: Directory of the encoder when the model was trained.
+        sha256: Digest of the encoder, see :func:`~graphsent.contextual.encoder_sha256`.
+        dim: Size of a feature vector.
+        pooling: How subword pieces are pooled, one of :data:`~graphsent.contextual.POOLINGS`.
+        tuned: Whether the encoder is fine-tuned, and saved, with the model.
 
     Raises:
-        ModelError: A value is of another type or out of range.
+        ModelError: A value has the wrong type or is out of range.
     """
 
     directory: str
@@ -47,7 +47,7 @@ class Contextual:
     tuned: bool = False
 
     def __post_init__(self) -> None:
-        """Checks the values."""
+        """Check the values."""
         check_types(type(self), asdict(self))
         check_sizes(dim=self.dim)
         if self.pooling not in POOLINGS:
@@ -55,16 +55,16 @@ class Contextual:
 
     @classmethod
     def of(cls, encoder: Encoder, *, tuned: bool) -> Contextual:
-        """What there is to say of an encoder."""
+        """The description of an encoder."""
         return cls(str(encoder.directory), encoder.sha256, encoder.dim, encoder.pooling, tuned)
 
 
 class ContextualFeatures(nn.Module):
-    """The features of words; an encoder has to be attached before there are any.
+    """Contextual features of words; an encoder must be attached before use.
 
     Args:
-        options: Which encoder it is.
-        dropout: Probability with which an element of a feature vector is dropped.
+        options: The description of the encoder.
+        dropout: Dropout probability of the features.
     """
 
     def __init__(self, options: Contextual, dropout: float) -> None:
@@ -75,7 +75,7 @@ class ContextualFeatures(nn.Module):
         self.features: Features | None = None
 
     def attach(self, encoder: Encoder) -> None:
-        """Takes an encoder, which becomes a part of the model if it is tuned with it."""
+        """Attach an encoder; it becomes a submodule of the model if it is fine-tuned."""
         self.encoder = encoder
         if self.options.tuned:
             self.network = encoder.model.train(self.training)
@@ -84,10 +84,10 @@ class ContextualFeatures(nn.Module):
             self.features = Features(encoder)
 
     def read(self, spans: Sequence[WordSpan]) -> Context:
-        """What a batch carries for its words.
+        """The context of words for a batch.
 
         Raises:
-            ModelError: There is no encoder.
+            ModelError: No encoder is attached.
         """
         if self.encoder is None:
             raise ModelError(f"no encoder is attached: expected that of {self.options.directory}")
@@ -98,29 +98,29 @@ class ContextualFeatures(nn.Module):
         sentences: Iterable[tuple[str, ...]],
         report: Callable[[int], None] | None = None,
     ) -> None:
-        """Computes what features of sentences are not on disk yet, if the encoder is not tuned.
+        """Cache the features of sentences on disk, if the encoder is frozen.
 
         Args:
-            sentences: The words of each.
-            report: Is given how many sentences have been computed.
+            sentences: The words of each sentence.
+            report: Called with the number of sentences computed so far.
 
         Raises:
-            FailedError: There is no directory to keep them in.
-            OSError: They cannot be written.
+            FailedError: There is no cache directory.
+            OSError: The features cannot be written.
         """
         if self.features is None:
             return
         try:
             directory = cache_directory() / "features"
         except RuntimeError as error:
-            raise FailedError(f"nowhere to keep features: {error}: set GRAPHSENT_CACHE") from None
+            raise FailedError(f"cannot cache features: {error}: set GRAPHSENT_CACHE") from None
         options = self.options
         store = FeatureStore(directory / f"{options.sha256}-{options.pooling}", options.dim)
         self.features.keep(sentences, store, report)
 
     def forward(self, context: Context) -> Tensor:
-        """The features of the words of a batch, (num_words, dim), under dropout."""
+        """The features of the words of a batch, (num_words, dim), with dropout."""
         if isinstance(context, Pieces):
-            assert self.encoder is not None  # it has read them
+            assert self.encoder is not None  # the pieces are from it
             context = self.encoder.encode(context, self.network)
         return self.dropout(context)

@@ -1,4 +1,4 @@
-"""What stands for words at the entrance of a model, beyond a plain table of vectors."""
+"""Word inputs of a model beyond a plain table of vectors."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ __all__ = ["Inputs", "WordInputs"]
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a model computes the rows from that it reads of words.
+    """Description of the word inputs of a model.
 
     Attributes:
-        word_dim: Length of the vectors in the word table; 0 for no table.
-        projected: Whether a learned linear map, without bias, makes of them the vectors that the
-            model reads; if not, they are these.
-        contextual: The encoder whose features stand beside the vectors of the table; None for
-            none.
+        word_dim: Size of the vectors in the word table; 0 for no table.
+        projected: Whether a learned linear map without bias projects them to the size that the
+            model reads.
+        contextual: The encoder whose features are concatenated to the vectors of the table; None
+            for no contextual features.
 
     Raises:
-        ModelError: A value is of another type or out of range, or there is nothing.
+        ModelError: A value has the wrong type or is out of range, or there is neither a table nor
+            an encoder.
     """
 
     word_dim: int
@@ -45,18 +46,18 @@ class Inputs:
     contextual: Contextual | None = None
 
     def __post_init__(self) -> None:
-        """Checks the values."""
+        """Check the values."""
         check_types(type(self), vars(self))
         if self.word_dim or self.contextual is None:
             check_sizes(word_dim=self.word_dim)
 
     @property
     def dim(self) -> int:
-        """Length of a word's vectors side by side, before they are projected."""
+        """Size of a word's concatenated vectors, before projection."""
         return self.word_dim + (self.contextual.dim if self.contextual else 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values."""
+        """Convert the description to JSON values."""
         return asdict(self)
 
     @classmethod
@@ -64,7 +65,7 @@ class Inputs:
         """Inverse of :meth:`to_dict`.
 
         Raises:
-            ModelError: A name is unknown or missing, or a value is no such one.
+            ModelError: A name is unknown or missing, or a value is invalid.
         """
         values = dict(values)
         try:
@@ -76,22 +77,22 @@ class Inputs:
 
 
 class WordInputs(nn.Module):
-    r"""What stands for words where it is more than a vector from a table.
+    r"""Word inputs that combine a table, contextual features and a projection.
 
     .. math::
         y_w = P \, [x_w; f_w]
 
     where :math:`x_w` is the word's vector in the table and :math:`f_w` its contextual features,
-    both under dropout. The table, the features, or the learned map P may be left out. It has the
-    methods of :class:`~graphsent.models.embeddings.table.WordEmbedding` and takes its place.
+    both under dropout. The table, the features and the learned map P are each optional. It has the
+    methods of :class:`~graphsent.models.embeddings.table.WordEmbedding`, which it replaces.
 
     Args:
-        inputs: What there is.
-        instead: The table that it is to replace: it has the length that the model reads, dropout
-            and the number of words.
+        inputs: The description of the inputs.
+        instead: The table to replace, which determines the output size, the dropout rate and the
+            number of words.
 
     Raises:
-        ModelError: Without projection the lengths are not the same.
+        ModelError: Without projection, the sizes differ.
     """
 
     _place: torch.Tensor
@@ -101,11 +102,11 @@ class WordInputs(nn.Module):
         self.embedding_dim = instead.embedding_dim
         if not inputs.projected and inputs.dim != self.embedding_dim:
             raise ModelError(
-                f"inputs of length {inputs.dim} for a model that reads {self.embedding_dim}: they "
-                "need a projection"
+                f"expected word inputs of size {self.embedding_dim}, got {inputs.dim}: they need a "
+                "projection"
             )
         rate = instead.dropout.p
-        self.table: Any = None  # or a WordEmbedding, which there is if nothing else is
+        self.table: Any = None  # a WordEmbedding if there is a table
         if inputs.word_dim:
             self.table = WordEmbedding(
                 instead.num_embeddings, inputs.word_dim, dropout=rate, sparse=instead.sparse
@@ -117,7 +118,7 @@ class WordInputs(nn.Module):
         if inputs.projected:
             self.projection = Linear(inputs.dim, self.embedding_dim, bias=False)
             nn.init.xavier_uniform_(self.projection.weight)
-        # Knows the device, whatever else there is.
+        # Tracks the device of the module.
         self.register_buffer("_place", torch.empty(0), persistent=False)
 
     @property
@@ -136,27 +137,27 @@ class WordInputs(nn.Module):
         self.table.init_vectors(matrix)
 
     def read(self, spans: Iterable[WordSpan]) -> Context | None:
-        """What a batch carries for its words beside their indices, for :meth:`forward`."""
+        """The context of words that :meth:`forward` needs besides their indices."""
         return None if self.contextual is None else self.contextual.read(list(spans))
 
     def forward(self, token: torch.Tensor, context: Context | None = None) -> torch.Tensor:
-        """What stands for words, on the device of the model.
+        """The input vectors of words, on the device of the model.
 
         Args:
             token: (N,) int64 on any device, vocabulary indices; -1 for no word.
-            context: What :meth:`read` gave for N words.
+            context: The result of :meth:`read` for N words.
 
         Returns:
-            (N, embedding_dim), zero where there is no word.
+            (N, embedding_dim), zeros where there is no word.
 
         Raises:
-            ModelError: There are contextual features, and it is not said of which sentences.
+            ModelError: There are contextual features, but no context is given.
         """
         if self.contextual is None:
             return self.projection(self.table(token))
         if context is None:
             raise ModelError(
-                "features of an encoder depend on the sentence: words by themselves have none"
+                "contextual features depend on the sentence: expected a context, got words only"
             )
         features = self.contextual(context.to(self._place.device))
         if self.table is not None:
@@ -164,18 +165,18 @@ class WordInputs(nn.Module):
         return self.projection(features)
 
     def of_rows(self, rows: torch.Tensor) -> torch.Tensor:
-        """What words with such vectors in a table add, (N, embedding_dim), dropout included."""
+        """The contribution of given table vectors, (N, embedding_dim), with dropout."""
         rows = self.table.of_rows(rows)
         if self.contextual is not None:
             rows = functional.pad(rows, (0, self.contextual.options.dim))
         return self.projection(rows)
 
     def distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """See :meth:`WordEmbedding.distinct`; in context no two words are equal."""
+        """See :meth:`WordEmbedding.distinct`; with contextual features no two words are equal."""
         return self.table.distinct(token) if self.contextual is None else (token, None)
 
     def of_nodes(self, graph: dgl.DGLGraph) -> IndexedFeat:
-        """See :meth:`WordEmbedding.of_nodes`; what is not in context is mapped once a row."""
+        """See :meth:`WordEmbedding.of_nodes`; without contextual features, rows are shared."""
         if self.contextual is None:
             feat = self.table.of_nodes(graph)
             return feat._replace(rows=self.projection(feat.rows))

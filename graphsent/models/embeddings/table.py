@@ -1,4 +1,4 @@
-"""The word table of a model."""
+"""The table of word vectors of a model."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _BOUND = 0.05  # word vectors start in U(-bound, bound) (Tai et al. 2015)
 
 
 class WordEmbedding(nn.Embedding):
-    """Vectors of the words at some nodes, zero at the others.
+    """Embedding of words, zero at nodes without a word.
 
     Args:
         num_words: Size of the vocabulary.
-        dim: Length of a vector.
-        dropout: Probability with which an element of a looked-up vector is dropped.
-        sparse: Whether the gradient holds only the rows that were looked up, so that a step of SGD
-            or AdaGrad costs and changes no others. Not every optimizer can take such gradients.
+        dim: Size of the word vectors.
+        dropout: Dropout probability of the vectors that are looked up.
+        sparse: Whether gradients are sparse, so that a step of SGD or AdaGrad only touches the rows
+            that were looked up. Not every optimizer supports sparse gradients.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class WordEmbedding(nn.Embedding):
         self.dropout = Dropout(dropout)
 
     def reset_parameters(self) -> None:
-        """Draws all vectors anew from U(-0.05, 0.05)."""
+        """Reinitialize all vectors from U(-0.05, 0.05)."""
         nn.init.uniform_(self.weight, -_BOUND, _BOUND)
 
     def init_vectors(self, matrix: torch.Tensor | np.ndarray) -> None:
@@ -49,28 +49,28 @@ class WordEmbedding(nn.Embedding):
             matrix: (num_words, dim), row i for word i of the vocabulary.
 
         Raises:
-            ModelError: The matrix has another shape.
+            ModelError: The matrix has the wrong shape.
         """
         if tuple(matrix.shape) != (self.num_embeddings, self.embedding_dim):
             raise ModelError(
-                f"word vectors: expected one of {self.embedding_dim} numbers for each of "
-                f"{self.num_embeddings} words, got a matrix of shape {tuple(matrix.shape)}"
+                f"word vectors: expected shape {(self.num_embeddings, self.embedding_dim)}, one "
+                f"row per word, got {tuple(matrix.shape)}"
             )
         with torch.no_grad():
             self.weight.copy_(torch.as_tensor(matrix))
 
     def read(self, spans: Iterable[WordSpan]) -> None:
-        """What a batch carries for its words beside their indices: nothing."""
+        """The context of words that :meth:`forward` needs besides their indices: none."""
 
     def forward(self, token: torch.Tensor, context: None = None) -> torch.Tensor:
         """The vectors of words.
 
         Args:
             token: (N,) int64 on any device, vocabulary indices; -1 for no word.
-            context: What :meth:`read` gave.
+            context: Not used.
 
         Returns:
-            (N, dim), zero where there is no word, on the device of the table.
+            (N, dim), zeros where there is no word, on the device of the table.
         """
         if token.is_cpu:
             with_word = torch.nonzero(token >= 0).squeeze(1)
@@ -79,39 +79,40 @@ class WordEmbedding(nn.Embedding):
             vectors = self._look_up(token[with_word])
             rows = vectors.new_zeros(len(token), self.embedding_dim)
             return rows.index_copy(0, to_device(with_word, rows.device), vectors)
-        # The host does not wait to know where there are words.
+        # Without indexing by a mask, the host need not synchronize with the device.
         return self._look_up(token.clamp(min=0)).masked_fill((token < 0).unsqueeze(1), 0)
 
     def of_rows(self, rows: torch.Tensor) -> torch.Tensor:
-        """What stands for words with such vectors in another table, (N, dim): under dropout."""
+        """The input vectors of words with the given table vectors, (N, dim): with dropout."""
         return self.dropout(rows)
 
     def distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Equal words once where none has its own dropout.
+        """The distinct words, unless each occurrence has its own dropout mask.
 
         Args:
             token: (num_words,) int64, vocabulary indices.
 
         Returns:
-            The words, and which of them each one is, (num_words,) int64; None for all in their
-            order, as they stay on a GPU, where looking for equal ones would stall.
+            The distinct words, and the index of each word among them, (num_words,) int64; or all
+            words and None. The latter also on a GPU, where deduplication would force a
+            synchronization.
         """
         if self._drops() or not token.is_cpu:
             return token, None
         return self._distinct(token)
 
     def of_nodes(self, graph: dgl.DGLGraph) -> IndexedFeat:
-        """What stands for the words of a batch of trees, by node; see :meth:`indexed`."""
+        """The input vectors of the words in a batch of trees, by node; see :meth:`indexed`."""
         return self.indexed(graph.ndata[TOKEN])
 
     def indexed(self, token: torch.Tensor) -> IndexedFeat:
-        """The vectors of the words at some nodes, equal words once where none has its own dropout.
+        """The vectors of the words at nodes; one row per distinct word unless dropout is active.
 
         Args:
             token: (num_nodes,) int64 on the CPU, vocabulary indices; -1 for no word.
 
         Returns:
-            The rows of :meth:`forward` by distinct word, or by occurrence.
+            The rows of :meth:`forward`, per distinct word or, with dropout, per occurrence.
         """
         words, index = self._by_occurrence(token) if self._drops() else self._distinct(token)
         return IndexedFeat(self._look_up(words), index)
@@ -121,7 +122,7 @@ class WordEmbedding(nn.Embedding):
         return self.dropout(rows) if self._drops() else rows
 
     def _drops(self) -> bool:
-        """Whether words have dropout; it may have been turned on by itself, for samples."""
+        """Whether dropout is active; it may be switched on separately, to draw samples."""
         dropout = self.dropout
         return dropout.training and dropout.p > 0
 
@@ -140,7 +141,7 @@ class WordEmbedding(nn.Embedding):
         with_word = np.flatnonzero(tokens >= 0)
         words = tokens[with_word]
         occurrence = np.arange(len(words))
-        last = np.empty(self.num_embeddings, np.int64)  # is read where it is written
+        last = np.empty(self.num_embeddings, np.int64)  # only written entries are read
         last[words] = occurrence
         last = last[words]
         chosen = last == occurrence

@@ -1,4 +1,4 @@
-"""Convolutions whose positions a Tree-LSTM weighs."""
+"""Convolutions with attention pooling guided by a Tree-LSTM."""
 
 from __future__ import annotations
 
@@ -23,26 +23,29 @@ _BRANCHES = ("both", "tree", "convolution")
 
 
 class APDCNNEncoder(TreeEncoder):
-    """Stacks of convolutions over the words below nodes, and the Tree-LSTM that guides them.
+    """Stacks of convolutions over the words below each node, guided by a Tree-LSTM.
+
+    See :class:`~graphsent.models.encoders.guided_stack.GuidedStack` for the stacks.
 
     Args:
-        in_feats: Length of a word vector.
-        hidden: Length of the last convolution's positions and of the Tree-LSTM's state.
-        widths: For each stack, the width of the filters of each layer.
-        branches: ``"both"``; ``"tree"``, the Tree-LSTM alone; or ``"convolution"``, the stacks
-            alone, with k-max pooling of the last layer.
-        convolution: See :class:`~graphsent.models.encoders.guided_stack.GuidedStack`, as for all
-            that follow; ``"full"`` as in the paper, or ``"rowwise"`` as in the DCNN.
-        row_maps: Number of maps of each layer with ``"rowwise"``.
-        pool: ``"kmax"`` or ``"none"`` between layers; without pooling, positions are those of the
-            words, and their weights can be shown.
-        readout: ``"sum"`` of the positions by attention, or ``"kmax"``, the largest values of each
-            channel of the weighted positions.
-        k_top: Least number of values that pooling keeps.
-        temperature: Divides the cosines of the attention.
+        in_feats: Size of the word vectors.
+        hidden: Number of channels of the last convolution and size of the Tree-LSTM state.
+        widths: Filter widths of the layers of each stack, in words.
+        branches: ``"both"``; ``"tree"``, the Tree-LSTM only; or ``"convolution"``, the stacks only,
+            with k-max pooling of the last layer.
+        convolution: ``"full"``, over all channels, as in the paper; or ``"rowwise"``, as in the
+            DCNN.
+        row_maps: Number of feature maps of each layer with ``"rowwise"``.
+        pool: Pooling between layers, ``"kmax"`` or ``"none"``. Without pooling, each position
+            covers a fixed window of words, so that its attention weight can be visualised.
+        readout: How the positions of the last layer become one vector: ``"sum"``, their
+            attention-weighted sum; or ``"kmax"``, the ``k_top`` largest values of each channel of
+            the weighted positions.
+        k_top: Minimum number of values that k-max pooling keeps.
+        temperature: Temperature of the attention, the divisor of the cosine similarities.
 
     Raises:
-        ModelError: Sizes or choices are wrong, or there is no stack.
+        ModelError: Sizes or choices are invalid, or there is no stack.
     """
 
     def __init__(
@@ -87,12 +90,12 @@ class APDCNNEncoder(TreeEncoder):
     def forward(  # type: ignore[override]  # of units, which are not all nodes
         self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
     ) -> Tensor:
-        """The vectors of each unit side by side, those of the tree last.
+        """The concatenated vectors of each unit, that of the tree last.
 
         Args:
-            batch: Some units of trees.
-            rows: (num_rows, in_feats), the vectors of words.
-            words: (num_words,) int64, the row of each word; None where they are in order.
+            batch: Units of trees.
+            rows: (num_rows, in_feats), the word vectors.
+            words: (num_words,) int64, the row of each word; None if they are in order.
             engine: One of :data:`graphsent.propagation.ENGINES`.
 
         Returns:
@@ -107,7 +110,7 @@ class APDCNNEncoder(TreeEncoder):
     def position_weights(
         self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
     ) -> list[list[np.ndarray]]:
-        """For each stack and unit the attention weights; arguments as of :meth:`forward`."""
+        """The attention weights per stack and unit; arguments as of :meth:`forward`."""
         guides = self._guides(batch, rows, words, engine)
         of_stacks = []
         for stack in self.stacks:

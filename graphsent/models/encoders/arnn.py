@@ -1,4 +1,4 @@
-"""The attentive recursive network over trees, and the cells without attention beside it."""
+"""The attentive recursive network over trees, and its variants without attention."""
 
 from __future__ import annotations
 
@@ -31,28 +31,33 @@ _CELLS = {
     ("gru", True): AttentiveTreeGRU,
 }
 _ATTENTION = ("static", "dynamic", "none")
-# Options that not every cell has, where they change nothing.
+# Defaults of the options that not every cell has.
 _DEFAULTS = {"memory": "per_child", "gate_output": True, "reset": "per_child"}
 
 
 class ARNNEncoder(TreeEncoder):
-    """States of all nodes of trees of words, with attention over the children.
+    """Encodes the nodes of trees, with attention over the children of each node.
 
     *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan).
-    With dynamic attention the vector that a sentence's nodes attend by is the last state of a
-    sequential LSTM or GRU over the same word vectors, with parameters of its own. Without
-    attention the cells are the child-sum Tree-LSTM and Tree-GRU that the paper compares with.
+    With dynamic attention, the attention vector of a sentence is the last state of a separate
+    sequential LSTM or GRU over the same word vectors. Without attention, the cells are the
+    child-sum Tree-LSTM and Tree-GRU, the paper's baselines.
 
     Args:
-        in_feats: Length of a word vector.
-        hidden: Length of h.
-        cell: ``"lstm"`` or ``"gru"``.
-        attention: ``"static"``, by a learnt vector; ``"dynamic"``, by the last state of a
-            sequential network over the sentence; or ``"none"``, the child-sum Tree-LSTM or
-            Tree-GRU.
-        memory: See :class:`~graphsent.cells.AttentiveTreeLSTM`.
-        gate_output: See :class:`~graphsent.cells.AttentiveTreeLSTM`.
-        reset: See :class:`~graphsent.cells.AttentiveTreeGRU`.
+        in_feats: Size of the word vectors.
+        hidden: Size of the hidden state h.
+        cell: Type of the cell, ``"lstm"`` or ``"gru"``.
+        attention: The attention vector: ``"static"``, a learned parameter; ``"dynamic"``, the last
+            state of a sequential network over the sentence; or ``"none"`` for no attention, the
+            child-sum Tree-LSTM or Tree-GRU.
+        memory: How the attentive LSTM combines the children's cell states: ``"per_child"``, with a
+            forget gate per child; ``"attended"``, with one forget gate on their attention-weighted
+            sum; or ``"both"``, weighted and with a gate per child. See
+            :class:`~graphsent.cells.AttentiveTreeLSTM`.
+        gate_output: Whether the LSTM has an output gate; without it, h is tanh(c).
+        reset: Reset gates of the GRU: ``"per_child"``, a gate per child; or ``"literal"``, a single
+            gate after the matrix product, as the paper's text reads. See
+            :class:`~graphsent.cells.AttentiveTreeGRU`.
 
     Raises:
         ModelError: Cell or attention is unknown, or an option is set that the cell does not have.
@@ -99,9 +104,9 @@ class ARNNEncoder(TreeEncoder):
 
         Args:
             graph: A batch of trees, edges from child to parent.
-            words: (num_nodes, in_feats), or as rows that nodes share.
-            query: With dynamic attention the vector of each sentence, (batch_size, hidden); by
-                default :meth:`queries`.
+            words: (num_nodes, in_feats), or rows shared between nodes.
+            query: With dynamic attention, the attention vector of each sentence, (batch_size,
+                hidden); :meth:`queries` by default.
             engine: One of :data:`graphsent.propagation.ENGINES`.
         """
         vectors = self._attention_vectors(graph, words, query)
@@ -110,19 +115,19 @@ class ARNNEncoder(TreeEncoder):
     def edge_weights(
         self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
     ) -> torch.Tensor:
-        """The attention: how much each node counts among its parent's children, (num_edges,).
+        """The attention weight of each node among its parent's children, (num_edges,).
 
         Raises:
             ModelError: There is no attention.
         """
         if not self.attends:
-            raise ModelError("there are no weights: the model was built with attention='none'")
+            raise ModelError("no attention weights: the model was built with attention='none'")
         vectors = self._attention_vectors(graph, words, None)
         _, weights = self.cell(graph, words, return_attention=True, engine=engine, **vectors)
         return weights
 
     def queries(self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat) -> torch.Tensor:
-        """The attention vector of each sentence, (batch_size, hidden), with dynamic attention."""
+        """The dynamic attention vector of each sentence, (batch_size, hidden)."""
         assert self.sequence is not None
         nodes, ranges = word_ranges(graph)
         sentences = ranges[root_nodes(graph)]
@@ -140,9 +145,9 @@ class ARNNEncoder(TreeEncoder):
 
 
 def _options_of(cls: type[nn.Module], **options: Any) -> dict[str, Any]:
-    """The options that a cell has; the others must be at their defaults."""
+    """The options that a cell has; all others must have their default values."""
     known = inspect.signature(cls).parameters
     for name, value in options.items():
         if name not in known and value != _DEFAULTS[name]:
-            raise ModelError(f"{name}={value!r} is no choice of the cell {cls.__name__}")
+            raise ModelError(f"{name}={value!r}: the cell {cls.__name__} has no such option")
     return {name: value for name, value in options.items() if name in known}

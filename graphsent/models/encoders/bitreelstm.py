@@ -1,4 +1,4 @@
-"""Tree-LSTMs over head words, up and down the tree."""
+"""Bottom-up and top-down Tree-LSTMs over head words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BiTreeLSTMEncoder"]
 
 
 class BiTreeLSTMEncoder(TreeEncoder):
-    r"""States of all nodes of binary trees, in one or both directions, over head words.
+    r"""Encodes the nodes of binary trees in one or both directions, over head words.
 
     `Head-Lexicalized Bidirectional Tree LSTMs <https://aclanthology.org/Q17-1012>`_ (Teng and
     Zhang 2017). With :math:`h^\uparrow, h^\downarrow` of :class:`~graphsent.cells.BiTreeLSTM`:
@@ -32,17 +32,22 @@ class BiTreeLSTMEncoder(TreeEncoder):
     :math:`[h^\downarrow_t ; \tfrac{1}{|L_t|} \sum_l h^\downarrow_l]`.
 
     Args:
-        in_feats: Length of a word vector.
-        hidden: Length of h and c in each direction.
-        shape: Makes trees binary.
-        directions: ``"both"``, ``"up"`` or ``"down"``.
-        lexicalized: Whether inner nodes have head words.
-        leaf_peephole: See :class:`~graphsent.cells.LexicalizedTreeLSTM`.
-        td_share_input: See :class:`~graphsent.cells.TopDownTreeLSTM`.
-        td_root: See :class:`~graphsent.cells.BiTreeLSTM`.
+        in_feats: Size of the word vectors.
+        hidden: Size of the hidden state h and the cell state c in each direction.
+        shape: Converts trees to binary trees.
+        directions: Directions of the Tree-LSTM passes: ``"up"`` (bottom-up), ``"down"`` (top-down)
+            or ``"both"``.
+        lexicalized: Whether inner nodes have head words as inputs.
+        leaf_peephole: Whether the output gate of the bottom-up cell has a peephole at leaves too;
+            the authors' code has none there. See :class:`~graphsent.cells.LexicalizedTreeLSTM`.
+        td_share_input: Whether left and right children share the input weights, output peephole and
+            bias of the top-down cell, as in the authors' code. See
+            :class:`~graphsent.cells.TopDownTreeLSTM`.
+        td_root: Initial state of the top-down pass: ``"zero"``, or ``"bu_root"``, computed from the
+            root of the bottom-up pass. See :class:`~graphsent.cells.BiTreeLSTM`.
 
     Raises:
-        ModelError: ``directions`` is unknown, or an option is set that it leaves without meaning.
+        ModelError: ``directions`` is unknown, or an option has no effect with it.
     """
 
     edge_weight_name = "share in the parent's head word"
@@ -78,7 +83,7 @@ class BiTreeLSTMEncoder(TreeEncoder):
             lexicalizer = HeadLexicalizer(in_feats) if lexicalized else None
             cell = TopDownTreeLSTM(in_feats, hidden, td_share_input=td_share_input)
         super().__init__(cell, shape=shape, both_ways=directions != "up")
-        self.lexicalizer = lexicalizer  # of the top-down cell, which has none of its own
+        self.lexicalizer = lexicalizer  # for the top-down cell, which does not contain one
         self.directions = directions
         self.lexicalized = lexicalized
         self.hidden = hidden
@@ -109,13 +114,13 @@ class BiTreeLSTMEncoder(TreeEncoder):
     ) -> torch.Tensor:
         """The share of each node in its parent's head word, (num_edges,).
 
-        It is the mean over the dimensions of z (left) or 1 - z (right child).
+        It is the mean of z (left child) or 1 - z (right child) over its dimensions.
 
         Raises:
             ModelError: There are no head words.
         """
         if not self.lexicalized:
-            raise ModelError("there are no head words to weigh: the model is not lexicalized")
+            raise ModelError("no head-word weights: the model is not lexicalized")
         bottom_up = self.cell.bottom_up if self.directions == "both" else self.cell
         lexicalizer = self.lexicalizer or bottom_up.lexicalizer
         heads = lexicalizer(graph, words, engine=engine)
@@ -137,4 +142,4 @@ def _check_options(
     }
     for name, is_set in unused.items():
         if is_set:
-            raise ModelError(f"{name} means nothing with directions={directions!r}")
+            raise ModelError(f"{name} has no effect with directions={directions!r}")

@@ -1,4 +1,4 @@
-"""What a convolution's filters over word vectors look like from outside."""
+"""The interface to a convolution's filters over word vectors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Filter(NamedTuple):
     """A filter over windows of word vectors.
 
     Attributes:
-        name: Short name, for instance ``"map 3, row 17"``.
-        weight: (rows, width), the coefficients; a window's score is the sum of the coefficients
-            times the word vectors' elements in these rows.
-        rows: The elements of the word vector that it looks at.
+        name: Short name, such as ``"map 3, row 17"``.
+        weight: (rows, width), the coefficients; the score of a window is the sum of their products
+            with the word vectors' elements in these rows.
+        rows: The elements of the word vectors that the filter reads.
     """
 
     name: str
@@ -26,12 +26,12 @@ class Filter(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many words a window has."""
+        """The number of words in a window."""
         return self.weight.shape[1]
 
 
 class FilterEncoder(nn.Module, ABC):
-    """What gives the vectors of sentences by filters over their words."""
+    """Base class of encoders that apply filters to the words of sentences."""
 
     @abstractmethod
     def first_filters(self) -> list[Filter]:
@@ -39,11 +39,11 @@ class FilterEncoder(nn.Module, ABC):
 
 
 def row_filters(weight: Tensor, num_rows: int) -> list[Filter]:
-    """The filters of a convolution whose rows do not mix, by map and row.
+    """The filters of a row-wise convolution, by map and row.
 
     Args:
         weight: (rows * maps, 1, width), as in :class:`~graphsent.layers.WideConv1d`.
-        num_rows: The number of rows of word vectors; filters of rows after these are left out.
+        num_rows: Number of rows of the word vectors; filters of further rows are omitted.
     """
     rows = weight.detach().unflatten(0, (-1, len(weight) // num_rows)) if num_rows else weight
     return [

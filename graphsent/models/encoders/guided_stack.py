@@ -1,4 +1,4 @@
-"""A stack of wide convolutions whose last layer is pooled under guidance."""
+"""A stack of wide convolutions with guided attention pooling of the last layer."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class FullMaps(nn.Module):
         c^l_t = \tanh(W_l \, \mathrm{vec}(c^{l-1}_{t:t+m_l-1}) + b_l)
 
     Args:
-        in_channels: Length of a word vector.
-        hidden: Number of maps of each layer.
-        widths: :math:`m_l` of each layer.
-        k_top: Least number of values that pooling keeps.
-        pool: Whether there is pooling between layers.
+        in_channels: Size of the word vectors.
+        hidden: Number of feature maps of each layer.
+        widths: Filter width :math:`m_l` of each layer.
+        k_top: Minimum number of values that pooling keeps.
+        pool: Whether to pool between layers.
 
     Shapes:
         - vectors: (num_words, in_channels)
-        - result: (num_steps, hidden), the steps of all phrases one after another
+        - result: (num_steps, hidden), the steps of all phrases concatenated
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FullMaps(nn.Module):
             in_channels = hidden
 
     def word_rows(self, vectors: Tensor) -> Tensor:
-        """What each word adds to the first layer, (num_words, width * hidden)."""
+        """The contributions of each word to the first layer, (num_words, width * hidden)."""
         return word_products(self.convolutions[0], vectors)
 
     def forward(
@@ -79,9 +79,9 @@ class FullMaps(nn.Module):
         """The last layer's maps and their ranges.
 
         Args:
-            rows: What :meth:`word_rows` gave.
-            ranges: First and last + 1 word of each phrase, (num_phrases, 2) int64.
-            words: The row of each word, (num_words,) int64; by default there is one for each.
+            rows: The result of :meth:`word_rows`.
+            ranges: Half-open word range of each phrase, (num_phrases, 2) int64.
+            words: The row of each word, (num_words,) int64; by default one row per word, in order.
         """
         num_words = ranges[:, 1] - ranges[:, 0]
         x = rows
@@ -89,7 +89,7 @@ class FullMaps(nn.Module):
             products = word_products(convolution, x) if layer else rows
             x, ranges = sum_windows(products, ranges, convolution.width, None if layer else words)
             if layer < len(self.poolings):
-                # The non-linearity leaves the order of values as it is: less to compute after.
+                # Monotone activations preserve the order of values: applied after, they cost less.
                 k = self.poolings[layer].counts(num_words)
                 x, ranges, _ = keep_largest(x, ranges, k)
             x = self.activations[layer].of_rows(x)
@@ -97,31 +97,31 @@ class FullMaps(nn.Module):
 
 
 class GuidedStack(nn.Module):
-    """Convolutions over a sentence, and one vector of the positions of the last layer.
+    """Convolutions over a sentence, with the positions of the last layer pooled to one vector.
 
     Args:
-        in_channels: Length of a word vector.
-        hidden: Number of channels of the last layer, and length of the guide.
-        widths: Width of the filters of each layer.
+        in_channels: Size of the word vectors.
+        hidden: Number of channels of the last layer, and size of the guide.
+        widths: Filter width of each layer.
         convolution: ``"full"``, see :class:`FullMaps`; or ``"rowwise"``, see
             :class:`~graphsent.models.encoders.row_maps.RowMaps`, whose last layer is projected to
             ``hidden`` channels.
-        row_maps: Number of maps of each layer with ``"rowwise"``.
-        pool: ``"kmax"`` or ``"none"`` between layers; with ``"none"`` position t of the last layer
-            covers the words from t minus the sum of ``width - 1`` to t.
-        readout: ``"sum"``, the mean of the positions by attention; ``"kmax"``, the ``k_top``
-            largest values of each channel after positions were multiplied by their weights.
-        k_top: Least number of values that pooling keeps.
-        temperature: Of the attention, see :class:`~graphsent.layers.AttentionPooling`.
+        row_maps: Number of feature maps of each layer with ``"rowwise"``.
+        pool: Pooling between layers, ``"kmax"`` or ``"none"``; with ``"none"`` position t of the
+            last layer covers the words from t minus the sum of ``width - 1`` to t.
+        readout: ``"sum"``, the attention-weighted mean of the positions; or ``"kmax"``, the
+            ``k_top`` largest values of each channel of the weighted positions.
+        k_top: Minimum number of values that pooling keeps.
+        temperature: Temperature of the attention, see :class:`~graphsent.layers.AttentionPooling`.
 
     Raises:
-        ModelError: Sizes or choices are wrong, or do not fit together.
+        ModelError: Sizes or choices are invalid or incompatible.
 
     Shapes:
-        - rows: what :meth:`word_rows` makes of word vectors, (num_words, ...)
-        - ranges: first and last + 1 word of each phrase, (num_phrases, 2) int64
+        - rows: the result of :meth:`word_rows`, (num_words, ...)
+        - ranges: half-open word range of each phrase, (num_phrases, 2) int64
         - guide: (num_phrases, hidden)
-        - words: the row of each word, (num_words,) int64; by default there is one for each
+        - words: the row of each word, (num_words,) int64; by default one row per word, in order
         - result: (num_phrases, ``num_features``)
     """
 
@@ -157,7 +157,7 @@ class GuidedStack(nn.Module):
             self.layers = FullMaps(in_channels, hidden, widths, k_top, pool=pool == "kmax")
         else:
             if pool == "none":
-                raise ModelError("pool='none' is a choice of convolution='full' only")
+                raise ModelError(f"pool='none' needs convolution='full', got {convolution!r}")
             self.layers = RowMaps(in_channels, widths, row_maps, k_top, pool_top=False)
             self.projection = WideConv1d(self.layers.num_channels, hidden, 1, bias=True)
         self.attention = AttentionPooling(temperature)
@@ -166,7 +166,7 @@ class GuidedStack(nn.Module):
         self.num_features = hidden if readout == "sum" else hidden * k_top
 
     def word_rows(self, vectors: Tensor) -> Tensor:
-        """What is computed once for each word, (num_words, ...), from (num_words, in_channels)."""
+        """The part computed once per word, (num_words, ...), from (num_words, in_channels)."""
         return self.layers.word_rows(vectors) if isinstance(self.layers, FullMaps) else vectors
 
     def first_filters(self) -> list[Filter]:
@@ -184,7 +184,7 @@ class GuidedStack(nn.Module):
     ) -> Tensor:
         """The vectors of phrases; see the class.
 
-        Without a guide they are the ``k_top`` largest values of each channel, (num_phrases, hidden
+        Without a guide, they are the ``k_top`` largest values of each channel, (num_phrases, hidden
         * k_top).
         """
         x, steps = self.positions(rows, ranges, words)
@@ -201,7 +201,7 @@ class GuidedStack(nn.Module):
     def weights(
         self, rows: Tensor, ranges: Tensor, guide: Tensor, words: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The weight of each position, (num_positions,), and how many there are of each phrase."""
+        """The weight of each position, (num_positions,), and the positions per phrase."""
         x, steps = self.positions(rows, ranges, words)
         return self.attention.weights(x, steps, guide), steps[:, 1] - steps[:, 0]
 
@@ -215,7 +215,7 @@ class GuidedStack(nn.Module):
         return word_products(self.projection, x) + self.projection.bias, steps
 
     def _largest(self, x: Tensor, steps: Tensor) -> Tensor:
-        """The ``k_top`` largest values of each channel, zeros where there are less."""
+        """The ``k_top`` largest values of each channel, padded with zeros."""
         k = torch.full_like(steps[:, 0], self.k_top)
         largest = stacked(*keep_largest(x, steps, k)[:2], self.k_top)
         return largest.transpose(1, 2).flatten(1)

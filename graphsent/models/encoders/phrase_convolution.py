@@ -1,10 +1,10 @@
-"""Convolution and pooling of many sentences one after another, without padding.
+"""Convolution and pooling of many concatenated sentences, without padding.
 
-Sentences are ranges of the rows of a matrix, (num_rows, channels): a sentence has a row for each
-step. They may overlap, as phrases of one sentence do. Results have the rows of all sentences one
-after another, and come with the ranges of these. On the CPU compiled kernels do the work where
-there are any; elsewhere sentences of like length are padded, and go through the operations of the
-layers for padded batches. Both give the same results but for rounding.
+Sentences are ranges of rows of a matrix, (num_rows, channels), one row per step. They may overlap,
+as phrases of one sentence do. Results are the concatenated rows of all sentences, together with
+their ranges. On the CPU compiled kernels are used if available; otherwise sentences of similar
+length are padded and use the operations of the layers for padded batches. Both give the same
+results up to rounding.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ __all__ = [
     "word_products",
 ]
 
-# Padding of so many steps costs as much as one more group: for the models here and batches of 50
+# Padding by this many steps costs as much as another group: for the models here and batches of 50
 # to 2000 sequences the time hardly depends on it (measured on one core).
 _STEPS_PER_GROUP = 2048
 
 
 def ranges_of(lengths: Tensor) -> Tensor:
-    """The ranges of sentences that stand one after another.
+    """The ranges of concatenated sentences.
 
     Args:
         lengths: (num_sentences,) int64.
 
     Returns:
-        (num_sentences, 2) int64, first and last + 1 row of each.
+        (num_sentences, 2) int64, the half-open row range of each.
     """
     end = torch.cumsum(lengths, 0)
     return torch.stack((end - lengths, end), 1)
 
 
 def word_products(convolution: WideConv1d, words: Tensor) -> Tensor:
-    """What each word adds to a window, for each place that it may have in it.
+    """The contribution of each word to a window, for each position in the window.
 
     Args:
-        convolution: One whose rows are not apart (``rows=1``).
+        convolution: A convolution that is not row-wise (``rows=1``).
         words: (num_words, in_channels).
 
     Returns:
-        (num_words, width * out_channels), column ``place * out_channels + channel``.
+        (num_words, width * out_channels), column ``position * out_channels + channel``.
     """
     return linear(words, convolution.weight.permute(2, 0, 1).flatten(0, 1))
 
@@ -72,14 +72,15 @@ def sum_windows(
     .. math::
         y_t = \sum_{a=1}^{m} p_{t-m+a,\,a}, \qquad t = 1, \ldots, s + m - 1
 
-    over the words of the sentence. It is what :class:`~graphsent.layers.WideConv1d` gives without
-    bias; but a word is multiplied once, for all sentences that it is in, and padding never is.
+    over the words of the sentence. The result equals :class:`~graphsent.layers.WideConv1d` without
+    bias, but each word is multiplied only once for all sentences that contain it, and padding
+    never.
 
     Args:
-        products: What :func:`word_products` gave, (num_rows, width * channels).
-        ranges: first and last + 1 word of each sentence, (num_sentences, 2) int64.
-        width: m.
-        words: the row of each word, (num_words,) int64; by default there is one for each.
+        products: The result of :func:`word_products`, (num_rows, width * channels).
+        ranges: Half-open word range of each sentence, (num_sentences, 2) int64.
+        width: Filter width m.
+        words: The row of each word, (num_words,) int64; by default one row per word, in order.
 
     Returns:
         (num_steps, channels) and (num_sentences, 2) int64. A sentence without words has no steps.
@@ -103,13 +104,13 @@ def sum_windows(
 
 
 def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> tuple[Tensor, Tensor]:
-    """Wide convolution in groups that do not mix; see :class:`~graphsent.layers.WideConv1d`.
+    """Wide grouped convolution; see :class:`~graphsent.layers.WideConv1d`.
 
     Args:
         x: (num_rows, groups * q).
-        ranges: first and last + 1 row of each sentence, (num_sentences, 2) int64.
+        ranges: Half-open row range of each sentence, (num_sentences, 2) int64.
         weight: (groups * j, q, m).
-        groups: number of groups.
+        groups: Number of groups.
 
     Returns:
         (num_steps, groups * j), without bias, and (num_sentences, 2) int64. A sentence of s > 0
@@ -134,19 +135,19 @@ def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> tuple[Te
 
 
 def keep_largest(x: Tensor, ranges: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The ``k[b]`` largest values of each channel of sentence b, in the order they stand in.
+    """k-max pooling: the ``k[b]`` largest values of each channel of sentence b, in their order.
 
-    Of equal values the earlier are kept; a value that is not a number counts as the largest. A
-    sentence of fewer steps keeps all. Gradient flows to what is kept alone.
+    Among equal values the earlier are kept; NaN counts as the largest value. A sentence with fewer
+    steps keeps all. Gradients flow only to kept values.
 
     Args:
         x: (num_rows, channels).
-        ranges: first and last + 1 row of each sentence, (num_sentences, 2) int64.
+        ranges: Half-open row range of each sentence, (num_sentences, 2) int64.
         k: (num_sentences,) int64.
 
     Returns:
-        The values, (num_kept, channels); their ranges, (num_sentences, 2) int64; and where in its
-        sentence each stood, (num_kept, channels), integers from 0.
+        The values, (num_kept, channels); their ranges, (num_sentences, 2) int64; and the step of
+        each in its sentence, (num_kept, channels), integers from 0.
     """
     counts = torch.minimum(k, ranges[:, 1] - ranges[:, 0])
     new_ranges = ranges_of(counts)
@@ -170,12 +171,12 @@ def keep_largest(x: Tensor, ranges: Tensor, k: Tensor) -> tuple[Tensor, Tensor, 
 
 
 def stacked(x: Tensor, ranges: Tensor, num_steps: int) -> Tensor:
-    """Sentences one after another as a padded tensor.
+    """Convert concatenated sentences to a padded tensor.
 
     Args:
-        x: (num_rows, channels), the rows of all sentences one after another.
-        ranges: their ranges, (num_sentences, 2) int64.
-        num_steps: at least the length of the longest.
+        x: (num_rows, channels), the concatenated rows of all sentences.
+        ranges: Their ranges, (num_sentences, 2) int64.
+        num_steps: At least the length of the longest sentence.
 
     Returns:
         (num_sentences, num_steps, channels), zeros beyond the lengths.
@@ -189,13 +190,13 @@ def stacked(x: Tensor, ranges: Tensor, num_steps: int) -> Tensor:
 
 
 def groups_by_length(lengths: Tensor) -> list[Tensor]:
-    """Sorts sequences into groups of like length, the longest first.
+    """Partition sequences into groups of similar length, the longest first.
 
     Args:
         lengths: (num_sequences,) int64.
 
     Returns:
-        Indices of the sequences of each group, together all of them once.
+        Indices of the sequences in each group.
     """
     descending, order = torch.sort(lengths, descending=True, stable=True)
     values = descending.tolist()
@@ -208,11 +209,11 @@ def groups_by_length(lengths: Tensor) -> list[Tensor]:
 
 
 def padded(words: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
-    """Some ranges of rows as one tensor, zero beyond the length of each.
+    """Copy ranges of rows to one padded tensor, zero beyond the length of each.
 
     Args:
         words: (num_words, features).
-        ranges: first and last + 1 row of each sequence, (num_sequences, 2) int64.
+        ranges: Half-open row range of each sequence, (num_sequences, 2) int64.
 
     Returns:
         (num_sequences, features, longest), and the lengths, (num_sequences,) int64.
@@ -231,7 +232,7 @@ def _widened(ranges: Tensor, width: int) -> Tensor:
 
 
 def _padded_groups(x: Tensor, ranges: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Sentences of like length: which they are, padded, and their lengths; none without steps."""
+    """Groups of non-empty sentences of similar length: indices, padded rows and lengths."""
     lengths = ranges[:, 1] - ranges[:, 0]
     filled = torch.nonzero(lengths > 0).squeeze(1)
     for group in groups_by_length(lengths[filled]):

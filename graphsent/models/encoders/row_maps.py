@@ -1,4 +1,4 @@
-"""Maps of convolution whose rows do not mix, as in the DCNN."""
+"""Row-wise convolution layers, as in the DCNN."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["PooledLayer", "RowMaps", "check_layers"]
 
 
 class PooledLayer(NamedTuple):
-    """What a layer selected.
+    """The values that a layer's pooling selects.
 
     Attributes:
         values: (batch, rows * maps, steps), after bias and non-linearity, zeros beyond the lengths.
-        lengths: (batch,) int64, how many steps were selected.
-        positions: (batch, rows * maps, steps) int64, where each stood in the convolution, from 0;
-            -1 beyond the lengths.
+        lengths: (batch,) int64, number of selected steps.
+        positions: (batch, rows * maps, steps) int64, the position of each in the convolution, from
+            0; -1 beyond the lengths.
     """
 
     values: Tensor
@@ -42,23 +42,23 @@ class RowMaps(nn.Module):
             Z^l_{j,2r-1} + Z^l_{j,2r}\bigr)\Bigr), \qquad
         Z^l_{j,r} = \sum_q W^l_{j,q,r} * F^{l-1}_{q,r}
 
-    with :math:`F^0` the word vectors, one row for each element. Where the number of rows cannot be
-    halved in every layer, rows of zeros are added at the end.
+    with :math:`F^0` the word vectors, one row per element. If the number of rows cannot be halved
+    in every layer, zero rows are appended.
 
     Args:
-        num_rows: Length of a word vector.
-        widths: Width of the filters of each layer.
-        maps: Number of maps of each layer.
-        k_top: How many values the last layer keeps, and no other less.
-        fold: Whether pairs of rows are added up, in each layer.
+        num_rows: Size of the word vectors.
+        widths: Filter width of each layer.
+        maps: Number of feature maps of each layer.
+        k_top: Number of values that the last layer keeps, and the minimum in all others.
+        fold: Whether to sum pairs of adjacent rows in each layer.
         pool_top: Whether the last layer pools.
 
     Shapes:
         - rows: (num_words, num_rows), word vectors
-        - ranges: first and last + 1 word of each sentence, (num_sentences, 2) int64
-        - result: (num_steps, ``num_channels``), the steps of all sentences one after another,
-          channels ``row * maps + map``; and the ranges of these, (num_sentences, 2) int64. With
-          ``pool_top`` a sentence has ``k_top`` steps, or as many as there are.
+        - ranges: half-open word range of each sentence, (num_sentences, 2) int64
+        - result: (num_steps, ``num_channels``), the concatenated steps of all sentences, channels
+          ``row * maps + map``; and their ranges, (num_sentences, 2) int64. With ``pool_top`` a
+          sentence has ``k_top`` steps, or all if there are fewer.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class RowMaps(nn.Module):
         return rows, ranges
 
     def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
-        """What each layer selected; for layers that all pool."""
+        """The values selected by each layer; all layers must pool."""
         layers: list[PooledLayer] = []
         for values, kept, positions in self._layers(rows, ranges):
             assert positions is not None
@@ -113,7 +113,7 @@ class RowMaps(nn.Module):
         return layers
 
     def _layers(self, x: Tensor, ranges: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
-        """The maps of each layer, their ranges, and where each step stood before pooling."""
+        """The maps of each layer, their ranges, and the positions of their steps before pooling."""
         num_words = ranges[:, 1] - ranges[:, 0]
         x = functional.pad(x, (0, self.added_rows)) if self.added_rows else x
         for layer, convolution in enumerate(self.convolutions):
@@ -127,10 +127,10 @@ class RowMaps(nn.Module):
 
 
 def check_layers(widths: Sequence[int], maps: Sequence[int]) -> None:
-    """Raises a ModelError unless there is a width and a number of maps for each layer."""
+    """Raise a ModelError unless there is one width and one number of maps per layer."""
     if not widths or len(widths) != len(maps):
         raise ModelError(
-            f"expected a width and a number of maps for each layer, got widths={list(widths)} and "
+            f"expected one width and one number of maps per layer, got widths={list(widths)} and "
             f"maps={list(maps)}"
         )
     for width, num_maps in zip(widths, maps, strict=True):

@@ -1,4 +1,4 @@
-"""From the words of trees to a vector for each node."""
+"""Encoders of trees: from word vectors to a vector per node."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ Shape = Callable[[Tree | DependencyTree], Tree | DependencyTree]
 
 
 class TreeEncoder(nn.Module):
-    """A cell over the nodes of trees. It knows no head, so that any can be learned on it.
+    """A cell over the nodes of trees, independent of the head.
 
     Args:
         cell: Called as ``cell(graph, words, engine=...)``, like those of :mod:`graphsent.cells`;
-            None for an encoder whose ``forward`` is its own.
-        shape: Gives a tree the form that the cell can read, see :mod:`graphsent.models.batches`.
-        direction: Of the edges of the graphs, one of :data:`graphsent.graphs.DIRECTIONS`.
-        both_ways: Whether there is a pass against the edges too.
+            None for an encoder that overrides ``forward``.
+        shape: Converts a tree to the shape that the cell reads, see
+            :mod:`graphsent.models.batches.shape`.
+        direction: Direction of the graphs' edges, one of :data:`graphsent.graphs.DIRECTIONS`.
+        both_ways: Whether there is also a pass against the edges.
 
     Attributes:
-        edge_weight_name: What :meth:`edge_weights` are, for the legend of a picture.
+        edge_weight_name: Name of the :meth:`edge_weights`, for the legend of a picture.
     """
 
     edge_weight_name = "weight"
@@ -50,7 +51,7 @@ class TreeEncoder(nn.Module):
         self.both_ways = both_ways
 
     def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """The tree as the cell reads it: over the same words, with a node for each old span.
+        """Convert a tree to the shape that the cell reads, keeping its words and all its spans.
 
         Raises:
             ModelError: The cell cannot read the tree.
@@ -64,7 +65,7 @@ class TreeEncoder(nn.Module):
 
         Args:
             graph: A batch of trees.
-            words: (num_nodes, in_feats), or as rows that nodes share.
+            words: (num_nodes, in_feats), or rows shared between nodes.
             engine: One of :data:`graphsent.propagation.ENGINES`.
         """
         return self.cell(graph, words, engine=engine)
@@ -72,9 +73,9 @@ class TreeEncoder(nn.Module):
     def edge_weights(
         self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
     ) -> torch.Tensor:
-        """What the encoder weighs the edges by, (num_edges,); arguments as of :meth:`forward`.
+        """The encoder's edge weights, (num_edges,); arguments as of :meth:`forward`.
 
         Raises:
-            ModelError: It has no such weights.
+            ModelError: The encoder has no edge weights.
         """
-        raise ModelError("this model has no weights of edges")
+        raise ModelError("this model has no edge weights")

@@ -1,1 +1,1 @@
-"""What is learnt from the vectors of encoders: classes, scores, relatedness."""
+"""Heads on top of encoders: classification, regression, relatedness."""

@@ -1,4 +1,4 @@
-"""Models that classify, or score, sentences and phrases by their vectors."""
+"""Models that classify or score sentences and phrases by their vectors."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ __all__ = [
 
 
 class Classifier(Model):
-    r"""Base of models that turn each node of a tree, or each sentence, into a vector and a class.
+    r"""Base class of models that classify each node of a tree, or each sentence, by its vector.
 
     .. math::
         \hat p_t = \mathrm{softmax}(W^{(s)} h_t + b^{(s)})
 
     where :math:`h_t`, under dropout, is the row of unit :math:`t` in ``node_states(batch)``.
 
-    With one class it is a model of regression: labels are numbers, the output is a number
+    With one class it is a regression model: labels are numbers, the output is a number
     (:class:`~graphsent.models.heads.scores.ScoreOutput`), and training minimizes
     :func:`~graphsent.models.base.losses.regression_loss`.
 
     Args:
-        vocab: The words the model knows; others share the vector of ``<unk>``.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
         num_classes: Number of classes; 1 for regression.
-        embedding_dim: Length of a word vector.
-        num_features: Length of a unit's vector.
-        dropout: Probability with which an element of a unit's vector is dropped before the output.
+        embedding_dim: Size of the word vectors.
+        num_features: Size of a unit's vector.
+        dropout: Dropout probability of the features before the output layer.
         label_names: Names of the classes; by default their numbers.
-        ordered_classes: Whether the classes go from low to high, for the colours of pictures.
-        **options: ``embedding_dropout``, the probability with which an element of a word vector is
-            dropped, and ``sparse_embedding``, whether the gradient of the word table holds only the
-            rows in use.
+        ordered_classes: Whether the classes are ordered from low to high; sets the colours of
+            pictures.
+        **options: ``embedding_dropout``, the dropout probability of the word vectors, and
+            ``sparse_embedding``, whether the gradient of the word table is sparse.
 
     Raises:
-        ModelError: A size is not positive, a rate of dropout is no probability, or there is not
-            one name for each class.
+        ModelError: A size is not positive, a dropout rate is not a probability, or there is not
+            one name per class.
     """
 
     goals = ("classification", "regression")
@@ -89,16 +89,16 @@ class Classifier(Model):
         return "regression" if isinstance(self.output, ScoreOutput) else "classification"
 
     def init_scores(self, examples: Iterable[Any]) -> None:
-        """Takes over mean and deviation of the scores of training examples, for regression."""
+        """Set mean and deviation of a regression output from the scores of training examples."""
         if isinstance(self.output, ScoreOutput):
             labels = score_labels(examples)
             self.output.fit(labels[is_labelled(labels)])
 
     def collate(self, trees: Iterable[Any]) -> Any:
-        """The batch of some trees or sentences; fit for a ``DataLoader``.
+        """Build the batch of trees or sentences; usable as ``collate_fn`` of a ``DataLoader``.
 
-        Labels that are decimal numbers are classes, or for regression any finite numbers scores;
-        all others count as unlabelled.
+        Decimal labels are classes; for regression, finite numbers are scores. All other labels mean
+        unlabelled.
 
         Args:
             trees: See :func:`~graphsent.models.batches.forms.as_trees`, or
@@ -106,43 +106,43 @@ class Classifier(Model):
                 trees.
 
         Raises:
-            ModelError: Something is no tree or sentence, or no tree for this model; or a label is
-                no class.
+            ModelError: An input is not a tree or sentence, or not a tree that this model can read;
+                or a label is not a class of the model.
         """
         shaped = self._shaped(self._read(trees))
         return self._labelled(self._batch(shaped), shaped)
 
     def _labelled(self, batch: Any, shaped: Iterable[Any]) -> Any:
-        """A batch of some trees with the labels that the model learns."""
+        """The batch of trees, with the labels for the model's goal."""
         if self.goal == "regression":
             return batch._replace(labels=score_labels(shaped))
         check_classes(batch.labels, len(self.label_names), "node")
         return batch
 
     def forward(self, batch: Any) -> torch.Tensor:
-        """The logits of every unit, (num_units, num_classes); or its score, (num_units, 1)."""
+        """The logits of every unit, (num_units, num_classes), or its score, (num_units, 1)."""
         return self.output(self.dropout(self.node_states(batch)))
 
     def loss(self, outputs: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
-        """What training minimizes, by the model's goal; arguments as in :meth:`Model.loss`."""
+        """The training loss for the model's goal; arguments as in :meth:`Model.loss`."""
         if isinstance(self.output, ScoreOutput):
             return regression_loss(outputs, batch, nodes, deviation=self.output.deviation)
         return super().loss(outputs, batch, nodes)
 
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> list[Prediction] | np.ndarray:
-        """Classifies every node of some trees, or scores the trees; labels are ignored.
+        """Classify every node of trees, or score the trees; their labels are ignored.
 
         Args:
-            trees: As of :meth:`collate`.
-            batch_size: How many trees are computed at once.
+            trees: As in :meth:`collate`.
+            batch_size: Number of trees per batch.
 
         Returns:
-            A prediction for each tree, in the order given, about the nodes of that very tree, or of
-            the one that :meth:`as_learned` makes of it. A model of regression gives the score of
-            each tree, (num_trees,) float32.
+            One prediction per tree, in the order given, for the nodes of that tree, or of the tree
+            that :meth:`as_learned` converts it to. A regression model returns the score of each
+            tree, (num_trees,) float32.
 
         Raises:
-            ModelError: Something is no tree or sentence, or no tree for this model.
+            ModelError: An input is not a tree or sentence, or not a tree that this model can read.
         """
         trees = self.as_learned(self._read(trees))
         sizes = [*map(self._size, trees)]
@@ -157,7 +157,7 @@ class Classifier(Model):
         ]
 
     def _probabilities(self, trees: list[Any]) -> list[np.ndarray]:
-        """Those of the nodes of each tree as it was given, (num_nodes, num_classes)."""
+        """The class probabilities of each given tree's nodes, each (num_nodes, num_classes)."""
         shaped = self._shaped(trees)
         outputs = self(self._batch(shaped).to(self._device))
         probabilities = torch.softmax(outputs.float(), dim=1).cpu().numpy()
@@ -173,10 +173,10 @@ class Classifier(Model):
 
 
 class TreeClassifier(ReadsTrees, Classifier):
-    """Base of models that classify every node of a tree; arguments as above."""
+    """Base class of models that classify every node of a tree; arguments as above."""
 
     def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
-        """What gives the batch of some of the examples by their numbers: from arrays of all."""
+        """See the base class; batches are taken from arrays of all examples where possible."""
         own = (self.collate, Classifier.collate), (self._batch, ReadsTrees._batch)
         is_own = all(getattr(each, "__func__", None) is ours for each, ours in own)
         if not is_own or self._contextual is not None:
@@ -187,18 +187,18 @@ class TreeClassifier(ReadsTrees, Classifier):
         return lambda numbers: self._labelled(batch(numbers), (shaped[i] for i in numbers))
 
     def edge_weights(self, trees: Iterable[Any], batch_size: int = 64) -> list[np.ndarray]:
-        """What the model weighs the edges of some trees by, for pictures.
+        """The weights that the model gives to the edges of trees, for pictures.
 
         Args:
             trees: See :func:`~graphsent.models.batches.forms.as_trees`.
-            batch_size: How many trees are computed at once.
+            batch_size: Number of trees per batch.
 
         Returns:
-            For each tree a number for each edge of ``model.shape_tree(tree)``, that is for each
-            node but the root, in node order. What it means is said by each encoder.
+            Per tree, one number per edge of ``model.shape_tree(tree)``, that is, per node except
+            the root, in node order. Their meaning depends on the encoder.
 
         Raises:
-            ModelError: The model has no such weights, or something is no tree for it.
+            ModelError: The model has no edge weights, or an input is not a tree it can read.
         """
         trees = self._read(trees)
         with evaluating(self) as model:
@@ -213,15 +213,15 @@ class TreeClassifier(ReadsTrees, Classifier):
 
 
 class SentenceClassifier(ReadsWords, Classifier):
-    """Base of models that classify sentences and phrases by their words.
+    """Base class of models that classify sentences and phrases by their words.
 
-    They read sentences without a tree. Of a tree they read the words, and which spans of them are
-    labelled phrases: these are examples too, each by itself.
+    They read sentences without trees. Of a tree they read the words and the spans of its labelled
+    phrases, each of which is a separate example.
 
     Args:
-        *args: Those of :class:`Classifier`.
-        phrases: Whether labelled phrases are examples; if not, only sentences are.
-        **options: Those of :class:`Classifier`.
+        *args: Arguments of :class:`Classifier`.
+        phrases: Whether labelled phrases are training examples too, or only whole sentences.
+        **options: Options of :class:`Classifier`.
     """
 
     def __init__(self, *args: Any, phrases: bool = True, **options: Any) -> None:
@@ -229,7 +229,7 @@ class SentenceClassifier(ReadsWords, Classifier):
         self.phrases = phrases
 
     def collate(self, trees: Iterable[Any]) -> SequenceBatch:
-        """The batch of some sentences, and of their labelled phrases unless ``phrases`` is False.
+        """The batch of sentences, with their labelled phrases unless ``phrases`` is False.
 
         Arguments and errors as in :meth:`Classifier.collate`.
         """
@@ -238,33 +238,33 @@ class SentenceClassifier(ReadsWords, Classifier):
 
 
 class ConvolutionClassifier(SentenceClassifier):
-    """Base of models that run filters over the words of sentences.
+    """Base class of convolutional models over the words of sentences.
 
     Results do not depend on padding or on the other sentences of a batch. Arguments are those of
     :class:`SentenceClassifier`.
     """
 
-    # Kalchbrenner et al. 2014 and Kim 2014 learn from the phrases of neutral sentences, too.
+    # Kalchbrenner et al. 2014 and Kim 2014 also train on the phrases of neutral sentences.
     task_option_defaults: Mapping[str, Mapping[str, Any]] = {"sst2": {"neutral_roots": "phrases"}}
 
     encoder: FilterEncoder
 
     def first_filters(self) -> list[Filter]:
-        """The filters over word vectors, see :func:`~graphsent.models.filter_ngrams`."""
+        """The first-layer filters, see :func:`~graphsent.models.filter_ngrams`."""
         return self.encoder.first_filters()
 
     def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
-        """The labelled phrases of some trees, each a sentence of its own; or the sentences.
+        """The labelled phrases of trees as separate examples, or the labelled sentences.
 
-        Phrases are examples like sentences (Kalchbrenner et al. 2014, Kim 2014): drawn one by one,
-        in random order. The same words with the same label, *the* for instance, are one example,
-        as they are one entry in the phrase dictionary of the Stanford Sentiment Treebank. Where an
-        encoder gives features, a phrase has those of its words in the first sentence that it is in.
+        Phrases are drawn individually in random order, like sentences (Kalchbrenner et al. 2014,
+        Kim 2014). Equal words with the same label, such as *the*, are one example, just as they are
+        one entry in the phrase dictionary of the Stanford Sentiment Treebank. With contextual
+        features, a phrase has those of its words in the first sentence that contains it.
 
         Args:
             examples: Trees and sentences.
         """
-        if not self.phrases:  # a sentence without a class would only make batches smaller
+        if not self.phrases:  # unlabelled sentences would only make batches smaller
             return [each for each in examples if each.labels[int(each.depths.argmin())]]
         if all(tree.num_nodes == 1 for tree in examples):
             return examples
@@ -278,11 +278,11 @@ class ConvolutionClassifier(SentenceClassifier):
 
 
 def limit_row_norms(weight: torch.Tensor, limit: float) -> None:
-    """Scales longer rows of a matrix to a norm of ``limit``, in place; 0 leaves all as they are.
+    """Rescale rows with a norm above ``limit`` to that norm, in place; 0 disables it.
 
-    After each step of training with dropout this is the constraint of Hinton et al. 2012
-    (*Improving neural networks by preventing co-adaptation of feature detectors*), with a class for
-    each row.
+    Applied to the output weights, one row per class, after each training step, it is the max-norm
+    constraint of Hinton et al. 2012 (*Improving neural networks by preventing co-adaptation of
+    feature detectors*).
     """
     if limit:
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Models of pairs of sentences: scores, and classes, of how they relate."""
+"""Models of sentence pairs: scores or classes of their relatedness."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ __all__ = ["RelatednessModel", "TreeRelatednessModel"]
 
 
 class RelatednessModel(Model):
-    r"""Base of models that score or classify pairs of sentences (Tai et al. 2015, section 4.2).
+    r"""Base class of models that score or classify sentence pairs (Tai et al. 2015, section 4.2).
 
-    One encoder gives the vectors :math:`h_1, h_2` of both sentences;
-    :class:`~graphsent.layers.RelatednessHead` compares them. What it gives is a distribution
-    :math:`\hat p`, either over the scores from 1 to K, of which the mean
-    :math:`\sum_i i\, \hat p_i` is the score of a pair; or over classes. With one class scores may
-    be any numbers, and the head gives one
-    (:class:`~graphsent.models.heads.scores.ScoreOutput`).
+    A shared encoder computes the vectors :math:`h_1, h_2` of both sentences, and
+    :class:`~graphsent.layers.RelatednessHead` compares them. Its output is a distribution
+    :math:`\hat p` over the scores 1 to K, whose mean :math:`\sum_i i\, \hat p_i` is the score of
+    the pair, or over classes. With one class, scores may be any numbers, and the head predicts the
+    score directly (:class:`~graphsent.models.heads.scores.ScoreOutput`).
 
     Args:
-        vocab: The words the model knows; others share the vector of ``<unk>``.
-        num_classes: The highest score K, or 1 for scores of any range; or the number of classes.
-        embedding_dim: Length of a word vector.
-        num_features: Length of a sentence's vector.
-        comparison: Length of the head's hidden layer.
-        goal: ``"regression"``, scores; or ``"classification"``.
-        dropout: Probability with which an element of a sentence's vector is dropped.
-        label_names: Names of the scores, by default "1" to "K"; or of the classes.
+        vocab: The vocabulary; unknown words share the vector of ``<unk>``.
+        num_classes: The highest score K, or 1 for scores of any range; for classification the
+            number of classes.
+        embedding_dim: Size of the word vectors.
+        num_features: Size of a sentence vector.
+        comparison: Size of the hidden layer of the comparison head.
+        goal: ``"regression"`` for scores, or ``"classification"``.
+        dropout: Dropout probability of the sentence vectors.
+        label_names: Names of the scores or classes; by default ``"1"`` to ``"K"``.
         **options: ``embedding_dropout`` and ``sparse_embedding`` as in
             :class:`~graphsent.models.heads.classification.Classifier`.
 
     Raises:
-        ModelError: A size is not positive, a rate of dropout is no probability, there is no such
-            goal, there are less than two classes, or there is not one name for each.
+        ModelError: A size is not positive, a dropout rate is not a probability, the goal is
+            unknown, there are fewer than two classes, or there is not one name per class.
     """
 
     examples = "pairs"
@@ -86,10 +86,10 @@ class RelatednessModel(Model):
             self.head.output = ScoreOutput(comparison)
 
     def pair_states(self, batch: PairBatch) -> torch.Tensor:
-        """The vectors of all first sentences, then of all second ones.
+        """The vectors of all first sentences, followed by those of all second sentences.
 
         Args:
-            batch: Of some pairs.
+            batch: A batch of pairs.
 
         Returns:
             (2 * batch_size, num_features).
@@ -97,14 +97,14 @@ class RelatednessModel(Model):
         return self.node_states(batch.sentences)[batch.sentences.roots]
 
     def collate(self, pairs: Iterable[Any]) -> PairBatch:
-        """The batch of some pairs; fit for a ``DataLoader``.
+        """Build the batch of pairs; usable as ``collate_fn`` of a ``DataLoader``.
 
         Args:
             pairs: See :func:`~graphsent.models.batches.pairs.as_pairs`.
 
         Raises:
-            ModelError: Something is no pair of trees or sentences, a score is out of range, or a
-                label is no class.
+            ModelError: An input is not a pair of trees or sentences, a score is out of range, or a
+                label is not a class of the model.
         """
         read = self._read_pairs(pairs)
         batch = self._batch_of_pairs(read)
@@ -124,16 +124,16 @@ class RelatednessModel(Model):
         return self.head(*self.dropout(self.pair_states(batch)).chunk(2))
 
     def loss(self, outputs: torch.Tensor, batch: PairBatch, nodes: str = "all") -> torch.Tensor:
-        """What training minimizes.
+        """The training loss.
 
-        It is :func:`~graphsent.layers.relatedness_loss` of pairs with a score from 1 to K,
+        It is :func:`~graphsent.layers.relatedness_loss` for scores from 1 to K,
         :func:`~graphsent.models.base.losses.regression_loss` for scores of any range, and
         :func:`~graphsent.models.base.losses.classification_loss` for classes.
 
         Args:
             outputs: (batch_size, num_classes).
             batch: The batch.
-            nodes: Makes no difference: every unit is a whole pair.
+            nodes: No effect: every unit is a whole pair.
         """
         if self.goal == "classification":
             return classification_loss(outputs, batch, nodes)
@@ -144,24 +144,24 @@ class RelatednessModel(Model):
         return relatedness_loss(outputs[known], batch.labels[known])
 
     def init_scores(self, examples: Iterable[Any]) -> None:
-        """Takes over mean and deviation of the scores of training pairs, if they have any range."""
+        """Set mean and deviation of the output from training scores, if these have any range."""
         if isinstance(self.head.output, ScoreOutput):
             self.head.output.fit([pair.score for pair in examples if pair.score is not None])
 
     def predict(
         self, pairs: Iterable[Any], batch_size: int = 64
     ) -> np.ndarray | list[PairPrediction]:
-        """Scores or classifies pairs of sentences; scores and labels that they have are ignored.
+        """Score or classify pairs of sentences; their own scores and labels are ignored.
 
         Args:
             pairs: See :func:`~graphsent.models.batches.pairs.as_pairs`.
-            batch_size: How many pairs are computed at once.
+            batch_size: Number of pairs per batch.
 
         Returns:
             The scores in the order given, (num_pairs,) float32; or the class of each pair.
 
         Raises:
-            ModelError: Something is no pair of trees or sentences.
+            ModelError: An input is not a pair of trees or sentences.
         """
         read = [TreePair(*self.as_learned(pair[:2])) for pair in self._read_pairs(pairs)]
         sizes = [self._size(pair.first) + self._size(pair.second) for pair in read]
@@ -191,6 +191,6 @@ class RelatednessModel(Model):
 
 
 class TreeRelatednessModel(ReadsTrees, RelatednessModel):
-    """Base of those that read the trees of the sentences; arguments as above."""
+    """Base class of relatedness models that read trees; arguments as above."""
 
     tree_kind = "dependency"

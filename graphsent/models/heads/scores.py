@@ -1,4 +1,4 @@
-"""Regression: the output of models that predict a number, and the numbers that they learn from."""
+"""Regression: the output layer of models that predict a number, and their training labels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ __all__ = ["ScoreOutput", "output_layer", "score_labels", "scores_of"]
 
 
 class ScoreOutput(nn.Linear):
-    r"""One number for each vector, on the scale of the training scores.
+    r"""Linear layer with one output, on the scale of the training scores.
 
     .. math::
         \hat y = \mu + \sigma (w \cdot h + b)
 
-    with their mean :math:`\mu` and standard deviation :math:`\sigma`, which are saved with the
-    parameters: weights and learning rates need not know what unit scores are in.
+    with the mean :math:`\mu` and standard deviation :math:`\sigma` of the training scores, which
+    are saved with the parameters, so that weights and learning rates do not depend on the scale of
+    the scores.
 
     Args:
-        in_features: Length of a vector.
+        in_features: Size of the input vectors.
     """
 
     mean: torch.Tensor
@@ -41,7 +42,7 @@ class ScoreOutput(nn.Linear):
         return self.mean + self.deviation * super().forward(states)
 
     def fit(self, scores: Sequence[float] | torch.Tensor) -> None:
-        """Takes over mean and standard deviation (1 if all are equal) of the training scores.
+        """Set mean and standard deviation (1 if all are equal) from the training scores.
 
         Raises:
             ModelError: There are no scores.
@@ -55,14 +56,14 @@ class ScoreOutput(nn.Linear):
 
 
 def output_layer(num_features: int, num_classes: int) -> nn.Linear:
-    """Gives the logits of several classes, or of one "class" the score."""
+    """The output layer: logits for several classes, or the score for one "class"."""
     if num_classes == 1:
         return ScoreOutput(num_features)
     return nn.Linear(num_features, num_classes)
 
 
 def scores_of(outputs: torch.Tensor) -> torch.Tensor:
-    """The scores that outputs of a model of regression mean, (num_units,).
+    """The scores from the outputs of a regression model, (num_units,).
 
     Args:
         outputs: (num_units, 1), the scores themselves; or (num_units, K), logits of the scores
@@ -72,10 +73,10 @@ def scores_of(outputs: torch.Tensor) -> torch.Tensor:
 
 
 def score_labels(trees: Iterable[Any]) -> torch.Tensor:
-    """The labels of all nodes of some trees (or sentences) as numbers.
+    """The labels of all nodes of trees (or sentences) as numbers.
 
     Returns:
-        (num_nodes,) float32, nan where a label is no finite number.
+        (num_nodes,) float32, NaN where a label is not a finite number.
     """
     numbers = [_number(label) for tree in trees for label in tree.labels]
     return torch.tensor(numbers, dtype=torch.float32)

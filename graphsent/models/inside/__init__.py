@@ -1,7 +1,7 @@
-"""Looking inside: what filters respond to, what pooling selected, where attention lies.
+"""Model inspection: what filters respond to, what pooling selects, where attention lies.
 
-As Kalchbrenner et al. 2014 do in sections 3.6 and 4.4 (the induced feature graph; visualising
-feature detectors), and for the attention of AP-DCNN.
+Following sections 3.6 and 4.4 of Kalchbrenner et al. 2014 (the induced feature graph; visualising
+feature detectors), and the same for the attention of AP-DCNN.
 """
 
 from __future__ import annotations

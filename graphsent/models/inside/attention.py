@@ -1,4 +1,4 @@
-"""Where the attention of AP-DCNN lies."""
+"""The attention weights of AP-DCNN."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ class SentenceAttention(NamedTuple):
     """The attention weights over a sentence.
 
     Attributes:
-        words: The sentence.
-        weights: For each stack, the weight of each position, (positions,), which sum to one.
-        spans: For each stack the first and last + 1 word that each position covers, (positions, 2)
-            int64; None where pooling between layers has put values of different words into one
-            position.
+        words: The words of the sentence.
+        weights: Per stack, the weights of the positions, (positions,), which sum to one.
+        spans: Per stack, the half-open range of words that each position covers, (positions, 2)
+            int64; None if pooling between layers mixes values of different words in one position.
     """
 
     words: tuple[str, ...]
@@ -36,9 +35,9 @@ def sentence_attention(model: Any, trees: Iterable[Any]) -> list[SentenceAttenti
 
     Chen et al., equation 10: :math:`\alpha_t = \mathrm{softmax}_t(\cos(c_t, \tilde s))`, with the
     Tree-LSTM's state at the root as guide. Without pooling between layers (``pool="none"``, or one
-    layer) position t covers the word t and, before it, as many as the layers' ``width - 1`` add up
-    to. With pooling, as in the paper, position t holds for each channel the t-th of its kept
-    values, wherever these come from.
+    layer) position t covers word t and the ``sum(width - 1)`` words before it. With pooling, as in
+    the paper, position t holds the t-th selected value of each channel, which may come from
+    anywhere.
 
     Args:
         model: An ``APDCNN`` with both branches.
@@ -48,7 +47,7 @@ def sentence_attention(model: Any, trees: Iterable[Any]) -> list[SentenceAttenti
         The weights over each sentence, in the order given.
 
     Raises:
-        ModelError: The model has no attention over positions, or something is no tree.
+        ModelError: The model has no attention over positions, or an input is not a tree.
     """
     if not isinstance(model, APDCNN):
         name = getattr(model, "name", type(model).__name__)
@@ -67,7 +66,7 @@ def sentence_attention(model: Any, trees: Iterable[Any]) -> list[SentenceAttenti
 
 
 def attention_table(attention: SentenceAttention) -> Table:
-    """A row for each position: stack and position from 1, weight, and the words it covers."""
+    """A table with one row per position: stack and position from 1, weight, and words covered."""
     rows = []
     for stack, (weights, spans) in enumerate(
         zip(attention.weights, attention.spans, strict=True), start=1

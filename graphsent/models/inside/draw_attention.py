@@ -19,7 +19,7 @@ __all__ = ["draw_attention"]
 
 _BAR_INK = "#0571b0"
 _BAR_WIDTH = 9.0
-_STEP = 20.0  # between bars that belong to no words
+_STEP = 20.0  # between bars that are not above words
 _TALLEST = 60.0
 _STACK_HEIGHT = 110.0
 
@@ -32,19 +32,19 @@ def draw_attention(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draws the attention weights of a sentence as bars, one line of bars for each stack.
+    """Draw the attention weights of a sentence as bars, one row of bars per stack.
 
-    Where positions cover words a bar stands over the middle of its words, as if the line went on
-    beyond the sentence; the first and last bars cover less words. Otherwise bars are numbered. The
-    tallest bar of a stack is its greatest weight, which is written beside it, and the grey line
-    is where all bars would end if all weights were equal.
+    If positions cover words, a bar is centred over its words, as if the line extended beyond the
+    sentence: the first and last bars cover fewer words. Otherwise bars are numbered. The tallest
+    bar of a stack is its largest weight, whose value is written above it; the dashed grey line
+    marks equal weights.
 
     Args:
-        attention: One of what :func:`~graphsent.models.sentence_attention` gave.
-        title: A line above the picture.
+        attention: An element of the result of :func:`~graphsent.models.sentence_attention`.
+        title: Title above the picture.
         ax: Axes to draw into, scaled to fit, instead of a new figure.
-        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
-        dpi: Dots per inch of the new figure.
+        path: File to write, ``.png`` or ``.svg``; an existing file is replaced atomically.
+        dpi: Resolution of the new figure, in dots per inch.
 
     Returns:
         The figure.
@@ -53,7 +53,7 @@ def draw_attention(
         DataError: ``path`` has another suffix.
         ImportError: matplotlib is not installed.
     """
-    notes = ["number: the greatest weight; dashed: where all would be if they were equal"]
+    notes = ["number: the largest weight; dashed line: equal weights"]
     return finish(lambda width: _compose(attention, width), title, ax, path, dpi, notes)
 
 
@@ -85,7 +85,7 @@ def _numbered(weights: np.ndarray) -> np.ndarray:
 
 
 def _over_words(num_positions: int, places: list[float]) -> np.ndarray:
-    """The middle of the words t - reach to t of each position t, on a line that goes on."""
+    """The middle of words t - reach to t for each position t, on a line extended on both sides."""
     reach = num_positions - len(places)
     middle = np.arange(num_positions) - reach / 2
     inside = np.interp(middle, np.arange(len(places)), places)

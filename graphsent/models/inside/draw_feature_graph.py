@@ -34,7 +34,7 @@ _FILL, _OUTLINE = "#eef1f5", "#9aa5b1"
 
 
 class _Groups(NamedTuple):
-    """Nodes of one layer that have the same words below them, as one.
+    """Groups of nodes of one layer with the same words below them.
 
     Attributes:
         of_node: (num_nodes,) int64, the group of each node.
@@ -57,19 +57,19 @@ def draw_feature_graph(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draws the feature graph of a sentence over its words, the root on top.
+    """Draw the feature graph of a sentence over its words, the root on top.
 
-    Values of one layer that have the same words below them are one box with their number, over the
-    middle of these words: a layer of the DCNN has hundreds. A line is as thick as the sum of the
-    weights' magnitudes of the edges in it, as a share of the greatest such sum in its layer. Words
-    that no kept value read are grey.
+    Since a layer of the DCNN has hundreds of values, those of a layer with the same words below
+    them are one box, labelled with their number and centred over these words. The width of a line
+    is the sum of its edges' absolute weights, relative to the largest such sum in the layer. Words
+    that no kept value depends on are grey.
 
     Args:
-        graph: What :func:`~graphsent.models.feature_graph` gave, or a part of it.
-        title: A line above the picture.
+        graph: The result of :func:`~graphsent.models.feature_graph`, or a part of it.
+        title: Title above the picture.
         ax: Axes to draw into, scaled to fit, instead of a new figure.
-        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
-        dpi: Dots per inch of the new figure.
+        path: File to write, ``.png`` or ``.svg``; an existing file is replaced atomically.
+        dpi: Resolution of the new figure, in dots per inch.
 
     Returns:
         The figure.
@@ -79,8 +79,8 @@ def draw_feature_graph(
         ImportError: matplotlib is not installed.
     """
     notes = [
-        "number: how many kept values have the same words below them",
-        "width of a line: sum of the magnitudes of its weights",
+        "number: kept values with the same words below them",
+        "line width: sum of absolute weights",
     ]
     return finish(lambda width: _compose(graph, width), title, ax, path, dpi, notes)
 
@@ -107,7 +107,7 @@ def _grouped(graph: FeatureGraph) -> _Groups:
 def _boxes(
     graph: FeatureGraph, groups: _Groups, places: list[float], text_width: TextWidth
 ) -> list[Box]:
-    """A box for each group; those of words are points on the line of words."""
+    """One box per group; those of words are points on the word line."""
     boxes = []
     for layer, (begin, end), size in zip(
         groups.layer.tolist(), groups.span.tolist(), groups.size.tolist(), strict=True
@@ -125,7 +125,7 @@ def _boxes(
 
 
 def _apart(boxes: list[Box]) -> list[float]:
-    """Places in a line that are near those of the boxes, from left to right, without overlap."""
+    """Positions near those of the boxes, in the same order, without overlap."""
     order = sorted(range(len(boxes)), key=lambda number: boxes[number].x)
     x, end = [box.x for box in boxes], -np.inf
     for number in order:
@@ -136,7 +136,7 @@ def _apart(boxes: list[Box]) -> list[float]:
 
 
 def _lines(graph: FeatureGraph, groups: _Groups, boxes: list[Box]) -> list[Line]:
-    """A line for all edges between two groups."""
+    """One line per pair of connected groups."""
     ends = np.column_stack((groups.of_node[graph.source], groups.of_node[graph.target]))
     if not len(ends):
         return []

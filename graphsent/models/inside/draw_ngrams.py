@@ -1,4 +1,4 @@
-"""Pictures of the n-grams that excite filters."""
+"""Pictures of the n-grams that activate filters most."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE = BOX_HEIGHT + 4
 _BOX_GAP = 3.0
 _SCORE_WIDTH = 40.0
 _PANEL_GAP = 28.0
-_PANELS_PER_COLUMN = 4  # for each column that there is: pictures are wider than high
+_PANELS_PER_COLUMN = 4  # target ratio of panels per column to columns: pictures are landscape
 
 
 def draw_ngrams(
@@ -33,17 +33,18 @@ def draw_ngrams(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draws the n-grams that excite each filter most, words coloured by what they add.
+    """Draw the n-grams that activate each filter most, words coloured by their contribution.
 
-    As the last figure of Kalchbrenner et al. 2014. Blue words raise a filter's response, red ones
-    lower it; the strongest colour is the greatest share within the filter. Numbers are responses.
+    Modelled on the last figure of Kalchbrenner et al. 2014. Blue words raise a filter's response,
+    red words lower it; colours are scaled to the largest contribution within the filter. Numbers
+    are responses.
 
     Args:
-        found: What :func:`~graphsent.models.filter_ngrams` gave.
-        title: A line above the picture.
+        found: The result of :func:`~graphsent.models.filter_ngrams`.
+        title: Title above the picture.
         ax: Axes to draw into, scaled to fit, instead of a new figure.
-        path: File to write, ``.png`` or ``.svg``; replaced only when all is written.
-        dpi: Dots per inch of the new figure.
+        path: File to write, ``.png`` or ``.svg``; an existing file is replaced atomically.
+        dpi: Resolution of the new figure, in dots per inch.
 
     Returns:
         The figure.
@@ -54,7 +55,7 @@ def draw_ngrams(
     """
     if not found:
         raise DataError("there are no filters to draw")
-    notes = ["number: response of the filter; blue words raise it, red ones lower it"]
+    notes = ["number: response of the filter; blue words raise it, red words lower it"]
     return finish(lambda width: _compose(found, width), title, ax, path, dpi, notes)
 
 
@@ -85,7 +86,7 @@ def _panel(
     shares = [abs(share) for ngram in each.ngrams for share in ngram.shares]
     greatest = max(shares, default=0.0) or 1.0
     if not each.ngrams:
-        text = "no sentence is as long"
+        text = "no sentence is long enough"
         captions.append(Caption(left, top - _LINE, text, LABEL_SIZE, GREY, align="left"))
     for line, ngram in enumerate(each.ngrams, start=1):
         x, y = left + _SCORE_WIDTH, top - line * _LINE

@@ -1,4 +1,4 @@
-"""The graph of features that pooling induces over a sentence."""
+"""The feature graph that pooling induces over a sentence."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _OF_NODES = ("layer", "map", "row", "position", "value")
 
 @dataclass(frozen=True, eq=False)
 class FeatureGraph:
-    """A rooted, directed, acyclic graph over the words of a sentence.
+    """A rooted directed acyclic graph over the words of a sentence.
 
-    Nodes are numbered from the words, in order, by layers up to the root, the last. A node between
-    them is a value that pooling kept: one of a row of a map. Edges lead upwards. Words that no kept
-    value saw have no edges; every other node has a path to the root.
+    Nodes are numbered layer by layer, from the words, in order, up to the root, the last node. A
+    node in between is a value kept by pooling, in one row of a map. Edges run upwards. Words that
+    no kept value depends on have no edges; every other node has a path to the root.
 
     Attributes:
-        words: The sentence.
-        label: Name of the predicted class, which the root stands for.
-        layer: (num_nodes,) int64, 0 for words, then the layer; one more for the root.
+        words: The words of the sentence.
+        label: Name of the predicted class, represented by the root.
+        layer: (num_nodes,) int64, 0 for words, then the layer number; one more for the root.
         map: (num_nodes,) int64, from 0; -1 for words and the root.
-        row: (num_nodes,) int64 after folding, from 0; -1 for words and the root.
+        row: (num_nodes,) int64, after folding, from 0; -1 for words and the root.
         position: (num_nodes,) int64, from 0: of a word in the sentence, of a value in the wide
             convolution that it was selected from; -1 for the root.
-        value: (num_nodes,), after bias and non-linearity; the class's score at the root; NaN for
-            words, which are vectors.
+        value: (num_nodes,), after bias and non-linearity; the score of the class at the root; NaN
+            for words, which are vectors.
         source: (num_edges,) int64.
-        target: (num_edges,) int64, never falling.
-        weight: (num_edges,), what the source adds to the target's value before bias and
+        target: (num_edges,) int64, non-decreasing.
+        weight: (num_edges,), contribution of the source to the target's value before bias and
             non-linearity.
-        coefficient: (num_edges, 2), what the source's value is multiplied by: a filter's
-            coefficient, or an output weight at the root. A word that is read by folded rows has two
-            elements in use, and a coefficient for each; otherwise the second is 0.
+        coefficient: (num_edges, 2), the factor of the source's value: a filter coefficient, or an
+            output weight at the root. Folded rows read two elements of a word vector, with a
+            coefficient each; otherwise the second is 0.
     """
 
     words: tuple[str, ...]
@@ -66,15 +66,15 @@ class FeatureGraph:
 
     @property
     def root(self) -> int:
-        """The last node."""
+        """The root, which is the last node."""
         return len(self.layer) - 1
 
     def of_feature(self, map: int, row: int) -> FeatureGraph:
-        """The part that leads to the root through one row of one map of the last layer.
+        """The subgraph of paths to the root through one row of one map of the last layer.
 
         Args:
-            map: From 0.
-            row: From 0.
+            map: Index of the map, from 0.
+            row: Index of the row, from 0.
 
         Raises:
             ModelError: There is no such map or row, or the sentence has no words.
@@ -91,7 +91,7 @@ class FeatureGraph:
         return self._with_edges(~is_root_edge | of_feature)
 
     def spans(self) -> np.ndarray:
-        """First and last + 1 of the words below each node, (num_nodes, 2) int64; 0, 0 if none."""
+        """The half-open range of words below each node, (num_nodes, 2) int64; 0, 0 if empty."""
         begin = np.where(self.layer == 0, self.position, len(self.words))
         end = np.where(self.layer == 0, self.position + 1, 0)
         for layer in range(1, int(self.layer[self.root]) + 1):
@@ -101,10 +101,10 @@ class FeatureGraph:
         return np.stack((np.where(end, begin, 0), end), 1)
 
     def to_networkx(self) -> networkx.DiGraph:
-        """The graph as a ``networkx.DiGraph``.
+        """Convert the graph to a ``networkx.DiGraph``.
 
-        Nodes have ``layer``, ``map``, ``row``, ``position`` and ``value``, words have ``word`` and
-        the root has ``label``; edges have ``weight`` and ``coefficient``, a pair.
+        Nodes have ``layer``, ``map``, ``row``, ``position`` and ``value``; words also ``word``, and
+        the root ``label``. Edges have ``weight`` and ``coefficient``, a pair.
         """
         import networkx
 
@@ -121,7 +121,7 @@ class FeatureGraph:
         return digraph
 
     def to_dgl(self) -> dgl.DGLGraph:
-        """The graph for DGL, with the same names as node and edge data; values are float32."""
+        """Convert the graph to a DGLGraph with node and edge data of the same names, in float32."""
         ends = torch.from_numpy(self.source), torch.from_numpy(self.target)
         graph = dgl.graph(ends, num_nodes=len(self.layer))
         for name in _OF_NODES:
@@ -131,9 +131,10 @@ class FeatureGraph:
         return graph
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as JSON values: ``words``, ``label``, ``nodes`` and ``edges``.
+        """Convert the graph to JSON values: ``words``, ``label``, ``nodes`` and ``edges``.
 
-        Nodes and edges are objects of what :meth:`to_networkx` has; a word's value is None.
+        Nodes and edges are objects with the attributes of :meth:`to_networkx`; the value of a word
+        is None.
         """
         digraph = self.to_networkx()
         nodes = [{"node": node, **data} for node, data in digraph.nodes(data=True)]
@@ -146,9 +147,9 @@ class FeatureGraph:
         return {"words": list(self.words), "label": self.label, "nodes": nodes, "edges": edges}
 
     def table(self) -> Table:
-        """A row for each word: how many of the values of each layer depend on it.
+        """A row per word: how many kept values of each layer depend on it.
 
-        The columns are the layers, of which the last is what the class is told from, and the word.
+        The columns are the layers, the last being the input of the output layer, and the word.
         """
         last = int(self.layer[self.root]) - 1
         counts = np.zeros((len(self.words), last), np.int64)
@@ -160,7 +161,7 @@ class FeatureGraph:
         return Table((*names, "word"), [(*numbers, word) for word, numbers in rows])
 
     def _above_words(self, layer: int) -> list[int]:
-        """How many nodes of a layer each word has a path to."""
+        """The number of nodes of a layer that each word has a path to."""
         sees = np.zeros((len(self.layer), len(self.words)), bool)
         np.fill_diagonal(sees, True)
         for number in range(1, layer + 1):
@@ -169,7 +170,7 @@ class FeatureGraph:
         return sees[self.layer == layer].sum(0).tolist()
 
     def _with_edges(self, chosen: np.ndarray) -> FeatureGraph:
-        """The graph with some edges, without what has no path to the root then."""
+        """The graph restricted to some edges, without nodes that then have no path to the root."""
         reached = self.layer == 0
         reached[self.root] = True
         for layer in range(int(self.layer[self.root]), 0, -1):
@@ -190,23 +191,23 @@ class FeatureGraph:
 def feature_graph(model: Any, sentence: Any) -> FeatureGraph:
     r"""The feature graph that a DCNN induces over a sentence.
 
-    Kalchbrenner et al. 2014, section 3.6 (*Properties of the sentence model*): a value that pooling
-    kept is connected with the values of the layer below that its filter read, these with theirs,
-    down to the words; all values of the last layer are connected with the root. What pooling left
-    out, and what nothing above it read, is not in the graph. A word's node has no path to the root
-    exactly if the features do not depend on its vector.
+    Kalchbrenner et al. 2014, section 3.6 (*Properties of the sentence model*): a value kept by
+    pooling is connected to the values of the layer below that its filter reads, and so on down to
+    the words; all values of the last layer are connected to the root. Values dropped by pooling, or
+    not read by any value above, are not in the graph. A word has no path to the root exactly if the
+    features do not depend on its vector.
 
     The weights of the edges into a node add up to its value before bias and non-linearity, those
-    into the root to the score of the predicted class before its bias. Rows of zeros that were added
-    to make folding even read no words: a value in these alone has no edges into it.
+    into the root to the score of the predicted class before its bias. Zero rows added to make
+    folding even read no words: a value in such rows alone has no incoming edges.
 
     Args:
         model: A ``DCNN``.
-        sentence: In any form of :func:`~graphsent.models.batches.forms.as_sentences`. The graph
-            over no words is a root alone.
+        sentence: In any form of :func:`~graphsent.models.batches.forms.as_sentences`. The graph of
+            a sentence without words is a single root.
 
     Raises:
-        ModelError: The model is no ``DCNN``, or this is no sentence.
+        ModelError: The model is not a ``DCNN``, or the input is not a sentence.
 
     Example:
         >>> from graphsent.models import DCNN

@@ -34,14 +34,14 @@ class Edges(NamedTuple):
 
 
 class _Inputs(NamedTuple):
-    """What a layer's filters read.
+    """The inputs of a layer's filters.
 
     Attributes:
         values: (rows, maps, steps).
-        nodes: (rows, maps, steps) int64, the node of each value; a word is the node of all of its
-            vector's elements.
-        num_rows: How many rows there are without those of zeros that were added.
-        are_words: Whether these are the word vectors.
+        nodes: (rows, maps, steps) int64, the node of each value; all elements of a word vector
+            belong to the node of the word.
+        num_rows: Number of rows, not counting added zero rows.
+        are_words: Whether the inputs are the word vectors.
     """
 
     values: np.ndarray
@@ -51,14 +51,14 @@ class _Inputs(NamedTuple):
 
 
 def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
-    """What pooling selects over one sentence, and what each filter reads of it.
+    """Trace the values that pooling selects in a sentence, and the inputs of each.
 
     Args:
         model: The model, in evaluation mode.
         tokens: (num_words,) int64, vocabulary indices.
 
     Returns:
-        The predicted class; words, all selected values and the root; and all edges.
+        The predicted class; the nodes: words, all selected values and the root; and all edges.
     """
     num_words = len(tokens)
     vectors = model.word_vectors(tokens)
@@ -116,19 +116,19 @@ def _nodes(layer: PooledLayer, number: int, num_maps: int) -> Nodes:
 
 
 def _edges(nodes: Nodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: bool) -> Edges:
-    """From what filters read to the nodes of a layer, which are numbered from ``first``.
+    """The edges from the inputs of filters to the nodes of a layer.
 
     Args:
         nodes: The selected values.
-        first: Number of the first one.
-        weight: (rows * maps, maps of the inputs, width), of the convolution.
-        inputs: What it reads.
-        fold: Whether two rows of it are one row of the nodes.
+        first: Number of the first node of the layer.
+        weight: (rows * maps, maps of the inputs, width), weight of the convolution.
+        inputs: Inputs of the convolution.
+        fold: Whether a row of the nodes is the sum of two rows of the convolution.
     """
-    rows = nodes.row[:, None] * (1 + fold) + np.arange(1 + fold)  # (nodes, rows added up)
+    rows = nodes.row[:, None] * (1 + fold) + np.arange(1 + fold)  # (nodes, summed rows)
     num_rows, num_maps, num_steps = inputs.values.shape
     filters = weight.reshape(num_rows, -1, *weight.shape[1:])
-    coefficients = filters[rows, nodes.map[:, None]]  # (nodes, rows added up, maps, width)
+    coefficients = filters[rows, nodes.map[:, None]]  # (nodes, summed rows, maps, width)
     coefficients[rows >= inputs.num_rows] = 0
     width = weight.shape[2]
     steps = nodes.position[:, None] - (width - 1) + np.arange(width)
@@ -140,7 +140,7 @@ def _edges(nodes: Nodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: 
     if not inside.any():
         return _no_edges()
     source, weights = inputs.nodes[place], coefficients * inputs.values[place]
-    if inputs.are_words:  # a word is read by both rows through one edge
+    if inputs.are_words:  # both rows read a word through one edge
         pairs = np.moveaxis(coefficients, 1, -1)[:, None]
         source, weights = source[:, :1], weights.sum(1, keepdims=True)
         inside = inside.any(1, keepdims=True)
@@ -151,7 +151,7 @@ def _edges(nodes: Nodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: 
 
 
 def _root_edges(weight: np.ndarray, inputs: _Inputs, root: int) -> Edges:
-    """From the values of the last layer to the root."""
+    """The edges from the values of the last layer to the root."""
     source, values = inputs.nodes.flatten(), inputs.values.flatten()
     num_rows, num_maps, num_steps = inputs.values.shape
     of_value = weight.reshape(num_rows * num_maps, -1)[:, :num_steps].flatten()

@@ -1,4 +1,4 @@
-"""The n-grams that excite each filter most."""
+"""The n-grams that activate each filter most."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _WINDOWS_AT_ONCE = 4096
 
 
 class Ngram(NamedTuple):
-    """Some consecutive words, and how a filter responds to them.
+    """Consecutive words and a filter's response to them.
 
     Attributes:
-        words: As many as the filter is wide.
-        score: The response: the sum of ``shares``.
-        shares: What each word adds.
+        words: The words, as many as the filter is wide.
+        score: The response, the sum of ``shares``.
+        shares: The contribution of each word.
     """
 
     words: tuple[str, ...]
@@ -36,11 +36,12 @@ class Ngram(NamedTuple):
 
 
 class FilterNgrams(NamedTuple):
-    """The n-grams that excite a filter most, the first one most of all.
+    """The n-grams that activate a filter most.
 
     Attributes:
-        filter: The filter's name.
-        ngrams: None where no sentence is as long as the filter.
+        filter: Name of the filter.
+        ngrams: The n-grams, highest response first; empty if all sentences are shorter than the
+            filter.
     """
 
     filter: str
@@ -50,32 +51,32 @@ class FilterNgrams(NamedTuple):
 def filter_ngrams(
     model: Any, sentences: Iterable[Any], top: int = 5, *, filters: Sequence[int] | None = None
 ) -> list[FilterNgrams]:
-    r"""The n-grams of a corpus that excite each first-layer filter of a model most.
+    r"""Find the n-grams of a corpus that activate each first-layer filter of a model most.
 
-    Kalchbrenner et al. 2014, section 4.4. The n-grams of a filter of width m are the windows of m
-    consecutive words that lie within a sentence, different ones only; the response to a window that
-    ends at word t is that of the convolution,
+    Kalchbrenner et al. 2014, section 4.4. The n-grams of a filter of width m are the distinct
+    windows of m consecutive words within a sentence; the response to a window ending at word t is
+    that of the convolution,
 
     .. math::
         \sum_{a=1}^m w_a \cdot x_{t-m+a}
 
     before folding, without bias and non-linearity. In a DCNN a filter is one row of one map, w and
-    x are numbers, and SST-2's configuration has 288 of them. Of equal responses the n-gram found
-    first comes first.
+    x are scalars, and SST-2's configuration has 288 filters. Ties are broken by order in the
+    corpus.
 
     Args:
         model: A model with filters over words: ``DCNN``, ``MaxTDNN``, ``KimCNN`` or ``APDCNN``.
         sentences: The corpus, see :func:`~graphsent.models.batches.forms.as_sentences`.
-        top: How many n-grams of each filter.
-        filters: Which filters, counted from 1 in the order of ``model.first_filters()``; by default
-            all.
+        top: Number of n-grams per filter.
+        filters: Numbers of the filters, from 1 in the order of ``model.first_filters()``; all by
+            default.
 
     Returns:
-        The n-grams of each filter, in the order asked for.
+        The n-grams of each filter, in the order of ``filters``.
 
     Raises:
-        ModelError: The model has no filters, or not that many; ``top`` is not positive; or
-            something is no sentence.
+        ModelError: The model has no filters, or not that many; ``top`` is not positive; or an input
+            is not a sentence.
 
     Example:
         >>> from graphsent.models import DCNN
@@ -99,7 +100,7 @@ def filter_ngrams(
 
 
 def ngram_table(found: Sequence[FilterNgrams]) -> Table:
-    """A row for each n-gram: filter, rank from 1, score and words."""
+    """A table with one row per n-gram: filter, rank from 1, score and words."""
     rows = [
         (each.filter, rank, ngram.score, " ".join(ngram.words))
         for each in found
@@ -111,10 +112,10 @@ def ngram_table(found: Sequence[FilterNgrams]) -> Table:
 def _chosen_filters(model: Any, numbers: Sequence[int] | None) -> list[Filter]:
     if not hasattr(model, "first_filters"):
         name = getattr(model, "name", type(model).__name__)
-        raise ModelError(f"the model {name!r} has no filters: expected a convolutional one")
+        raise ModelError(f"the model {name!r} has no filters: expected a convolutional model")
     filters = model.first_filters()
     if not filters:
-        raise ModelError(f"this model {model.name!r} has no convolution, and so no filters")
+        raise ModelError(f"this model {model.name!r} has no convolution and hence no filters")
     for number in numbers or ():
         if not 1 <= number <= len(filters):
             raise ModelError(f"there is no filter {number}: the model has {len(filters)}")
@@ -122,7 +123,7 @@ def _chosen_filters(model: Any, numbers: Sequence[int] | None) -> list[Filter]:
 
 
 def _windows(texts: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
-    """All different windows, in the order in which they are found."""
+    """The distinct windows, in order of first occurrence."""
     return list(
         dict.fromkeys(
             tuple(words[begin : begin + width])
@@ -157,14 +158,14 @@ def _best(
 
 
 def _dense(each: Filter, dim: int) -> Tensor:
-    """The coefficients over all rows of word vectors, (dim, width)."""
+    """The coefficients over all elements of word vectors, (dim, width)."""
     dense = each.weight.new_zeros(dim, each.width)
     dense[each.rows] = each.weight
     return dense
 
 
 def _vectors(model: Any, windows: list[tuple[str, ...]]) -> Iterator[tuple[int, Tensor]]:
-    """The word vectors of windows, (windows, width, dim), by parts; and where each part begins."""
+    """Parts of the windows: the index of the first, and word vectors (windows, width, dim)."""
     device = model.output.weight.device
     for begin in range(0, len(windows), _WINDOWS_AT_ONCE):
         part = windows[begin : begin + _WINDOWS_AT_ONCE]
@@ -174,7 +175,7 @@ def _vectors(model: Any, windows: list[tuple[str, ...]]) -> Iterator[tuple[int, 
 
 
 def _shares(model: Any, weight: Tensor, windows: list[tuple[str, ...]]) -> list[tuple[float, ...]]:
-    """What each word adds to the response of one filter, in double precision."""
+    """The contribution of each word to the response of one filter, in double precision."""
     rows: list[tuple[float, ...]] = []
     for _, vectors in _vectors(model, windows):
         products = vectors.double() * weight.double().T

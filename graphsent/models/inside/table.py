@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 
 __all__ = ["Table"]
 
-_DIGITS = 6  # of numbers in CSV and JSON
+_DIGITS = 6  # decimal places of numbers in CSV and JSON
 
 
 class Table(NamedTuple):
-    """Rows of strings and numbers under names.
+    """Rows of strings and numbers in named columns.
 
     Attributes:
-        columns: The names.
-        rows: As many values each as there are names.
+        columns: Names of the columns.
+        rows: Rows with one value per column.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
 
     def to_text(self) -> str:
-        """Columns one below the other, numbers to the right; the last column as it is.
+        """Format the table as aligned text, numbers flush right.
 
         Example:
             >>> print(Table(("word", "weight"), [("film", 0.25), ("a", -1.0)]).to_text())
@@ -49,7 +49,7 @@ class Table(NamedTuple):
         return "\n".join(lines)
 
     def to_csv(self) -> str:
-        """Lines of values between commas, the names first."""
+        """Format the table as CSV, with a header row."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -57,7 +57,7 @@ class Table(NamedTuple):
         return out.getvalue().rstrip("\n")
 
     def to_json(self) -> str:
-        """A list with an object for each row."""
+        """Format the table as a JSON list with one object per row."""
         objects = [dict(zip(self.columns, _rounded(row), strict=True)) for row in self.rows]
         return json.dumps(objects, ensure_ascii=False, indent=2)
 
