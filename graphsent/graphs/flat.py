@@ -208,12 +208,8 @@ def _labels(trees: Trees, num_nodes: np.ndarray, label_index: SymbolIndex | None
     )
     if np.array_equal(num_own, num_nodes):
         return own
-    is_own = np.repeat(np.tile((True, False), len(trees)), _pairs(num_own, num_nodes - num_own))
+    counts = np.column_stack((num_own, num_nodes - num_own)).ravel()  # per tree: own, added
+    is_own = np.repeat(np.tile((True, False), len(trees)), counts)
     label = np.full(len(is_own), NOTHING)
     label[is_own] = own
     return label
-
-
-def _pairs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The elements of both, interleaved."""
-    return np.stack((left, right), axis=1).ravel()

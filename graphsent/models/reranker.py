@@ -143,7 +143,8 @@ class ParseReranker(ReadsTrees):
         scores = of_nodes.new_zeros(len(batch.base)).index_add(0, batch.trees, of_nodes)
         if self.training:
             return scores
-        return torch.where(torch.isinf(batch.base), batch.base, scores + self._of_parser(batch))
+        of_parser = self.base_weight * batch.base.nan_to_num(neginf=0.0)
+        return torch.where(torch.isinf(batch.base), batch.base, scores + of_parser)
 
     def loss(self, outputs: torch.Tensor, batch: RerankBatch, nodes: str = "all") -> torch.Tensor:
         """:func:`ranking_loss` with the model's margin; ``nodes`` has no effect."""
@@ -187,9 +188,6 @@ class ParseReranker(ReadsTrees):
         with evaluating(self) as model:
             rows = map_batches(lists, sizes, batch_size, model._list_scores)
         return [RankedParses(each, scores) for each, scores in zip(lists, rows, strict=True)]
-
-    def _of_parser(self, batch: RerankBatch) -> torch.Tensor:
-        return self.base_weight * batch.base.nan_to_num(neginf=0.0)
 
     def _list_scores(self, lists: list[ParseList]) -> list[np.ndarray]:
         batch = self.collate([each._replace(gold=None) for each in lists])
