@@ -206,7 +206,7 @@ def _notes(digraph: networkx.DiGraph, weight_name: str) -> list[str]:
         notes.append(f"{shares[0]:.2f}: probability of the label")
     weights = [data["weight"] for _, _, data in digraph.edges(data=True) if "weight" in data]
     if weights:
-        text = f"line width: {weight_name}, from {min(weights):.2f} to {max(weights):.2f}"
+        text = f"width of a line: {weight_name}, from {min(weights):.2f} to {max(weights):.2f}"
         notes.append(text + ("; dashed: negative" if min(weights) < 0 else ""))
     return notes
 

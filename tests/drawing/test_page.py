@@ -168,6 +168,6 @@ def test_in_a_browser(tmp_path):
     assert "<img" not in dom
     assert "212 of 212 sentences" in dom
     assert dom.count('class="badges"') == 200  # the rest comes with a button
-    assert "212 sentences; 210 of 212 with a gold label correct (99.1 %)" in dom
+    assert "212 sentences; 210 of 212 with a gold label are right (99.1 %)" in dom
     assert dom.count('class="node off"') == hostile().num_nodes
     assert "1 ≠ 0" in dom

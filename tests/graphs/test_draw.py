@@ -174,7 +174,7 @@ def test_predicted_against_gold():
 
 def test_weights_are_explained():
     shown = texts(draw_tree(tree(), edge_weights=[0.1, 0.2, 0.3, 0.4], weight_name="attention"))
-    assert "line width: attention, from 0.10 to 0.40" in shown
+    assert "width of a line: attention, from 0.10 to 0.40" in shown
     assert not any("width" in text for text in texts(draw_tree(tree())))
 
 

@@ -218,10 +218,10 @@ function start() {
   const judged = data.items.filter((item) => item.gold[item.root] >= 0);
   const right = judged.filter(rightOf).length;
   byId("summary").textContent = hasGold
-    ? `${data.items.length} sentences; ${right} of ${judged.length} with a gold label correct (${percent(right / judged.length)})`
+    ? `${data.items.length} sentences; ${right} of ${judged.length} with a gold label are right (${percent(right / judged.length)})`
     : `${data.items.length} sentences, without gold labels`;
   fill(byId("which"), hasGold
-    ? [["all", "all"], ["wrong", "misclassified"], ["right", "correct"], ...(hasPhrases ? [["phrases", "with a wrong phrase"]] : [])]
+    ? [["all", "all"], ["wrong", "mistakes"], ["right", "no mistakes"], ...(hasPhrases ? [["phrases", "with a wrong phrase"]] : [])]
     : [["all", "all"]]);
   const classes = [["", "any"], ...data.names.map((name, label) => [`${label}`, name])];
   fill(byId("predicted"), classes);

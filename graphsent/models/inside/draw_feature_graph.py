@@ -80,7 +80,7 @@ def draw_feature_graph(
     """
     notes = [
         "number: kept values with the same words below them",
-        "line width: sum of absolute weights",
+        "width of a line: sum of absolute weights",
     ]
     return finish(lambda width: _compose(graph, width), title, ax, path, dpi, notes)
 
