@@ -1,9 +1,9 @@
-"""The tables of the papers, run anew: what was reported, what is run for it, and what came out.
+"""Reproduction of the papers' tables: what was reported, what is run, and the results.
 
-A *table* has rows with the figures of a paper, and for each the *configuration* that stands for it
-here. A configuration is run with several seeds, or on all folds of its task. Each finished run is
-one small file, kept until the configuration, its revision or its data change; tables are made of
-these files alone.
+A *table* has rows with a paper's figures, each with the *configuration* that reproduces it. A
+configuration is run with several seeds, or on all folds of its task. Each finished run is one small
+file, valid until the configuration, its revision or its data change; tables are computed from these
+files alone.
 """
 
 from __future__ import annotations

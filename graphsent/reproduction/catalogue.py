@@ -1,4 +1,4 @@
-"""All tables and configurations that are shipped."""
+"""All tables and configurations shipped with the package."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ _SHIPPED = Path(__file__).parent
 
 
 class Catalogue:
-    """The tables and the configurations in them.
+    """All tables and their configurations.
 
     Args:
-        directory: Holds ``tables/*.yaml`` and ``configurations/*.yaml``; by default those shipped.
+        directory: Contains ``tables/*.yaml`` and ``configurations/*.yaml``; by default that of the
+            package.
 
     Attributes:
-        tables: Name -> table, in the order of the names.
+        tables: Name -> table, in alphabetical order.
         configurations: Name -> configuration.
 
     Raises:
-        DataError: A file is malformed, a name comes twice, or a table names a configuration that is
-            not there.
+        DataError: A file is malformed, a name is defined twice, or a table names an unknown
+            configuration.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -42,7 +43,7 @@ class Catalogue:
         for path in sorted((directory / "configurations").glob("*.yaml")):
             for each in read_family(path):
                 if each.name in self.configurations:
-                    raise DataError(f"{path}: the configuration {each.name!r} comes twice")
+                    raise DataError(f"{path}: the configuration {each.name!r} is defined twice")
                 self.configurations[each.name] = each
         for table in self.tables.values():
             for name in table.configurations:
@@ -51,7 +52,7 @@ class Catalogue:
                     raise DataError(f"the table {table.name}: {known}")
 
     def asked(self, names: Iterable[str]) -> list[Table]:
-        """The tables of some names; ``all`` are all.
+        """The tables with the given names; ``all`` selects all of them.
 
         Raises:
             DataError: There is no such table.
@@ -79,15 +80,16 @@ class Catalogue:
     def runs(
         self, tables: Iterable[Table], seeds: Iterable[int], *, fast: bool = False
     ) -> list[Run]:
-        """What has to be run for some tables, once each, in the order in which to run it.
+        """The runs needed for some tables, without duplicates, in the order to run them.
 
-        Main results come before others; within these the first seed, or fold, of each comes before
-        the second of any, so that an interrupted table has fewer seeds, not fewer rows.
+        Main results come before others. Within each group, the first seed (or fold) of every
+        configuration comes before any second one, so an interrupted table has fewer seeds, not
+        fewer rows.
 
         Args:
             tables: The tables.
-            seeds: Of configurations on tasks without folds; all others are run on all folds.
-            fast: Whether to make do with a quarter of the epochs and two seeds or folds.
+            seeds: Seeds for tasks without folds; other tasks are run on all folds.
+            fast: Whether to reduce runs to a quarter of the epochs and two seeds or folds.
         """
         is_main: dict[str, bool] = {}
         for table in tables:

@@ -1,4 +1,4 @@
-"""Whether one configuration is better than another, or that may be chance."""
+"""Significance tests of the difference between two configurations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AT_ONCE = 250
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better the first is than the second.
+    """The difference in a metric between two configurations.
 
     Attributes:
-        mean: Of its metric over its runs, less that of the second.
+        mean: Mean over the runs of the first minus mean over the runs of the second.
         low: Lower end of the 95 % interval.
         high: Upper end.
-        p: Two-sided: how likely a difference of either sign as large is if there is none.
-        num_runs: How many runs of each there are.
+        p: Two-sided p-value of the null hypothesis of no difference.
+        num_runs: Number of runs of each.
     """
 
     mean: float
@@ -43,28 +43,29 @@ def compare(
     folds: bool = False,
     seed: int = 0,
 ) -> Difference:
-    r"""A paired bootstrap of test examples and of seeds.
+    r"""Compares two configurations by a paired bootstrap over test examples and seeds.
 
-    Each of 10,000 samples draws as many test examples as there are, the same ones for both sides,
-    and as many runs of each side as there are, all with replacement. Its difference is that of the
-    mean metrics. With :math:`b` of :math:`B` differences at or beyond zero on the rarer side, p is
-    :math:`2 (b + 1) / (B + 1)`. The folds of a corpus are one test set, each judged by its own run.
+    Each of 10,000 samples resamples the test examples, the same ones for both sides, and the runs
+    of each side, all with replacement, and takes the difference of the mean metrics. If :math:`b`
+    of the :math:`B` differences lie on the rarer side of zero, or at zero, p is
+    :math:`2 (b + 1) / (B + 1)`. The folds of a corpus together form one test set, each evaluated by
+    its own run.
 
     Args:
-        first: Finished runs of a configuration.
-        second: Of another one, on the same test examples.
-        folds: Whether they are folds, the same ones on both sides, in the same order.
-        seed: Of the samples.
+        first: Finished runs of one configuration.
+        second: Finished runs of another one, on the same test examples.
+        folds: Whether the runs are folds: the same ones on both sides, in the same order.
+        seed: Seed of the bootstrap.
 
     Raises:
-        DataError: They were not judged on the same examples.
+        DataError: They were not evaluated on the same examples.
     """
     sides = [[unpack(each["examples"]) for each in runs] for runs in (first, second)]
     if folds:
         sides = [[(side[0][0], np.concatenate([v for _, v in side]))] for side in sides]
     shapes = {(columns, len(values)) for side in sides for columns, values in side}
     if len(shapes) != 1:
-        raise DataError("compared runs were not judged on the same test examples")
+        raise DataError("compared runs were not evaluated on the same test examples")
     ((columns, number),) = shapes
     sums = [np.stack([addends(columns, values) for _, values in side]) for side in sides]
     means = [metric_of(columns, each.sum(1), number).mean() for each in sums]

@@ -1,21 +1,21 @@
-"""What is run: configurations of runs that are shipped with the package, in families.
+"""Run configurations shipped with the package, in families.
 
-A file of a family, in YAML::
+A family is a YAML file::
 
-    revision: 1                    # raised when a change of the code moves the family's figures
-    chosen: how the settings were found
+    revision: 1                    # increased when a code change affects the family's figures
+    chosen: how the settings were chosen
     deviations: [how they differ from the paper's]
-    config: {model: treelstm}      # settings that all have, as in a run's config.yaml
+    config: {model: treelstm}      # settings common to all, as in a run's config.yaml
     configurations:
       treelstm-sst5:
-        minutes: 1.5               # of the CPU, a run with one thread
+        minutes: 1.5               # CPU time of a run on one thread
         config: {task: sst5}
       treelstm-sst5-balanced:
-        of: treelstm-sst5          # an earlier one, whose settings it takes over
+        of: treelstm-sst5          # an earlier one, whose settings are inherited
         config: {trees: balanced}
 
-``chosen`` of a configuration stands in place of the family's, ``deviations`` are added to those
-that it takes over.
+A configuration's ``chosen`` replaces the inherited one; its ``deviations`` are added to the
+inherited ones.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _FAST_SHARE = 4  # of the epochs
 
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration, complete but for its seed or fold.
+    """One configuration, complete except for the seed or fold.
 
     Attributes:
         name: Its name.
-        config: The settings that are said of it, as :meth:`RunConfig.from_dict` takes them; files
-            of word vectors by name alone.
-        revision: Of its family. It belongs to the key of finished runs, so raising it has them all
-            made anew.
-        minutes: Estimate of the CPU time of a run.
-        deviations: How it differs from what its paper did.
-        chosen: How its settings were found.
+        config: The explicit settings, as accepted by :meth:`RunConfig.from_dict`; word-vector files
+            are given by name only.
+        revision: Revision of its family. It is part of the key of finished runs, so increasing it
+            invalidates all of them.
+        minutes: Estimated CPU time of a run.
+        deviations: How it differs from the paper.
+        chosen: How its settings were chosen.
     """
 
     name: str
@@ -66,26 +66,26 @@ class Configuration:
 
     @property
     def num_folds(self) -> int:
-        """How many folds its task has; 0 for a task with splits."""
+        """Number of folds of its task; 0 for a task with fixed splits."""
         return get_task(self.config["task"], **self.config.get("task_options", {})).num_folds
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is said of it: settings and revision."""
+        """SHA-256 of its explicit settings and revision."""
         said = json.dumps([self.config, self.revision], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()
 
     def run_config(self) -> RunConfig:
-        """Its settings, with the defaults of the package for what it does not say.
+        """Its settings, completed with the defaults of the package.
 
         Raises:
-            DataError: A setting has no valid name or type.
+            DataError: A setting has an unknown name or a value of the wrong type.
             TrainingError: A training option is out of range.
         """
         return RunConfig.from_dict(self.config)
 
     def fast(self) -> Configuration:
-        """The same with a quarter of the epochs, at least one."""
+        """A reduced version, with a quarter of the epochs but at least one."""
         epochs = max(1, math.ceil(self.run_config().training.epochs / _FAST_SHARE))
         config = _merged(self.config, {"training": {"epochs": epochs}})
         return replace(self, config=config, minutes=self.minutes / _FAST_SHARE)
@@ -95,7 +95,7 @@ def read_family(path: Path) -> list[Configuration]:
     """The configurations of a file.
 
     Raises:
-        DataError: The file is not of the form above.
+        DataError: The file does not have the format above.
     """
     family = read_yaml(path, _OF_FAMILY)
     found: dict[str, Configuration] = {}
@@ -127,14 +127,14 @@ def read_family(path: Path) -> list[Configuration]:
 
 
 def read_yaml(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    """A mapping from a file of YAML.
+    """Reads a mapping from a YAML file.
 
     Args:
         path: The file.
-        names: Those that may be in it.
+        names: The allowed keys.
 
     Raises:
-        DataError: It cannot be read, or holds something else.
+        DataError: It cannot be read, or is not such a mapping.
     """
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -156,7 +156,7 @@ def _check_names(values: Any, names: tuple[str, ...], where: str) -> None:
 
 
 def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of both; those of ``more`` count, also inside of settings with parts."""
+    """Merges two mappings recursively; values of ``more`` take precedence."""
     merged = {**base, **more}
     for name, value in more.items():
         if isinstance(value, Mapping) and isinstance(base.get(name), Mapping):

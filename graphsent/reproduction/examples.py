@@ -1,7 +1,7 @@
-"""What a model makes of each test example, kept so that two models can be compared by pairs.
+"""A model's results on each test example, stored so that two models can be compared pairwise.
 
-Kept are numbers of which a metric is a function of their sums over the examples, so that it can be
-computed of any sample of them:
+The stored values are chosen such that a metric is a function of sums over the examples, and so can
+be computed for any sample of them:
 
 ============== ============================================ =====================================
 goal           columns                                      metric
@@ -33,14 +33,14 @@ COLUMNS = {
     "regression": ("predicted", "gold"),
     "ranking": ("matched", "predicted", "gold"),
 }
-_SCALE = 1000  # of scores, which are kept as integers
+_SCALE = 1000  # of scores, which are stored as integers
 
 
 class Examples:
-    """Collects them from the batches of a split; goes to ``evaluate`` as its ``report``.
+    """Collects results per example from the batches of a split; the ``report`` of ``evaluate``.
 
     Args:
-        task: What is judged.
+        task: The task evaluated.
     """
 
     def __init__(self, task: Task) -> None:
@@ -55,11 +55,11 @@ class Examples:
         return torch.cat(self._rows).numpy()
 
     def update(self, outputs: torch.Tensor, batch: Any) -> None:
-        """Adds the examples of a batch, in their order; those without a label are left out.
+        """Adds the examples of a batch, in order; those without a label are skipped.
 
         Args:
-            outputs: What the model gave.
-            batch: What its ``collate`` gave.
+            outputs: Outputs of the model.
+            batch: The batch from its ``collate``.
         """
         self._rows.append(self._of_batch(outputs, batch).round().long().cpu())
 
@@ -85,7 +85,7 @@ class Examples:
 
 
 def addends(columns: tuple[str, ...], values: np.ndarray) -> np.ndarray:
-    """Of each example the numbers whose sums :func:`metric_of` takes, (num_examples, k) float64."""
+    """The terms of each example whose sums :func:`metric_of` takes, (num_examples, k) float64."""
     values = values.astype(np.float64)
     if columns != COLUMNS["regression"]:
         return values
@@ -94,12 +94,12 @@ def addends(columns: tuple[str, ...], values: np.ndarray) -> np.ndarray:
 
 
 def metric_of(columns: tuple[str, ...], sums: np.ndarray, number: int) -> np.ndarray:
-    """The metric of some examples.
+    """The metric over some examples.
 
     Args:
-        columns: Of their values.
-        sums: (..., k), of their :func:`addends`.
-        number: How many they are.
+        columns: Columns of their values.
+        sums: (..., k), sums of their :func:`addends`.
+        number: Number of examples.
 
     Returns:
         (...) float64: accuracy, Pearson's r or F1.
@@ -115,17 +115,17 @@ def metric_of(columns: tuple[str, ...], sums: np.ndarray, number: int) -> np.nda
 
 
 def metric_of_examples(packed: Mapping[str, Any]) -> float:
-    """The metric of all examples that are kept of a run.
+    """The metric over all stored examples of a run.
 
     Raises:
-        DataError: As of :func:`unpack`.
+        DataError: As in :func:`unpack`.
     """
     columns, values = unpack(packed)
     return float(metric_of(columns, addends(columns, values).sum(0), len(values)))
 
 
 def pack(columns: tuple[str, ...], values: np.ndarray) -> dict[str, Any]:
-    """The values for JSON: little-endian int32, row by row, deflated, in base 64."""
+    """Encodes the values for JSON: row-major little-endian int32, zlib-compressed, in Base64."""
     data = zlib.compress(np.ascontiguousarray(values, dtype="<i4").tobytes(), 9)
     return {
         "columns": list(columns),
@@ -138,7 +138,7 @@ def unpack(packed: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray]:
     """Inverse of :func:`pack`.
 
     Raises:
-        DataError: It is something else.
+        DataError: The content is malformed.
     """
     try:
         columns = tuple(packed["columns"])

@@ -1,4 +1,4 @@
-"""One run from its configuration to the file that is kept."""
+"""Execution of one run, from its configuration to the file of the finished run."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ class Execution:
     """Where runs read and write.
 
     Attributes:
-        places: Where data are.
-        finished: Where finished runs are kept.
-        work: Directory of the runs that are not finished, from which they go on after an
-            interruption.
+        places: Locations of the data.
+        finished: Directory of finished runs.
+        work: Directory of unfinished runs, from which they continue after an interruption.
     """
 
     places: Places
@@ -51,27 +50,27 @@ class Execution:
     work: Path
 
     def directory(self, run: Run) -> Path:
-        """Where a run is while it is not finished; another one for another configuration."""
+        """The directory of an unfinished run; it depends on the configuration."""
         return self.work / f"{run.name}-{run.configuration.digest[:8]}"
 
     def log(self, run: Run) -> Path:
-        """What is said during a run."""
+        """The log file of a run."""
         return self.directory(run).with_suffix(".log")
 
 
 def execute(execution: Execution, run: Run) -> dict[str, Any]:
-    """Trains, judges on test, keeps what came out, and removes what was needed for it.
+    """Trains, evaluates on test, stores the results, and removes the training directory.
 
     Args:
-        execution: Where to.
-        run: What.
+        execution: Where to read and write.
+        run: The run.
 
     Returns:
-        What was kept.
+        The content of the finished run's file.
 
     Raises:
         GraphsentError: As in :func:`graphsent.training.train`.
-        TrainingInterrupted: By a signal; the next call goes on.
+        TrainingInterrupted: A signal stopped it; the next call continues.
     """
     config = execution.places.locate(run.run_config())
     data = execution.places.checksums(config)
@@ -81,7 +80,7 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
     results = _trained(directory, config)
     epochs = len(results["history"])
     seconds = time.process_time() - begin
-    if before:  # epochs of an earlier process, at the pace of this one's
+    if before:  # epochs of an earlier process are estimated at this one's pace
         seconds *= epochs / max(1, epochs - before)
     torch.set_num_threads(config.training.num_threads or torch.get_num_threads())
     begin = time.process_time()
@@ -103,10 +102,10 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
 
 
 def execute_in_process(execution: Execution, run: Run) -> None:
-    """:func:`execute` as all that a process does: what it says goes to the log of the run.
+    """:func:`execute` as the body of a process, with its output in the log of the run.
 
-    Ctrl-C is left to the process that started it, which ends this one by SIGTERM. The exit status
-    is 1 after an error, whose message ends the log.
+    Ctrl-C is handled by the parent process, which stops this one with SIGTERM. After an error the
+    exit status is 1, and the log ends with the error message.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     log = execution.log(run)
@@ -130,7 +129,7 @@ def execute_in_process(execution: Execution, run: Run) -> None:
 
 
 def _trained(directory: RunDirectory, config: RunConfig) -> dict[str, Any]:
-    """The results of the training, which may be done in part, or all of it."""
+    """The results of the training, which may already be partly or fully done."""
     before = directory.read_results()
     if before.get("finished"):
         return before
@@ -140,7 +139,7 @@ def _trained(directory: RunDirectory, config: RunConfig) -> dict[str, Any]:
 
 
 def _judged(directory: RunDirectory) -> tuple[dict[str, float], dict[str, Any]]:
-    """The figures of the best model on test, and what it makes of each example."""
+    """Test metrics of the best model, and its result on each example."""
     model = load_model(directory.path)
     config = directory.open()
     task, data = config.load_data(splits=("test",), label_names=model.label_names)

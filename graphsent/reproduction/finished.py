@@ -1,4 +1,4 @@
-"""Finished runs: small files that are kept, and committed."""
+"""Finished runs, stored as small files that are under version control."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from graphsent.reproduction.runs import Run
 __all__ = ["FinishedRuns"]
 
 _NEEDED = ("digest", "data", "dev", "test", "examples", "best_epoch", "minutes", "versions")
-_TOLERANCE = 5e-4  # scores of examples are kept in thousandths
+_TOLERANCE = 5e-4  # scores of examples are stored in thousandths
 
 
 class FinishedRuns:
     """A directory of finished runs, ``CONFIGURATION/seed-0.json``.
 
-    A file holds the key of the run (see :attr:`Run.key`), the check sums of its data, its figures
-    on dev and test, what it made of each test example (:mod:`graphsent.reproduction.examples`), its
-    minutes on the CPU and the versions of what it ran with. A file whose configuration is now
-    another, or of another revision, counts as none and is replaced by the next run.
+    A file contains the key of the run (see :attr:`Run.key`), checksums of its data, its dev and
+    test metrics, its result on each test example (:mod:`graphsent.reproduction.examples`), its CPU
+    time in minutes, and the versions of the libraries. A file whose configuration or revision has
+    changed since is ignored, and replaced by the next run.
 
     Args:
-        path: The directory, which is made when it is needed.
+        path: The directory, created when needed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def file(self, run: Run) -> Path:
-        """Where a run is kept."""
+        """The file of a run."""
         return self.path / f"{run.name}.json"
 
     def read(self, run: Run, data: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """A finished run; None if there is none, or none of this configuration and these data.
+        """Reads a finished run; None if there is none for this configuration and data.
 
         Args:
-            run: Which one.
-            data: The check sums of its data; by default those with which it ran are taken for good.
+            run: The run.
+            data: Checksums that its data must have; by default they are not checked.
 
         Raises:
             DataError: Its file is damaged.
@@ -72,7 +72,7 @@ class FinishedRuns:
         return content if data in (None, content["data"]) else None
 
     def of(self, configuration: Configuration) -> dict[Run, dict[str, Any]]:
-        """All finished runs of a configuration as it is now, by seed or fold.
+        """All finished runs of a configuration in its present form, by seed or fold.
 
         Raises:
             DataError: A file is damaged.
@@ -85,7 +85,7 @@ class FinishedRuns:
         return {run: content for run, content in found if content is not None}
 
     def write(self, run: Run, content: Mapping[str, Any]) -> None:
-        """Keeps a run, whole or not at all."""
+        """Writes a finished run atomically."""
         with atomic_path(self.file(run)) as temporary:
             text = json.dumps({**run.key, **content}, indent=1, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The tables for people."""
+"""The tables as a Markdown page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ Compared = Mapping[Comparison, Verdict | None]
 _HEAD = """\
 # Results
 
-The tables of the papers, beside what the same models reach here. `graphsent reproduce` writes this
-page and computes every figure in it; `graphsent config show CONFIGURATION` prints the settings.
+The tables of the papers, with the figures that the same models reach here. This page is written,
+and every figure in it computed, by `graphsent reproduce`; `graphsent config show CONFIGURATION`
+prints the settings.
 
 *Here* is the mean test figure over *n* runs, one per seed or fold, with the standard deviation
-(n - 1) in brackets; *dev* is the mean figure by which the epoch was chosen. Accuracies and F1 are
-in per cent; *minutes* are those of one run on one CPU core. A row without figures has not been
-run. All runs of all tables take {hours:.0f} hours on one core, as measured, or as estimated where
-runs are missing.
+(n - 1) in brackets; *dev* is the mean dev figure of the selected epochs. Accuracies and F1 are in
+per cent; *minutes* is the time of one run on one CPU core. A row without figures has not been run.
+All runs of all tables take {hours:.0f} hours on one core (estimated where runs are
+missing).
 
 Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value,
 both from a paired bootstrap over test examples and seeds. A claim is *supported* or *reversed* if p
@@ -36,8 +37,8 @@ is below .05, and *undecided* otherwise. The papers' word vectors and parses wer
 notes under a table list what else differs and how the settings were chosen.
 """
 _FAST = """
-**This is the fast version**: a quarter of the epochs, and two seeds or folds, on the corpora
-{corpora}. It shows that everything runs. Its figures cannot be compared with the papers.
+**This is the fast version**: a quarter of the epochs and two seeds or folds, on the corpora
+{corpora}. It shows that everything runs; its figures cannot be compared with the papers'.
 """
 _COLUMNS = (
     "",
@@ -136,8 +137,9 @@ def _controls(catalogue: Catalogue, compared: Compared) -> list[str]:
         return []
     return [
         "",
-        "*Does the parse help?* Of its comparisons with balanced, left-branching, right-branching "
-        f"and random trees, {'; '.join(counts)} (p < .05); the others are undecided.",
+        "*Does the parse help?* Of the comparisons of parsed trees with balanced, "
+        f"left-branching, right-branching and random ones, {'; '.join(counts)} (p < .05); the "
+        "others are undecided.",
     ]
 
 
@@ -148,7 +150,7 @@ def _cell(entry: Mapping[str, Any]) -> str:
 
 
 def _hours(catalogue: Catalogue, finished: FinishedRuns) -> float:
-    """The CPU time of all runs of all tables: measured, or estimated where there are none."""
+    """The CPU time of all runs of all tables, estimated where there are none."""
     minutes = 0.0
     for configuration in catalogue.configurations.values():
         measured = [run["minutes"] for run in finished.of(configuration).values()]
@@ -220,7 +222,7 @@ def _p(value: float) -> str:
 
 
 def _figure(metric: str, value: float | None, sign: str = "") -> str:
-    """A figure as the papers print it: per cent with one digit, others with three or four."""
+    """A figure as in the papers: per cent with one decimal, others with three."""
     if value is None:
         return "-"
     return f"{value:{sign}.1f}" if is_share(metric) else f"{value:{sign}.3f}"

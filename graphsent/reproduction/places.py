@@ -1,4 +1,4 @@
-"""Where data are on this machine, and their check sums."""
+"""Locations of the data on this machine, and their checksums."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Places:
     """The directories that runs read from.
 
     Attributes:
-        data_dir: Corpora, None for the default one.
-        parses_dir: Trees that the corpora lack, None for the default one.
-        vectors_dir: Word vectors; by default ``$GRAPHSENT_VECTORS``, or ``vectors`` in or beside
-            the data directory.
-        encoder: The encoder of contextual features; by default ``$GRAPHSENT_ENCODER``.
+        data_dir: Directory of corpora; None for the default one.
+        parses_dir: Directory of parse trees that the corpora lack; None for the default one.
+        vectors_dir: Directory of word vectors; by default ``$GRAPHSENT_VECTORS``, or ``vectors`` in
+            or beside the data directory.
+        encoder: Directory of the contextual encoder; by default ``$GRAPHSENT_ENCODER``.
     """
 
     data_dir: str | None = None
@@ -44,7 +44,7 @@ class Places:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether corpora are the synthetic ones of the repository."""
+        """Whether the corpora are the synthetic ones of the repository."""
         data_dir = resolve_data_dir(self.data_dir).resolve()
         try:
             return data_dir == embedded_data_dir().resolve()
@@ -52,15 +52,15 @@ class Places:
             return False
 
     def locate(self, config: RunConfig) -> RunConfig:
-        """A configuration with its files where they are.
+        """Fills in the paths of a configuration's files.
 
         Raises:
-            DataError: A file or directory is not there.
+            DataError: A file or directory does not exist.
         """
         vectors = tuple(str(self._vectors() / name) for name in config.vectors)
         for path in vectors:
             if not os.path.isfile(path):
-                raise DataError(f"word vectors: {path} is not there")
+                raise DataError(f"word vectors: {path} does not exist")
         inputs = config.inputs
         if inputs.encoder:
             inputs = replace(inputs, encoder=self._encoder(inputs.encoder))
@@ -70,13 +70,13 @@ class Places:
         )
 
     def checksums(self, config: RunConfig) -> dict[str, Any]:
-        """SHA-256 of everything that a configuration reads.
+        """SHA-256 of all files that a configuration reads.
 
         Args:
-            config: As :meth:`locate` gave it.
+            config: A configuration returned by :meth:`locate`.
 
         Raises:
-            DataError: Corpus or parses are not there.
+            DataError: The corpus or its parses do not exist.
         """
         options = {name: v for name, v in config.task_options.items() if name != "fold"}
         found: dict[str, Any] = _corpus(
@@ -104,7 +104,7 @@ class Places:
     def _encoder(self, name: str) -> str:
         given = self.encoder or os.environ.get(_ENCODER)
         if not given:
-            raise DataError(f"no encoder {name!r}: --encoder DIR, or {_ENCODER}, says where it is")
+            raise DataError(f"no encoder {name!r}: set --encoder DIR or {_ENCODER}")
         return str(_first([Path(given).expanduser()], f"no encoder {name!r}"))
 
 
@@ -126,7 +126,7 @@ def _corpus(
 ) -> dict[str, Any]:
     found = get_task(task, **dict(options))
     if found.finds_labels and not found.label_names:
-        found.label_names = ("unread",)  # of its files nothing but the sums is wanted
+        found.label_names = ("unread",)  # only the checksums of its files are needed
     source = found.stream(data_dir, tree_kind=tree_kind, parses_dir=parses_dir, trees=trees).source
     assert isinstance(source, CorpusSource)
     sums = {split: source.digests(split) for split in SPLITS}

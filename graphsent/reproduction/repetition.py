@@ -1,4 +1,4 @@
-"""Whether a finished run comes out again."""
+"""Repetition of finished runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from graphsent.reproduction.runs import Run
 
 __all__ = ["Repetition", "repeat"]
 
-# Against one finished run, p knows of the examples alone, and not of seeds: at .01, other seeds of
-# the same configuration would fail in 6 of 100 pairs.
+# Against a single finished run, p reflects variation over examples but not over seeds: at .01,
+# other seeds of the same configuration would fail in 6 of 100 pairs.
 _CHANCE = 0.001
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """A finished run, and the same made anew.
+    """A finished run and its repetition.
 
     Attributes:
         kept: The finished run.
-        repeated: What came out now.
-        is_same: Whether all figures are the same, and what is made of each test example.
-        difference: On test, of the repeated run from the finished ones of its configuration.
+        repeated: The repetition.
+        is_same: Whether all metrics and the results on all test examples are identical.
+        difference: Test difference between the repetition and the configuration's finished runs.
     """
 
     kept: dict[str, Any]
@@ -38,25 +38,24 @@ class Repetition:
 
     @property
     def num_kept(self) -> int:
-        """How many finished runs it was compared with."""
+        """Number of finished runs in the comparison."""
         return self.difference.num_runs[1]
 
     @property
     def is_chance(self) -> bool:
-        """Whether the difference is one that another seed could have made."""
+        """Whether the difference could be due to another seed."""
         return self.difference.p >= _CHANCE
 
 
 def repeat(execution: Execution, run: Run) -> Repetition:
-    """Makes a finished run anew and compares; the finished one stays as it is.
+    """Repeats a finished run and compares the results; the finished run is not replaced.
 
-    On another processor, or with another version of a library, sums are rounded differently, and
-    training makes another model of that, as from another seed. The figures are then compared with
-    those of all seeds by :func:`~graphsent.reproduction.compare`; on a fold, with those of the same
-    fold.
+    With another processor or library version, sums are rounded differently, and training then ends
+    at another model, as with another seed. The repetition is therefore compared with the runs of
+    all seeds by :func:`~graphsent.reproduction.compare`; on a fold, with the run on that fold.
 
     Raises:
-        DataError: There is no such finished run, or its data are now others.
+        DataError: There is no such finished run, or its data have changed.
         GraphsentError: As in :func:`~graphsent.reproduction.execution.execute`.
     """
     finished = FinishedRuns(execution.finished)
@@ -65,7 +64,7 @@ def repeat(execution: Execution, run: Run) -> Repetition:
         raise DataError(f"{finished.file(run)}: no finished run to repeat")
     data = execution.places.checksums(execution.places.locate(run.run_config()))
     if kept["data"] != data:
-        raise DataError(f"{finished.file(run)}: it was made with other data, by their check sums")
+        raise DataError(f"{finished.file(run)}: made with other data: their checksums differ")
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         apart = replace(execution, finished=work / "finished", work=work / "work")

@@ -1,4 +1,4 @@
-"""The tables with what came out: as objects, and as files."""
+"""The report: the tables with their results, as objects and as files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BEGIN, _END = "<!-- results -->", "<!-- end of results -->"
 def entries(
     catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = False
 ) -> list[dict[str, Any]]:
-    """Every figure of every table, reported and found.
+    """All figures of all tables: those of the papers, and those reached here.
 
     Args:
         catalogue: The tables.
@@ -37,12 +37,13 @@ def entries(
         fast: Whether the runs are those of fast versions.
 
     Returns:
-        For each metric of each result ``table``, ``row``, ``configuration``, ``task``, ``model``,
-        ``metric``, ``paper`` (its figure or None), ``mean`` and ``std`` of the runs (n - 1; None
-        without runs, or with one), their number ``n``, ``dev`` (the mean there of the epochs that
-        were chosen, of metrics that dev has), ``vectors``, ``trees``, ``selected_on`` (what chose
-        the epoch), ``minutes`` on the CPU (mean of a run), ``deviations`` from the paper, and how
-        settings were ``chosen``. Shares are in per cent.
+        One entry per metric of each result: ``table``, ``row``, ``configuration``, ``task``,
+        ``model``, ``metric``, ``paper`` (its figure, or None), ``mean`` and ``std`` over the runs
+        (n - 1; None without runs, or, for ``std``, with one), the number of runs ``n``, ``dev``
+        (mean dev figure of the selected epochs, for metrics computed on dev), ``vectors``,
+        ``trees``, ``selected_on`` (the data on which the epoch was selected), ``minutes`` of CPU
+        time (mean per run), ``deviations`` from the paper, and how the settings were ``chosen``.
+        Accuracies and F1 are in per cent.
 
     Raises:
         DataError: A finished run is damaged.
@@ -81,7 +82,7 @@ def entries(
 
 
 def report_files(out: Path) -> tuple[Path, Path]:
-    """The files for people and for programs, beside the directory of finished runs."""
+    """The Markdown and the JSON file, beside the directory of finished runs."""
     return out.with_name(f"{out.name}.md"), out.with_name(f"{out.name}.json")
 
 
@@ -92,18 +93,18 @@ def write_report(
     fast: bool = False,
     document: Path | None = None,
 ) -> None:
-    """Writes all tables to both :func:`report_files`, each file whole or not at all.
+    """Writes all tables to both :func:`report_files`, each file atomically.
 
     Args:
         catalogue: The tables.
         finished: The runs.
         fast: Whether they are those of fast versions.
-        document: A file of which the lines between ``<!-- results -->`` and ``<!-- end of results
+        document: A file in which the lines between ``<!-- results -->`` and ``<!-- end of results
             -->`` are replaced by the main results.
 
     Raises:
-        DataError: A finished run is damaged, two that are compared do not go together, or the
-            document has no such lines.
+        DataError: A finished run is damaged, compared runs were not evaluated on the same
+            examples, or the document has no such lines.
     """
     found = entries(catalogue, finished, fast=fast)
     compared = verdicts(catalogue, finished, fast=fast)
@@ -120,7 +121,7 @@ def write_report(
 
 
 def _inserted(document: Path, block: str) -> str:
-    """The text of a document with something else between the marks."""
+    """The text of a document with the block between the markers replaced."""
     try:
         text = document.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -133,7 +134,7 @@ def _inserted(document: Path, block: str) -> str:
 
 
 def _facts(configuration: Configuration) -> dict[str, str]:
-    """What a reader has to know of a configuration to take its figures for what they are."""
+    """The facts about a configuration that are shown with its figures."""
     config = configuration.run_config()
     task = get_task(config.task, **config.task_options)
     kind = config.tree_kind or model_class(config.model).tree_kind

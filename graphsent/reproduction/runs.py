@@ -1,4 +1,4 @@
-"""One run of a configuration: with one seed, or on one fold."""
+"""A single run of a configuration, with one seed or on one fold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphsent.training import RunConfig
 
 __all__ = ["FAST_RUNS", "NUM_SEEDS", "Run"]
 
-NUM_SEEDS = 5  # of a task without folds
+NUM_SEEDS = 5  # for tasks without folds
 FAST_RUNS = 2
 
 
@@ -20,9 +20,9 @@ class Run:
     """A configuration with a seed, or on a fold of its task.
 
     Attributes:
-        configuration: What is run.
+        configuration: The configuration.
         kind: ``"seed"`` or ``"fold"``.
-        number: Which one.
+        number: Number of the seed or fold.
     """
 
     configuration: Configuration
@@ -33,7 +33,7 @@ class Run:
     def of(
         cls, configuration: Configuration, seeds: Iterable[int], *, fast: bool = False
     ) -> list[Run]:
-        """The runs of a configuration: a seed each, or all folds where its task has folds."""
+        """The runs of a configuration: one per seed, or one per fold if its task has folds."""
         num_folds = configuration.num_folds
         numbers = list(range(num_folds) if num_folds else seeds)
         if fast:
@@ -42,11 +42,11 @@ class Run:
 
     @property
     def name(self) -> str:
-        """For people, and for its file: ``treelstm-sst5/seed-0``."""
+        """The name, which is also that of its file: ``treelstm-sst5/seed-0``."""
         return f"{self.configuration.name}/{self.kind}-{self.number}"
 
     def run_config(self) -> RunConfig:
-        """What is trained; files of word vectors still by name alone."""
+        """The configuration to train; word-vector files are given by name only."""
         config = self.configuration.run_config()
         if self.kind == "fold":
             return replace(config, task_options={**config.task_options, "fold": self.number})
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What a finished run is known by, beside its data."""
+        """What identifies a finished run, besides its data."""
         return {
             "configuration": self.configuration.name,
             self.kind: self.number,

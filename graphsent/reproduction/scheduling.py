@@ -1,4 +1,4 @@
-"""Many runs, several of them side by side, each in a process of its own."""
+"""Scheduling of many runs, several in parallel, each in its own process."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["Outcome", "duration", "run_all"]
 
 @dataclass
 class Outcome:
-    """What became of some runs.
+    """The outcome of some runs.
 
     Attributes:
-        finished: Those that were run now.
+        finished: Runs finished now.
         failed: Run -> why it failed.
-        left: Those for which the budget had no room.
+        left: Runs that did not fit in the budget.
     """
 
     finished: list[Run] = field(default_factory=list)
@@ -44,22 +44,22 @@ def run_all(
     budget: float | None = None,
     echo: Callable[[str], None] = print,
 ) -> Outcome:
-    """Runs what is to be run, in the given order.
+    """Executes runs in the given order.
 
     Args:
         execution: Where runs read and write.
-        runs: What is to be run.
-        jobs: How many processes work side by side, each with as many threads as a configuration
-            says.
-        budget: Minutes. A run is not begun if its estimate does not fit in what is left of them.
-        echo: Is given a line after each run.
+        runs: The runs.
+        jobs: Number of parallel processes, each with the number of threads of its configuration.
+        budget: Time limit in minutes. A run is not started if its estimated time exceeds what is
+            left.
+        echo: Called with a line after each run.
 
     Returns:
-        What became of them. A run that fails does not stop the others.
+        The outcome. A run that fails does not stop the others.
 
     Raises:
-        TrainingInterrupted: Ctrl-C or SIGTERM. Finished runs are kept, and those that were under
-            way go on after their last epoch when they are asked for again.
+        TrainingInterrupted: Ctrl-C or SIGTERM. Finished runs are kept; unfinished ones continue
+            after their last complete epoch when requested again.
     """
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     outcome, waiting, working = Outcome(), list(runs), dict[Any, tuple[Run, Any]]()
@@ -80,7 +80,7 @@ def run_all(
                     process = context.Process(target=execute_in_process, args=(execution, run))
                     process.start()
                     working[process.sentinel] = (run, process)
-                for sentinel in wait(list(working)) if working else ():  # of none it has no end
+                for sentinel in wait(list(working)) if working else ():  # without any it blocks
                     run, process = working.pop(sentinel)
                     process.join()
                     _settle(execution, run, process.exitcode, outcome)
@@ -89,7 +89,7 @@ def run_all(
         except KeyboardInterrupt as error:
             number = getattr(error, "signal_number", signal.SIGINT)
             count = len(outcome.finished)
-            message = f"interrupted after {count} runs; the same command goes on"
+            message = f"interrupted after {count} runs; the same command continues"
             raise TrainingInterrupted(message, number) from None
         finally:
             for _, process in working.values():
@@ -100,7 +100,7 @@ def run_all(
 
 
 def duration(minutes: float) -> str:
-    """A time for people: minutes up to two hours, then hours."""
+    """A readable duration: minutes up to two hours, then hours."""
     return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
@@ -110,11 +110,11 @@ def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> No
         return
     log = execution.log(run)
     if status < 0:
-        outcome.failed[run] = f"its process was ended by signal {-status} ({log})"
+        outcome.failed[run] = f"its process was killed by signal {-status} ({log})"
         return
     lines = log.read_text(encoding="utf-8").split("\n") if log.is_file() else []
     said = [line for line in lines if line.strip()]
-    reason = said[-1] if said else f"its process ended with status {status}"
+    reason = said[-1] if said else f"its process exited with status {status}"
     outcome.failed[run] = f"{reason} ({log})"
 
 
@@ -126,12 +126,12 @@ def _describe(
     if run in outcome.failed:
         return f"{run.name}: failed: {outcome.failed[run]}; {after}"
     content = FinishedRuns(execution.finished).read(run)
-    assert content is not None, "a run that went well has a file"
+    assert content is not None, "a successful run has a file"
     return f"{run.name}: {_figures(content)}, {content['minutes']:.1f} min; {after}"
 
 
 def _figures(content: Mapping[str, Any]) -> str:
-    """The metric that counts, on dev and test."""
+    """The selection metric on dev and test."""
     found = {}
     for split in ("dev", "test"):
         name, value = next(iter(content[split].items()))
@@ -141,7 +141,7 @@ def _figures(content: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Where SIGTERM interrupts as Ctrl-C does."""
+    """Lets SIGTERM interrupt like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

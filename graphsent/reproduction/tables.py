@@ -1,20 +1,20 @@
-"""What the papers report: tables as data.
+"""The papers' tables, as data.
 
-A table, in YAML::
+A table is a YAML file::
 
-    title: Sentiment, Tree-LSTMs and sequences
+    title: "Sentiment: Tree-LSTMs and sequential LSTMs"
     source: Tai et al. 2015, table 2
     rows:
       - name: Constituency Tree-LSTM
         results:
           - {configuration: treelstm-sst5, main: true, paper: {root_accuracy: 51.0}}
     comparisons:
-      - claim: the tree is better than the sequence
+      - claim: the tree outperforms the sequence
         first: treelstm-sst5
         second: sequence-sst5
 
-Accuracies and F1 are in per cent, as in the papers; a metric without a figure in the paper has
-none (``~``). The first metric of a result is what comparisons are about.
+Accuracies and F1 are in per cent, as in the papers; a metric that the paper does not report is null
+(``~``). Comparisons are about the first metric of a result.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = ["Comparison", "Result", "Table", "read_table"]
 
 @dataclass(frozen=True)
 class Result:
-    """What a row of a table says of one task.
+    """A result in a row of a table, for one task.
 
     Attributes:
         row: Name of the row.
-        configuration: The configuration that stands for it here.
-        paper: Metric -> the figure of the paper, None if it has none.
-        main: Whether it is run before results that are not.
+        configuration: Name of the configuration that reproduces it.
+        paper: Metric -> the paper's figure, or None.
+        main: Whether it is a main result: run first, and shown in the summary.
     """
 
     row: str
@@ -49,12 +49,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two rows that the paper, or a reader, compares.
+    """A comparison of two rows, made by the paper or of interest to readers.
 
     Attributes:
-        claim: What is claimed, or asked, of the first against the second.
-        first: A configuration.
-        second: Another one, of the same task.
+        claim: The claim that the first outperforms the second.
+        first: Name of a configuration.
+        second: Name of another one, on the same task.
     """
 
     claim: str
@@ -67,12 +67,12 @@ class Table:
     """A table of a paper.
 
     Attributes:
-        name: By which it is asked for.
-        title: What it is about.
-        source: The paper, and where in it.
+        name: Its name on the command line.
+        title: Its title.
+        source: The paper, and the table in it.
         results: Its figures, row by row.
-        comparisons: What is compared in it.
-        remarks: What a reader should know of all of it.
+        comparisons: Comparisons between its rows.
+        remarks: Remarks on the table as a whole.
     """
 
     name: str
@@ -84,15 +84,15 @@ class Table:
 
     @property
     def configurations(self) -> list[str]:
-        """Names of all configurations in it."""
+        """Names of all its configurations."""
         return list(dict.fromkeys(each.configuration for each in self.results))
 
 
 def read_table(path: Path) -> Table:
-    """A table from its file.
+    """Reads a table from its file.
 
     Raises:
-        DataError: The file is not of the form above.
+        DataError: The file does not have the format above.
     """
     values = read_yaml(path, ("title", "source", "remarks", "rows", "comparisons"))
     try:

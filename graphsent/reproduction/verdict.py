@@ -1,4 +1,4 @@
-"""What the finished runs say of each comparison of the tables."""
+"""The comparisons of the tables, decided by the finished runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphsent.training.figures import is_share
 __all__ = ["Verdict", "verdicts"]
 
 _SIGNIFICANT = 0.05
-# Columns that are kept of each test example -> the metric computed from them.
+# Columns stored for each test example -> the metric computed from them.
 _METRICS = {
     COLUMNS["classification"]: "accuracy",
     COLUMNS["regression"]: "pearson",
@@ -28,7 +28,7 @@ class Verdict:
 
     Attributes:
         metric: The metric of the difference.
-        mean: The mean of the first less that of the second, in the units of the tables.
+        mean: Mean of the first minus mean of the second, in the units of the tables.
         low: Lower end of the 95 % interval.
         high: Upper end.
         p: Two-sided p-value.
@@ -48,7 +48,7 @@ class Verdict:
 def verdicts(
     catalogue: Catalogue, finished: FinishedRuns, *, fast: bool = False
 ) -> dict[Comparison, Verdict | None]:
-    """Compares the rows that the tables compare; None where one of them has not been run.
+    """The verdict on each comparison of the tables; None where a configuration has not been run.
 
     Args:
         catalogue: The tables.

@@ -140,7 +140,7 @@ def test_a_file_that_is_wrong(shipped, file, old, new, message):
 def test_a_name_comes_once(shipped):
     path = shipped / "configurations" / "toy.yaml"
     path.with_name("again.yaml").write_text(path.read_text())
-    with pytest.raises(DataError, match="'toy-nbow' comes twice"):
+    with pytest.raises(DataError, match="'toy-nbow' is defined twice"):
         Catalogue()
 
 

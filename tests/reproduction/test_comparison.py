@@ -91,7 +91,7 @@ def test_folds_are_one_test_set():
 
 
 def test_other_examples_are_refused():
-    with pytest.raises(DataError, match="not judged on the same test examples"):
+    with pytest.raises(DataError, match="not evaluated on the same test examples"):
         compare(runs(right(0.5, 10)), runs(right(0.5, 11)))
 
 

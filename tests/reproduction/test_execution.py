@@ -87,7 +87,7 @@ def test_check_sums_are_of_corpus_and_vectors(execution, run, data):
 
 def test_missing_files_are_named(run, data, tmp_path):
     (tmp_path / "vectors" / "tiny.txt").unlink()
-    with pytest.raises(DataError, match=r"tiny\.txt is not there"):
+    with pytest.raises(DataError, match=r"tiny\.txt does not exist"):
         Places(str(data)).locate(run.run_config())
     with pytest.raises(DataError, match="no directory of word vectors"):
         Places(str(data), vectors_dir=str(tmp_path / "none")).locate(run.run_config())

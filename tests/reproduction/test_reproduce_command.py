@@ -186,7 +186,7 @@ def test_sigterm_keeps_the_epochs_of_a_run_that_is_under_way(here, execution, sh
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=120)
     assert process.returncode == 143
-    assert "interrupted after 0 runs; the same command goes on" in err
+    assert "interrupted after 0 runs; the same command continues" in err
     (checkpoint,) = here.glob("runs/reproduce/*/*/last.ckpt")
     results = json.loads((checkpoint.parent / "results.json").read_text())
     assert not results["finished"]
