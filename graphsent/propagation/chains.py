@@ -14,7 +14,7 @@ from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.backends.c.plan import Inputs, Start
 from graphsent.propagation.backends.c.walk import run_recurrence
 from graphsent.propagation.recurrence.recurrence import Recurrence, trace
-from graphsent.propagation.schedule.schedule import Bounds, Schedule
+from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
 
@@ -77,8 +77,7 @@ def make_chains(sizes: np.ndarray) -> Chains:
     packed = torch.from_numpy(np.concatenate((nodes, nodes, *edges)))
     degrees = np.ones(len(nodes), np.int64)
     degrees[:num_chains] = 0
-    bounds = Bounds(num_chains + np.append(0, ends), degrees)
-    schedule = Schedule(bounds, packed, num_steps)
+    schedule = Schedule(num_chains + np.append(0, ends), degrees, packed, num_steps)
     lengths = np.searchsorted(-sizes, -nodes[:num_chains])
     return Chains(schedule, Slots(1, schedule.source), lengths, ends)
 

@@ -32,7 +32,6 @@ from graphsent.propagation.recurrence.evaluation import (
     placed_columns,
 )
 from graphsent.propagation.schedule.indices import to_device
-from graphsent.propagation.schedule.order import by_position, in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -119,7 +118,7 @@ class Run:
             extra = {name: values.to(dtype) for name, values in extra.items()}
             initial = _in_type(initial, dtype)
         self.feat, self.initial = feat, initial
-        rows = [self._split(by_position(values, self.schedule)) for values in extra.values()]
+        rows = [self._split(self.schedule.by_position(values)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
@@ -152,7 +151,9 @@ class Run:
             states = tuple(part.index_select(0, shared) for part in states)
         if self.schedule.num_levels > 1:
             states = self._run_any(states, x.every_inner())
-        return in_order(states, self.schedule, num_results)
+        if num_results is None:
+            return states
+        return tuple(map(self.schedule.by_node, states[:num_results]))
 
     # Inputs
 
@@ -165,11 +166,11 @@ class Run:
         if not self.cell.inner_input:
             leaves = feat.index_select(0, self.schedule.nodes[: self.num_leaves])
             return _Projected(self._of_leaves(leaves), None, self._of_no_input())
-        leaves, inner = self._split(by_position(feat, self.schedule))
+        leaves, inner = self._split(self.schedule.by_position(feat))
         return _Projected(self._of_leaves(leaves), None, self._projected(inner))
 
     def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        numbers = feat.index.numpy()[self.on_host.nodes_on_host]
+        numbers = feat.index.numpy()[self.on_host.nodes.numpy()]
         leaves, inner = numbers[: self.num_leaves], numbers[self.num_leaves :]
         if not self.cell.inner_input or inner.max(initial=-1) < 0:
             return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())

@@ -17,7 +17,6 @@ from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation.backends.levels import run_levels
-from graphsent.propagation.schedule.order import by_node, by_position
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots, make_slots
 
@@ -42,10 +41,10 @@ def run(cell: cells.TreeCell, engine: Engine, graph: dgl.DGLGraph, feat: Tensor)
     schedule = schedule_of(graph)
     data = cell.prepare(graph, feat)
     sizes = (schedule.num_sources, schedule.num_nodes - schedule.num_sources)
-    inputs = [by_position(data[name], schedule).split(sizes) for name in cell.input_names]
+    inputs = [schedule.by_position(data[name]).split(sizes) for name in cell.input_names]
     start = cell.start(*(leaves for leaves, _ in inputs))
     states = engine(cell, graph, schedule, start, *(inner for _, inner in inputs))
-    return tuple(by_node(part, schedule) for part in states)
+    return tuple(schedule.by_node(part) for part in states)
 
 
 def run_dgl(cell: cells.TreeCell, graph: dgl.DGLGraph, feat: Tensor) -> State:

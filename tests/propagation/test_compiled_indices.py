@@ -60,7 +60,6 @@ def assert_same(schedules: tuple[Schedule, Schedule]) -> None:
     assert compiled.levels == plain.levels
     for name in ("num_nodes", "num_edges", "num_sources", "num_levels"):
         assert getattr(compiled, name) == getattr(plain, name), name
-    assert compiled.nodes_on_host.tolist() == compiled.nodes.tolist()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -100,7 +99,7 @@ def places_of(schedule: Schedule, count: int) -> torch.Tensor:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_slots(monkeypatch, shape, with_places):
     schedule = make_schedule(*structure(shape))
-    count = 1 + int(schedule.bounds.degrees.max(initial=0))
+    count = 1 + int(schedule.degrees.max(initial=0))
     places = places_of(schedule, count) if with_places else None
     compiled, plain = both(monkeypatch, lambda: make_slots(schedule, count, places))
     assert torch.equal(compiled.source, plain.source)
@@ -132,7 +131,7 @@ def test_slots_of_other_edges(monkeypatch, places):
     schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1]))
     for switch in ("1", "0"):
         monkeypatch.setenv(SWITCH, switch)
-        with pytest.raises(ValueError, match="expected a slot of each edge, 2"):
+        with pytest.raises(ValueError, match=r"expected one slot per edge, \(2,\)"):
             make_slots(schedule, 4, torch.tensor(places))
 
 

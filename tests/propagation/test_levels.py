@@ -18,7 +18,6 @@ from level_cases import (
 )
 
 from graphsent._dgl import dgl
-from graphsent.propagation.schedule.order import by_node, by_position
 from graphsent.propagation.schedule.schedule import schedule_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -195,7 +194,7 @@ def test_permutations():
     graph = dag(random.Random(8), 10, 3)
     schedule = schedule_of(graph)
     rows = torch.randn(10, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.equal(by_position(rows, schedule), rows[schedule.nodes])
-    assert torch.equal(by_node(by_position(rows, schedule), schedule), rows)
-    assert torch.autograd.gradcheck(lambda rows: by_position(rows, schedule), rows)
-    assert torch.autograd.gradgradcheck(lambda rows: by_position(rows, schedule) ** 2, rows)
+    assert torch.equal(schedule.by_position(rows), rows[schedule.nodes])
+    assert torch.equal(schedule.by_node(schedule.by_position(rows)), rows)
+    assert torch.autograd.gradcheck(lambda rows: schedule.by_position(rows), rows)
+    assert torch.autograd.gradgradcheck(lambda rows: schedule.by_position(rows) ** 2, rows)

@@ -1,6 +1,6 @@
-"""Compiled code for what is known of nodes before any number of theirs.
+"""Compiled code for index arrays, and their transfer to a device.
 
-Where there are no compiled kernels all of it gives None: callers have the same in numpy.
+Without compiled kernels these functions return None, and callers fall back to numpy.
 """
 
 from __future__ import annotations
@@ -16,20 +16,8 @@ from graphsent.propagation.untraced import untraced
 @untraced
 def fill_schedule(
     source: np.ndarray, target: np.ndarray, level: np.ndarray
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]] | None:
-    """What a schedule consists of.
-
-    Args:
-        source: see :func:`graphsent.propagation.schedule.make_schedule`.
-        target: see there.
-        level: see there.
-
-    Returns:
-        What a schedule has packed; its bounds: ends of levels, and degrees by position.
-
-    Raises:
-        ValueError: if there are no such nodes or levels.
-    """
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The arrays ``packed``, ``ends`` and ``degrees`` of :func:`.schedule.make_schedule`."""
     library = library_for("float")
     if library is None:
         return None
@@ -39,31 +27,30 @@ def fill_schedule(
     given = [np.ascontiguousarray(part, np.int64) for part in (source, target, level)]
     result = library.fill_schedule(n, m, *map(pointer_to, (*given, parts, scratch)))
     if not result:
-        raise no_such_nodes(n)
-    degrees, ends = parts[size : size + n], parts[size + n : size + n + result - 1]
-    return parts[:size], (ends, degrees)
+        raise invalid_structure(n)
+    return parts[:size], parts[size + n : size + n + result - 1], parts[size : size + n]
 
 
-def no_such_nodes(num_nodes: int) -> ValueError:
-    """What is wrong with a schedule of so many nodes that has numbers of others."""
+def invalid_structure(num_nodes: int) -> ValueError:
+    """The error for edges or levels that do not fit the number of nodes."""
     return ValueError(f"expected numbers of {num_nodes} nodes, and levels without gaps")
 
 
 @untraced
 def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
-    """Each word once, in the order of their last occurrences, and the place of each in that.
+    """Each word once, in the order of last occurrences, and the index of each token's word.
 
     Args:
         tokens: (num_nodes,) int64 on the CPU, numbers of words; negative for none.
 
     Returns:
-        The words, and (num_nodes,) places, -1 for none.
+        The words, and (num_nodes,) indices into them, -1 for none.
     """
     library = library_for("float")
     if library is None or not tokens.is_cpu:
         return None
     n = len(tokens)
-    capacity = 2 << n.bit_length()  # more than twice as many places as nodes
+    capacity = 2 << n.bit_length()  # of the hash table: more than twice the number of nodes
     parts, tokens = np.empty(2 * n + 2 * capacity, np.int64), tokens.long().contiguous()
     words = pointer_to(parts)
     places, table = words + n * parts.itemsize, words + 2 * n * parts.itemsize
@@ -72,12 +59,12 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
 
 
 def pointer_to(numbers: np.ndarray) -> int:
-    """Where numbers are, as long as somebody has them; numpy's own way takes longer."""
+    """The address of an array, valid as long as it lives; faster than ``numbers.ctypes.data``."""
     return torch.from_numpy(numbers).data_ptr()
 
 
 def to_device(index: Tensor, device: torch.device) -> Tensor:
-    """A tensor of the CPU on a device, without waiting for that."""
+    """Copies a CPU tensor to a device; the host does not wait for the copy."""
     if device.type != "cuda":
         return index.to(device)
     return index.pin_memory().to(device, non_blocking=True)

@@ -1,8 +1,8 @@
 """The order in which the nodes of a graph are computed, as contiguous slices.
 
-A schedule numbers the nodes anew: by level, which is the length of the longest path that ends at a
-node, and within a level by in-degree. A level is then a slice of rows, as are its nodes of one
-in-degree, and the messages that they receive.
+A schedule renumbers the nodes: by level, the length of the longest path that ends at a node, and
+within a level by in-degree. A level is then a slice of rows, and so are its nodes of one in-degree
+and the messages that they receive.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from graphsent._derived import Unchanging, notes_of
 from graphsent._dgl import dgl
@@ -23,7 +24,8 @@ from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.schedule.indices import fill_schedule, no_such_nodes, to_device
+from graphsent.propagation.memory import empty
+from graphsent.propagation.schedule.indices import fill_schedule, invalid_structure, to_device
 
 
 class Bucket(NamedTuple):
@@ -46,52 +48,22 @@ class Level(NamedTuple):
     buckets: tuple[Bucket, ...]
 
 
-class Bounds:
-    """Where levels and buckets begin and end; the slices are made when they are asked for.
-
-    Attributes:
-        ends: (num_levels,) int64, position behind the last node of each level.
-        degrees: (num_nodes,) int64, in-degree of the node at each position.
-    """
-
-    def __init__(self, ends: np.ndarray, degrees: np.ndarray) -> None:
-        self.ends = ends
-        self.degrees = degrees
-
-    @cached_property
-    def levels(self) -> tuple[Level, ...]:
-        """All slices."""
-        if not len(self.ends):
-            return ()
-        changes = np.flatnonzero(self.degrees[1:] != self.degrees[:-1]) + 1
-        starts = np.unique(np.concatenate(([0], changes, self.ends)))
-        level = np.searchsorted(self.ends, starts[:-1], side="right")
-        edges = np.concatenate(([0], np.cumsum(self.degrees)))[starts]
-        degree = self.degrees[starts[:-1]]
-        columns = (starts[:-1], starts[1:], edges[:-1], edges[1:], degree)
-        buckets = map(Bucket, *(column.tolist() for column in columns))
-        levels = []
-        for _, members in groupby(zip(level.tolist(), buckets, strict=True), itemgetter(0)):
-            parts = tuple(bucket for _, bucket in members)
-            first, last = parts[0], parts[-1]
-            levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
-        return tuple(levels)
-
-
 @dataclass(frozen=True, eq=False)
 class Schedule(Unchanging):
     """Nodes by position, and the mailbox: all edges by the position of their target.
 
     The edges of one target are in the order of their ids, as in the mailbox of a DGL reduce
-    function. All tensors are int64 and on one device, bounds on the host.
+    function. All tensors are int64 and on one device, arrays on the host.
 
     Attributes:
-        bounds: where levels begin and end.
-        packed: ``nodes`` and the properties after it, one after the other.
+        ends: (num_levels,) int64, position after the last node of each level.
+        degrees: (num_nodes,) int64, in-degree of the node at each position.
+        packed: ``nodes`` and the four properties after it, concatenated.
         num_edges: number of edges.
     """
 
-    bounds: Bounds
+    ends: np.ndarray
+    degrees: np.ndarray
     packed: Tensor
     num_edges: int
 
@@ -99,11 +71,6 @@ class Schedule(Unchanging):
     def nodes(self) -> Tensor:
         """(num_nodes,) node at each position."""
         return self._parts[0]
-
-    @property
-    def nodes_on_host(self) -> np.ndarray:
-        """The same in numpy, of a schedule on the CPU."""
-        return self.packed.numpy()[: self.num_nodes]
 
     @property
     def position(self) -> Tensor:
@@ -122,50 +89,86 @@ class Schedule(Unchanging):
 
     @property
     def target(self) -> Tensor:
-        """(num_edges,) position of its target."""
+        """(num_edges,) position of the edge's target."""
         return self._parts[4]
 
     @cached_property
     def _parts(self) -> tuple[Tensor, ...]:
         return self.packed.split([*[self.num_nodes] * 2, *[self.num_edges] * 3])
 
-    @property
+    @cached_property
     def levels(self) -> tuple[Level, ...]:
-        """Slices of positions and mailbox rows, as Python numbers."""
-        return self.bounds.levels
+        """Slices of positions and mailbox rows, as Python integers."""
+        if not len(self.ends):
+            return ()
+        changes = np.flatnonzero(self.degrees[1:] != self.degrees[:-1]) + 1
+        starts = np.unique(np.concatenate(([0], changes, self.ends)))
+        level = np.searchsorted(self.ends, starts[:-1], side="right")
+        edges = np.concatenate(([0], np.cumsum(self.degrees)))[starts]
+        degree = self.degrees[starts[:-1]]
+        columns = (starts[:-1], starts[1:], edges[:-1], edges[1:], degree)
+        buckets = map(Bucket, *(column.tolist() for column in columns))
+        levels = []
+        for _, members in groupby(zip(level.tolist(), buckets, strict=True), itemgetter(0)):
+            parts = tuple(bucket for _, bucket in members)
+            first, last = parts[0], parts[-1]
+            levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
+        return tuple(levels)
 
     @property
     def num_levels(self) -> int:
         """Number of levels."""
-        return len(self.bounds.ends)
+        return len(self.ends)
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes."""
-        return len(self.bounds.degrees)
+        return len(self.degrees)
 
     @cached_property
     def num_sources(self) -> int:
         """Number of nodes of the first level."""
-        return int(self.bounds.ends[0]) if self.num_levels else 0
+        return int(self.ends[0]) if self.num_levels else 0
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """Device of the tensors."""
         return self.packed.device
 
     def to(self, device: torch.device | str) -> Schedule:
-        """The schedule on a device; the host does not wait. Kept for the next call."""
+        """The schedule on a device, cached; the host does not wait for the copy."""
         device = torch.device(device)
         if device == self.device:
             return self
         if device not in self.derived:
-            self.derived[device] = replace(self, packed=to_device(self.packed, device))
+            moved = self.derived[device] = replace(self, packed=to_device(self.packed, device))
+            vars(moved)["levels"] = self.levels  # computed once for all devices
         return self.derived[device]
 
+    def by_position(self, rows: Tensor) -> Tensor:
+        """Permutes rows from the order of the graph's nodes to that of the schedule."""
+        return _Permute.apply(rows, self.nodes, self.position)
+
+    def by_node(self, rows: Tensor) -> Tensor:
+        """Permutes rows from the order of the schedule to that of the graph's nodes."""
+        return _Permute.apply(rows, self.position, self.nodes)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies and pickles go without what was made of it, on other devices or of edge data.
-        return Schedule, (self.bounds, self.packed, self.num_edges)
+        # Copies and pickles omit what was derived from it, on other devices or from edge data.
+        return Schedule, (self.ends, self.degrees, self.packed, self.num_edges)
+
+
+class _Permute(Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+        ctx.save_for_backward(order, inverse)
+        result = empty(len(order), *rows.shape[1:], like=rows)
+        return torch.index_select(rows, 0, order, out=result)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        order, inverse = ctx.saved_tensors
+        return _Permute.apply(gradient, inverse, order), None, None
 
 
 def schedule_of(
@@ -173,19 +176,19 @@ def schedule_of(
 ) -> Schedule:
     """The schedule of a graph, on the CPU.
 
-    It depends on nodes and edges alone, not on data, and is computed once for as long as the graph
-    lives and has the same nodes and edges. Graphs of :mod:`graphsent.graphs` know the levels of
-    their nodes from the trees; those of others are found by DGL.
+    It depends on nodes and edges only, not on data, and is cached until they change. Graphs of
+    :mod:`graphsent.graphs` know the levels of their nodes from the trees; for other graphs DGL
+    computes them.
 
     Args:
         graph: a homogeneous acyclic graph, such as a batch of trees.
         reverse: take the levels from the last nodes to the first, as ``dgl.prop_nodes_topo`` does
-            with its own ``reverse``; messages follow the edges as they are, so that nodes without
+            with its own ``reverse``; messages still follow the edges, so that nodes without
             incoming edges can be in any level.
-        turn_edges: the schedule of the graph with its edges turned round; edge ids stay.
+        turn_edges: the schedule of the graph with its edges reversed; edge ids stay the same.
 
     Raises:
-        PropagationError: if the graph has a cycle, or some sparse formats alone.
+        PropagationError: if the graph has a cycle, or is restricted to some sparse formats.
     """
     notes = notes_of(graph)
     key = ("schedule", reverse, notes.turned != turn_edges)
@@ -205,25 +208,26 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
     """The schedule of nodes with given levels.
 
     Args:
-        source: (num_edges,) node that each edge comes from.
-        target: (num_edges,) node that it goes to.
+        source: (num_edges,) source of each edge.
+        target: (num_edges,) target of each edge.
         level: (num_nodes,) level of each node, from 0 without gaps.
 
     Raises:
         ValueError: if there are no such nodes or levels.
     """
-    packed, bounds = fill_schedule(source, target, level) or _fill(source, target, level)
-    return Schedule(Bounds(*bounds), torch.from_numpy(packed), len(source))
+    found = fill_schedule(source, target, level) or _fill(source, target, level)
+    packed, ends, degrees = found
+    return Schedule(ends, degrees, torch.from_numpy(packed), len(source))
 
 
 def _fill(
     source: np.ndarray, target: np.ndarray, level: np.ndarray
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """What ``fill_schedule`` gives, in numpy."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """:func:`fill_schedule` in numpy."""
     num_nodes = len(level)
     for numbers in (source, target, level):
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= num_nodes:
-            raise no_such_nodes(num_nodes)
+            raise invalid_structure(num_nodes)
     degree = np.bincount(target, minlength=num_nodes)
     nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
     position = np.empty_like(nodes)
@@ -232,11 +236,11 @@ def _fill(
     target = position[target]
     edges = _argsort(target)
     packed = np.concatenate((nodes, position, edges, position[source[edges]], target[edges]))
-    return packed, (np.cumsum(np.bincount(level)), degree[nodes])
+    return packed, np.cumsum(np.bincount(level)), degree[nodes]
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:
-    """Stable order of non-negative keys; numpy sorts numbers of 8 and 16 bits by radix."""
+    """Stable order of non-negative keys; numpy sorts 8-bit and 16-bit numbers by radix."""
     largest = keys.max(initial=0)
     for dtype, most in ((np.uint8, 0xFF), (np.uint16, 0xFFFF)):
         if largest <= most:

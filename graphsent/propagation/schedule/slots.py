@@ -1,4 +1,4 @@
-"""The slots of a schedule: which predecessor is in which place."""
+"""The slots of a schedule: which predecessor is in which slot of a node."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from graphsent.propagation.untraced import untraced
 
 
 class Slots(NamedTuple):
-    """Which node is in which slot; nodes by position, those of the first level have no slots.
+    """The predecessor in each slot; nodes are given by position, those of level 0 have no slots.
 
     Attributes:
-        count: slots a node.
-        source: (num_inner * count,) position of the node in each slot, num_nodes where there is
-            none.
+        count: slots per node.
+        source: (num_inner * count,) position of the node in each slot; num_nodes if it is empty.
     """
 
     count: int  # type: ignore[assignment]  # a method of tuples
     source: Tensor
 
     def to(self, device: torch.device) -> Slots:
-        """The slots on a device; the host does not wait for that."""
+        """The slots on a device; the host does not wait for the copy."""
         if self.source.device == device:
             return self
         return Slots(self.count, to_device(self.source, device))
@@ -38,18 +37,18 @@ def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> 
 
     Args:
         schedule: the schedule, on the CPU.
-        count: slots a node; no node has more predecessors.
+        count: slots per node; no node has more predecessors.
         places: (num_edges,) slot of each edge, different for the edges to one node. By default its
             place in the mailbox.
 
     Raises:
-        ValueError: if an edge is in no slot that there is, or in one with another edge, or slots
-            are of another number of edges.
+        ValueError: if a slot is out of range or taken twice, or the number of places differs from
+            that of the edges.
     """
     if places is not None:
         if places.shape != (schedule.num_edges,):
             raise ValueError(
-                f"expected a slot of each edge, {schedule.num_edges}, got {tuple(places.shape)}"
+                f"expected one slot per edge, ({schedule.num_edges},), got {tuple(places.shape)}"
             )
         places = places.to("cpu", torch.int64)
     source = schedule.packed.new_empty((schedule.num_nodes - schedule.num_sources) * count)
@@ -61,8 +60,33 @@ def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> 
     return Slots(count, source)
 
 
+@untraced
+def fill_slots(
+    schedule: Schedule, places: Tensor | None, count: int, source: Tensor
+) -> bool | None:
+    """Fills ``source`` of :class:`Slots`, by compiled code; None if there is none.
+
+    Returns:
+        False if a slot is out of range or taken twice.
+    """
+    library = library_for("float")
+    if library is None:
+        return None
+    places = None if places is None else places.contiguous()
+    result = library.fill_slots(
+        schedule.num_nodes,
+        schedule.num_edges,
+        schedule.num_sources,
+        count,
+        schedule.packed.data_ptr(),
+        None if places is None else places.data_ptr(),
+        source.data_ptr(),
+    )
+    return bool(result)
+
+
 def _fill(schedule: Schedule, places: Tensor | None, count: int, source: np.ndarray) -> bool:
-    """What ``fill_slots`` does, in numpy."""
+    """:func:`fill_slots` in numpy."""
     target = schedule.target.numpy()
     if places is None:
         place = np.arange(len(target)) - np.searchsorted(target, target)
@@ -79,17 +103,11 @@ def _fill(schedule: Schedule, places: Tensor | None, count: int, source: np.ndar
 
 
 def slots_of(schedule: Schedule, count: int, places: Tensor | None) -> Slots:
-    """What :func:`make_slots` makes, kept with the schedule.
-
-    Args:
-        schedule: on the CPU.
-        count: slots a node.
-        places: (num_edges,) slot of each edge; by default its place in the mailbox.
-    """
+    """:func:`make_slots`, cached with the schedule until the places change."""
     known = schedule.derived.get("slots")
     if known is None or known[0] != count or not _equal(known[1], places):
         slots = make_slots(schedule, count, places)
-        # A copy, for who changes places by numpy tells nobody.
+        # A copy: numpy can change places in place without notice.
         known = count, None if places is None else places.clone(), slots
         schedule.derived["slots"] = known
     return known[2]
@@ -100,34 +118,3 @@ def _equal(first: Tensor | None, second: Tensor | None) -> bool:
         return first is second
     same_kind = (first.dtype, first.device) == (second.dtype, second.device)
     return same_kind and torch.equal(first, second)
-
-
-@untraced
-def fill_slots(
-    schedule: Schedule, places: Tensor | None, count: int, source: Tensor
-) -> bool | None:
-    """Fills the nodes of :class:`graphsent.propagation.schedule.slots.Slots`.
-
-    Args:
-        schedule: on the CPU.
-        places: (num_edges,) int64, slot of each edge; None: its place in the mailbox.
-        count: slots a node.
-        source: ((num_nodes - num_sources) * count,) int64, to be filled.
-
-    Returns:
-        False if an edge is in no slot that there is, or in one with another edge.
-    """
-    library = library_for("float")
-    if library is None:
-        return None
-    places = None if places is None else places.contiguous()
-    result = library.fill_slots(
-        schedule.num_nodes,
-        schedule.num_edges,
-        schedule.num_sources,
-        count,
-        schedule.packed.data_ptr(),
-        None if places is None else places.data_ptr(),
-        source.data_ptr(),
-    )
-    return bool(result)

@@ -13,7 +13,6 @@ from torch.nn import functional
 from graphsent.propagation.backends.levels import run_traced
 from graphsent.propagation.recurrence.evaluation import Evaluation, placed_columns
 from graphsent.propagation.recurrence.recurrence import Recurrence
-from graphsent.propagation.schedule.order import in_order
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -121,4 +120,6 @@ def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     if start.rows is not None:
         states = [part.index_select(0, start.rows) for part in states]
     results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
-    return in_order(results, schedule, plan.num_results)
+    if plan.num_results is None:
+        return results
+    return tuple(map(schedule.by_node, results[: plan.num_results]))

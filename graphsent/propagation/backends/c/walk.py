@@ -83,7 +83,7 @@ class _Run:
         slots = plan.slots
         walk.count = 0 if slots is None else slots.count
         source = schedule.source if slots is None else slots.source
-        ends = torch.from_numpy(schedule.bounds.ends)
+        ends = torch.from_numpy(schedule.ends)
         first_edge, leaves = plan.first_edge(), plan.start.rows
         self.kept += [source, ends, first_edge, leaves, schedule.packed]
         walk.point(level_ends=ends, source=source, first_edge=first_edge, leaves=leaves)
