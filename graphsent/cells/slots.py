@@ -80,7 +80,7 @@ class SlottedCell(TreeCell):
         """Whether nothing is wrong; what is found out on the way is kept for the run."""
         schedule, slots = schedule_of(graph), graph.edata.get(self.slot_name)
         limited = self.max_degree >= self.num_slots  # by the slots
-        if not limited and schedule.bounds.degrees.max(initial=0) > self.max_degree:
+        if not limited and schedule.degrees.max(initial=0) > self.max_degree:
             return False
         if slots is not None and (slots.is_floating_point() or not slots.is_cpu):
             return False
@@ -95,7 +95,7 @@ class SlottedCell(TreeCell):
         if self.slot_name in graph.edata:
             return
         schedule = schedule_of(graph)
-        if _WARNED in schedule.derived or schedule.bounds.degrees.max(initial=0) < 2:
+        if _WARNED in schedule.derived or schedule.degrees.max(initial=0) < 2:
             return
         warnings.warn(
             f"the graph has no edge data {self.slot_name!r}: {type(self).__name__} takes the "
