@@ -1,4 +1,4 @@
-"""Trained models: the one that comes with the package, and those that users have."""
+"""Trained models: the one included in the package, and your own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphsent.training import load_model
 __all__ = ["PACKAGED", "load"]
 
 PACKAGED = Path(__file__).parent / "sentiment"
-"""The model that comes with the package; its ``README.md`` says what it is."""
+"""The model included in the package, described by its ``README.md``."""
 
 
 def load(
@@ -19,19 +19,19 @@ def load(
     encoder: str | os.PathLike[str] | None = None,
     model_class: type[Model] | None = None,
 ) -> Model:
-    """A trained model, ready to predict.
+    """Loads a trained model, ready to predict.
 
     Args:
-        path: The directory of a run, or of a saved model, or ``hf://user/name`` of a model on the
-            Hugging Face Hub; by default the model that comes with the package, for the sentiment of
-            sentences in English.
-        encoder: Where the frozen encoder is that the model was trained with, if it was moved.
-        model_class: The class of a model of your own, for instance
+        path: The directory of a run or of a saved model, or ``hf://user/name`` of a model on the
+            Hugging Face Hub; by default the model included in the package, for the sentiment of
+            English sentences.
+        encoder: Directory of the frozen encoder that the model was trained with, if it was moved.
+        model_class: The class of a custom model, for instance
             ``graphsent.models.model_class("my_models:Mine")``; see docs/own_model.md.
 
     Raises:
-        ModelError: There is no sound model, or it is of another class.
-        TrainingError: It is a run of which no epoch is complete.
+        ModelError: There is no valid model, or it is of another class.
+        TrainingError: It is a run without a complete epoch.
 
     Example:
         >>> import graphsent

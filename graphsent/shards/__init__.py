@@ -1,7 +1,7 @@
-"""Examples of corpora that are larger than memory, in files that are mapped into it.
+"""Memory-mapped files of examples, for corpora larger than memory.
 
-A *shard* is a file with some thousands of examples, as batches need them: with the words as numbers
-and, beside each tree, the form and the arrays that the model makes of it.
+A *shard* is a file of some thousands of examples in the form that batches need: words as integers,
+and with each tree the transformed tree and the arrays that the model derives from it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can go wrong with shards."""
+"""Errors of shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of shards as a sequence."""
+"""The examples in shards, as a sequence."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from graphsent.vocabulary import Vocabulary
 __all__ = ["BLOCK_SIZE", "ShardedExamples"]
 
 BLOCK_SIZE = 256
-"""Neighbours that are read together."""
+"""Number of consecutive examples that are read together."""
 
-# At least: a small window is of some 16 stretches of neighbours, each of two blocks perhaps.
+# Minimum: a small window has about 16 runs of consecutive examples, each in up to two blocks.
 _BLOCKS_KEPT = 36
 
 
 class ShardedExamples(Sequence[Any]):
-    """Examples that are read from shards when they are asked for, in bounded memory.
+    """Examples read from shards on access, in bounded memory.
 
-    They are equal to those that were written, but for the form of trees: that which the model reads
-    for which they were written. Dependency trees are without relations, tags and lemmas.
+    They equal the examples written, except that trees are in the form read by the model for which
+    they were written, and dependency trees lack relations, tags and lemmas.
 
     Args:
-        shards: Each of as many examples, but for the last one, which may have fewer.
+        shards: The shards, all of the same size except the last one, which may be smaller.
         symbols: Words and labels.
-        word_counts: Word -> how often it comes, in the order of first appearance.
+        word_counts: Word -> number of occurrences, in the order of first appearance.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class ShardedExamples(Sequence[Any]):
         self._keep(_BLOCKS_KEPT)
 
     def keep(self, window: int) -> None:
-        """Makes room in memory for as many examples as are read in any order, again and again."""
-        # The next window begins with what is left of the last block of this one.
+        """Caches enough blocks for repeated access to that many examples in random order."""
+        # The next window begins with the rest of the last block of this one.
         self._keep(max(_BLOCKS_KEPT, -(-min(window, self._num_examples) // BLOCK_SIZE) + 2))
 
     def number_words(self, vocab: Vocabulary) -> None:
-        """Lets batches with this vocabulary take the numbers of words as they are stored."""
+        """Lets batches with this vocabulary use the stored word indices."""
         self._symbols.number(vocab)
 
     def sizes(self) -> np.ndarray:
@@ -95,7 +95,7 @@ class ShardedExamples(Sequence[Any]):
         except OSError as error:
             raise ShardsFailed(
                 f"cannot read {error.filename}: {error.strerror or error}: was it removed "
-                "meanwhile? It is made again when the run starts anew, or goes on with --resume"
+                "meanwhile? It is written again when the run is restarted, or resumed with --resume"
             ) from error
 
     def _joined(self, column: str) -> np.ndarray:

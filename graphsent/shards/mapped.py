@@ -1,4 +1,4 @@
-"""Arrays in a file in the safetensors format, which are mapped into memory instead of read."""
+"""Memory-mapped arrays in safetensors files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADER_LENGTH_BYTES = 8
 
 
 def smallest(array: np.ndarray) -> np.ndarray:
-    """Integers in the smallest signed type that holds them all."""
+    """Converts integers to the smallest signed type that holds them all."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for dtype in _INTEGERS:
         limits = np.iinfo(dtype)
@@ -33,12 +33,12 @@ def smallest(array: np.ndarray) -> np.ndarray:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], about: Mapping[str, str]) -> None:
-    """Writes a file, whole or not at all.
+    """Writes a file, atomically.
 
     Args:
         path: The file.
-        arrays: By name.
-        about: What is said beside them.
+        arrays: Arrays by name.
+        about: Metadata.
 
     Raises:
         OSError: It cannot be written; ``filename`` is ``path``.
@@ -47,18 +47,18 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], about: Mapping[st
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         file.write(save(content, dict(about)))
         file.flush()
-        os.fsync(file.fileno())  # a name without its content must not outlive a power failure
+        os.fsync(file.fileno())  # the renamed file must be complete even after a power failure
 
 
 class MappedFile:
     """The arrays of a file that :func:`write_arrays` wrote.
 
     Attributes:
-        arrays: By name, read-only; what is read of them is read from disk.
-        about: What is said beside them.
+        arrays: Read-only arrays by name; they are read from disk on access.
+        about: Metadata.
 
     Raises:
-        ValueError: It is no such file, or not all of it.
+        ValueError: The file is malformed or truncated.
         OSError: It cannot be read.
     """
 
@@ -68,14 +68,14 @@ class MappedFile:
         length = int.from_bytes(self._map[:_HEADER_LENGTH_BYTES], "little")
         begin = _HEADER_LENGTH_BYTES + length
         if begin > len(self._map):
-            raise ValueError(f"{path}: not all of it is there")
+            raise ValueError(f"{path}: truncated")
         header = json.loads(self._map[_HEADER_LENGTH_BYTES:begin])
         self.about: dict[str, str] = header.pop("__metadata__", {})
         self.arrays = {}
         for name, entry in header.items():
             shape, dtype = entry["shape"], np.dtype(_TYPES[entry["dtype"]])
             if begin + entry["data_offsets"][1] > len(self._map):
-                raise ValueError(f"{path}: not all of it is there")
+                raise ValueError(f"{path}: truncated")
             values = np.frombuffer(
                 self._map, dtype, math.prod(shape), begin + entry["data_offsets"][0]
             )

@@ -1,4 +1,4 @@
-"""One shard: some thousands of examples, of which some hundred are in memory at a time."""
+"""A shard: a file of some thousands of examples, of which some hundreds are read at a time."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from graphsent.vocabulary import Vocabulary
 __all__ = ["KEPT", "Block", "Schema", "Shard", "Symbols", "as_bytes", "offsets_of", "strings_of"]
 
 KEPT: dict[str, Any] = {"graph": FlatTree, "sibling_graph": FlatTree, "units": FlatUnits}
-"""What is kept with trees, by its name among their ``derived``, and written beside them."""
+"""The derived objects stored with trees, by their name in ``derived``."""
 
 
 class Schema(NamedTuple):
-    """What the examples of a corpus are.
+    """The structure of the examples of a corpus.
 
     Attributes:
-        kind: Of ``KINDS``.
-        pairs: Whether an example is two of them.
-        kept: Names of what is kept with each, of ``KEPT``.
-        forms: Names of the forms that each has already, see :mod:`graphsent.models.batches.shape`.
+        kind: One of ``KINDS``.
+        pairs: Whether examples are pairs of this kind.
+        kept: Names of the derived objects stored with each, from ``KEPT``.
+        forms: Names of the forms that are already applied to each, see
+            :mod:`graphsent.models.batches.shape`.
     """
 
     kind: str
@@ -41,7 +42,7 @@ class Schema(NamedTuple):
     forms: tuple[str, ...]
 
     def to_json(self) -> str:
-        """For a file."""
+        """Serializes the schema."""
         return json.dumps(self._asdict())
 
     @classmethod
@@ -53,12 +54,12 @@ class Schema(NamedTuple):
 
 @dataclass
 class Symbols:
-    """Words and labels by number, common to all shards of a corpus.
+    """Words and labels by number, shared by all shards of a corpus.
 
     Attributes:
-        words: By number.
-        labels: By number.
-        vocab: What batches number words by, if it is known.
+        words: Words by number.
+        labels: Labels by number.
+        vocab: The vocabulary of batches, if known.
         indices: (num_words,) int64, the index in ``vocab`` of each of ``words``.
     """
 
@@ -68,7 +69,7 @@ class Symbols:
     indices: np.ndarray | None = None
 
     def number(self, vocab: Vocabulary) -> None:
-        """Lets batches number words by a vocabulary."""
+        """Sets the vocabulary of batches."""
         if vocab is not self.vocab:
             self.indices = np.fromiter(vocab.indices(self.words), np.int64, len(self.words))
             self.vocab = vocab
@@ -77,28 +78,28 @@ class Symbols:
 class Shard:
     """A file of examples; see :class:`~graphsent.shards.writer.ShardWriter`.
 
-    It is open, and mapped into memory, only while something is read from it: a corpus may have more
-    shards than a process may have files open, and pages once read would count as its memory.
+    It is opened and mapped only while it is being read, since a corpus may have more shards than a
+    process may have open files, and mapped pages would count as memory of the process.
 
     Args:
         path: The file.
         symbols: Words and labels.
 
     Raises:
-        ValueError: It is no such file, or not all of it.
+        ValueError: The file is malformed or truncated.
         OSError: It cannot be read.
     """
 
     def __init__(self, path: Path, symbols: Symbols) -> None:
         self._path, self._symbols = path, symbols
         self._num_examples = len(self.column("sizes"))
-        self.block(0, 0)  # all arrays are there
+        self.block(0, 0)  # checks that all arrays exist
 
     def __len__(self) -> int:
         return self._num_examples
 
     def column(self, name: str) -> np.ndarray:
-        """The values of all examples.
+        """One value or array for all examples.
 
         Args:
             name: ``"words"``, (num_words,) numbers of the words of all sentences; ``"sizes"`` or
@@ -109,16 +110,16 @@ class Shard:
 
     @property
     def new_words(self) -> list[str]:
-        """The words that come in no shard before, in the order of their numbers."""
+        """The words that do not occur in earlier shards, in the order of their numbers."""
         return strings_of(self.column("new_words"))
 
     @property
     def new_labels(self) -> list[str]:
-        """The labels that come in no shard before."""
+        """The labels that do not occur in earlier shards."""
         return strings_of(self.column("new_labels"))
 
     def block(self, begin: int, end: int) -> Block:
-        """The examples from one row to before another."""
+        """The examples in the rows from ``begin`` to ``end`` (exclusive)."""
         file = MappedFile(self._path)
         schema = Schema.from_json(file.about.get("schema", ""))
         return Block(schema, lambda name: self._array(file, name), self._symbols, begin, end)
@@ -131,14 +132,14 @@ class Shard:
 
 
 class Block:
-    """Some neighbouring examples of a shard, in memory.
+    """Consecutive examples of a shard, in memory.
 
     Args:
-        schema: What they are.
-        array: Gives the arrays of the shard by name; parts of them are copied.
+        schema: Their structure.
+        array: Returns an array of the shard by name; the parts needed are copied.
         symbols: Words and labels.
-        begin: The row of the first example.
-        end: That after the last one.
+        begin: Row of the first example.
+        end: Row after the last one.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class Block:
         self._words, self._labels = part("words", 0), part("labels", 1)
         self._parents = part("parents", 1)
         self._rests = array("rests")[begin:end].copy()
-        columns = itertools.count(2)  # of offsets: the first two are those of words and nodes
+        columns = itertools.count(2)  # of the offsets; the first two are for words and nodes
         self._kept = [
             (name, KEPT[name]._make, [(part(each, i), i) for each, i in parts])
             for name, parts in (
@@ -174,7 +175,7 @@ class Block:
         ]
 
     def example(self, row: int) -> Any:
-        """The example of a row, from the first of the block."""
+        """The example in a row of the block."""
         if not self._pairs:
             return self._unit(row)
         rest = json.loads(self._symbols.labels[self._rests[row]])
@@ -213,17 +214,17 @@ class Block:
 
 
 def strings_of(data: np.ndarray) -> list[str]:
-    """Strings from an array of :func:`as_bytes`."""
+    """Inverse of :func:`as_bytes`."""
     return json.loads(data.tobytes())
 
 
 def as_bytes(strings: Sequence[str]) -> np.ndarray:
-    """Strings as an array of bytes."""
+    """Encodes strings as an array of bytes."""
     return np.frombuffer(json.dumps(list(strings)).encode(), np.uint8)
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """Where each of some rows begins in each column, and where the last one ends.
+    """The offsets at which each row begins in each column, and the end of the last one.
 
     Args:
         lengths: (num_columns, num_rows).

@@ -1,4 +1,4 @@
-"""How large examples are: for batches of examples of about one size."""
+"""Sizes of examples, for batches of examples of similar size."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["depth_of", "size_of"]
 
 
 def size_of(example: Any) -> int:
-    """The number of nodes of a tree, of words of a sentence, of both sides of a pair together."""
+    """The number of nodes of a tree, or of words of a sentence; for pairs, the total."""
     return _of_example(example, lambda tree: tree.num_nodes, sum)
 
 
 def depth_of(example: Any) -> int:
-    """The number of levels of a tree, of words of a sentence, of the deeper side of a pair."""
+    """The number of levels of a tree, or of words of a sentence; for pairs, the maximum."""
     return _of_example(example, lambda tree: int(tree.depths.max()) + 1, max)
 
 

@@ -1,4 +1,4 @@
-"""Where shards are kept: made once, by one process at a time, and found again."""
+"""Storage of shards: written once, by one process at a time, and reused."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _INDEX, _ABOUT = "index.safetensors", "about.json"
 
 
 class ShardSet:
-    """The shards of one split of a corpus, as one kind of model reads it.
+    """The shards of one split of a corpus, in the form read by one kind of model.
 
     Args:
-        name: What they are of, for people: becomes part of the directory's name.
-        about: All that the examples follow from: digests of files, options, versions. Other values
-            are other shards.
-        shard_size: Examples a shard.
+        name: Descriptive name, used in the name of the directory.
+        about: Everything that determines the examples: digests of files, options, versions. Shards
+            with other values are separate.
+        shard_size: Number of examples per shard.
 
     Attributes:
-        directory: Where they lie: ``shards/NAME-KEY`` in :func:`graphsent._cache.cache_directory`.
+        directory: ``shards/NAME-KEY`` in :func:`graphsent._cache.cache_directory`.
 
     Raises:
-        ShardsFailed: There is no place for a cache.
+        ShardsFailed: There is no cache directory.
     """
 
     def __init__(
@@ -70,19 +70,19 @@ class ShardSet:
         progress: bool = False,
         echo: Callable[[str], None] = lambda line: None,
     ) -> ShardedExamples:
-        """The examples; shards that are missing are made first, after those that are there.
+        """Returns the examples; first writes missing shards, continuing after the existing ones.
 
         Args:
-            examples: Gives them one by one, from the first; called where shards are missing.
-            prepare: Makes batches of examples, and so keeps with each tree what depends on it
-                alone: a model's ``collate``.
-            progress: Whether to show a bar on standard error.
-            echo: Is given lines for people.
+            examples: Returns an iterator over all examples; called only if shards are missing.
+            prepare: Collates examples, and thereby caches on each tree what is derived from it: a
+                model's ``collate``.
+            progress: Whether to show a progress bar on standard error.
+            echo: Called with lines for the user.
 
         Raises:
-            ShardsFailed: They cannot be written or read.
-            DataError: The examples are of several kinds, or there are none; and what reading them
-                raises.
+            ShardsFailed: Shards cannot be written or read.
+            DataError: The examples are of several kinds, or there are none; also the errors of
+                reading them.
         """
         with self._failing():
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -98,14 +98,14 @@ class ShardSet:
         return found
 
     def num_bytes(self) -> int:
-        """What they take on disk."""
+        """Their size on disk."""
         return sum(path.stat().st_size for path in self.directory.iterdir())
 
     def _path(self, number: int) -> Path:
         return self.directory / f"{number:06d}.safetensors"
 
     def _find(self) -> ShardedExamples | None:
-        """The examples, if the shards are complete."""
+        """The examples, or None if shards are missing or damaged."""
         try:
             index = MappedFile(self.directory / _INDEX)
             words, labels = (strings_of(index.arrays[name]) for name in ("words", "labels"))
@@ -119,7 +119,7 @@ class ShardSet:
         return ShardedExamples(shards, symbols, dict(zip(words, counts, strict=True)))
 
     def _sound(self, symbols: Symbols) -> Iterator[Shard]:
-        """The shards from the first to the last before one that is missing or damaged."""
+        """The shards before the first one that is missing or damaged."""
         for number in itertools.count():
             try:
                 yield Shard(self._path(number), symbols)
@@ -137,7 +137,7 @@ class ShardSet:
         symbols = Symbols([], [])
         counts = np.zeros(0, np.int64)
         number = num_examples = 0
-        for shard in self._sound(symbols):  # of a process that was stopped
+        for shard in self._sound(symbols):  # from an interrupted process
             symbols.words.extend(shard.new_words)
             symbols.labels.extend(shard.new_labels)
             counts = _added(counts, shard.column("words"))
@@ -161,7 +161,7 @@ class ShardSet:
 
     def _bar(self, initial: int, progress: bool) -> tqdm:
         return tqdm(
-            desc=f"making shards of {self._name}",
+            desc=f"writing shards of {self._name}",
             unit=" examples",
             initial=initial,
             disable=not progress,
@@ -172,8 +172,8 @@ class ShardSet:
 
     @contextmanager
     def _held(self, echo: Callable[[str], None]) -> Iterator[None]:
-        """Keeps other processes out; where one is in already, it is waited for."""
-        busy = ShardsFailed(f"another process is making the shards in {self.directory}")
+        """Locks the directory, waiting for another process if necessary."""
+        busy = ShardsFailed(f"another process is writing the shards in {self.directory}")
         with ExitStack() as stack:
             try:
                 stack.enter_context(locked(self.directory, busy))
@@ -184,25 +184,25 @@ class ShardSet:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """What the system refuses is an error that says where, and what can be done."""
+        """Converts OSErrors to errors that name the directory and the remedy."""
         try:
             yield
         except OSError as error:
             raise ShardsFailed(
-                f"cannot keep shards in {self.directory}: {error.strerror or error}: another place "
-                "is chosen by the environment variable GRAPHSENT_CACHE"
+                f"cannot keep shards in {self.directory}: {error.strerror or error}: choose "
+                "another place with the environment variable GRAPHSENT_CACHE"
             ) from error
 
 
 def _seen(examples: Iterable[Any], bar: tqdm) -> Iterator[Any]:
-    """The examples as they are, counted by a bar."""
+    """Yields the examples and advances the progress bar."""
     for example in examples:
         yield example
         bar.update()
 
 
 def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """How often each number has come, with those that have come now."""
+    """Adds the occurrences of ``numbers`` to the counts."""
     found = np.bincount(numbers, minlength=len(counts)).astype(np.int64)
     found[: len(counts)] += counts
     return found

@@ -1,4 +1,4 @@
-"""Examples as shards have them: what batches read is there, all else is made when asked for."""
+"""Examples in shards: batches use the stored arrays; other attributes are computed on access."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from graphsent.trees.structure import num_children
 
 __all__ = ["KINDS", "Columns", "stored"]
 
-# In place of what checkers take for attributes that can be set.
+# Untyped, since type checkers would object to properties that override settable attributes.
 _property: Any = property
 _cached_property: Any = cached_property
 
 
 class Columns(Protocol):
-    """The columns of a block of examples, each read in the row of one of them."""
+    """The columns of a block of examples, read by row."""
 
     def num_nodes_of(self, row: int) -> int:
         """The number of nodes."""
@@ -108,7 +108,7 @@ class _StoredDependencyTree(DependencyTree):
 
 
 class _StoredSentence(Unchanging, Sentence):
-    """A sentence, which cannot be changed."""
+    """An immutable sentence."""
 
     _place: tuple[Columns, int]
 
@@ -131,16 +131,16 @@ KINDS: dict[str, type] = {
     "constituency": _StoredTree,
     "dependency": _StoredDependencyTree,
 }
-"""The classes of what is stored, by name."""
+"""The classes of stored examples, by name."""
 
 
 def stored(cls: type, place: tuple[Columns, int], derived: dict[Hashable, Any]) -> Any:
-    """What is at a place.
+    """The tree or sentence in a row of a block.
 
     Args:
         cls: One of ``KINDS``.
-        place: The columns of its block, and its row there.
-        derived: What is kept with it, see :attr:`graphsent.trees.Tree.derived`.
+        place: The columns of its block, and its row.
+        derived: The objects derived from it, see :attr:`graphsent.trees.Tree.derived`.
     """
     unit: Any = object.__new__(cls)
     unit.__dict__.update(_place=place, derived=derived)  # not setattr, which trees block

@@ -1,4 +1,4 @@
-"""From examples to the arrays of a shard."""
+"""Conversion of examples to the arrays of a shard."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from graphsent.trees.structure import NO_PARENT, depths
 
 __all__ = ["ShardWriter"]
 
-_CHUNK = 256  # examples that are prepared together
+_CHUNK = 256  # examples prepared together
 _KINDS = {Sentence: "sentence", Tree: "constituency", DependencyTree: "dependency"}
 
 
 class ShardWriter:
-    """Makes the arrays of one shard after another, and numbers words and labels meanwhile.
+    """Builds the arrays of one shard after another, and numbers words and labels.
 
     Args:
-        prepare: Makes batches of examples, and so keeps with each tree what depends on it alone.
-        words: The words of the shards before.
-        labels: Their labels.
+        prepare: Collates examples, and thereby caches on each tree what is derived from it.
+        words: The words of earlier shards.
+        labels: The labels of earlier shards.
 
     Attributes:
         words: Word -> its number.
@@ -49,16 +49,16 @@ class ShardWriter:
         self.labels = {label: number for number, label in enumerate(labels)}
 
     def arrays(self, examples: Iterator[Any]) -> tuple[Schema, dict[str, np.ndarray]] | None:
-        """The arrays of a shard, by name: see :class:`~graphsent.shards.shard.Shard`.
+        """Builds the arrays of a shard, by name: see :class:`~graphsent.shards.shard.Shard`.
 
         Args:
-            examples: All of the shard; no more than a few are in memory together.
+            examples: The examples of the shard; only a few are in memory at a time.
 
         Returns:
-            What the examples are, and the arrays; None if there are no examples.
+            The schema of the examples, and the arrays; None if there are no examples.
 
         Raises:
-            DataError: They are of several kinds, or of none that shards can hold.
+            DataError: They are of several kinds, or of a kind that shards cannot hold.
         """
         num_words, num_labels = len(self.words), len(self.labels)
         schema, chunks = None, []
@@ -80,7 +80,7 @@ class ShardWriter:
         return schema, joined
 
     def _chunk(self, examples: Sequence[Any]) -> tuple[Schema, dict[str, np.ndarray]]:
-        """The arrays of some examples; what grows with them is the last dimension."""
+        """The arrays of some examples; the last dimension grows with the number of examples."""
         is_pair = isinstance(examples[0], TreePair)
         units = list(chain.from_iterable(each[:2] for each in examples)) if is_pair else examples
         kind = _kind_of(units)
@@ -117,18 +117,18 @@ def _kind_of(units: Sequence[Any]) -> str:
 
 
 def _forms(unit: Any) -> dict[str, Tree | None]:
-    """The forms of a tree that a model has asked for, by name; None where it is the tree itself."""
+    """The forms of a tree requested by a model, by name; None for the tree itself."""
     kept = unit.derived.items()
     return {name: form for name, form in kept if form is None or isinstance(form, Tree)}
 
 
 def _shaped(unit: Any) -> Any:
-    """What a model has made a batch of: a form of the tree, or the tree itself."""
+    """The form of the tree that the model has collated, or the tree itself."""
     return next((form for form in _forms(unit).values() if form is not None), unit)
 
 
 def _kept(shaped: Sequence[Any]) -> dict[str, list[Any]]:
-    """What is kept with trees, by name; of sentences what would be."""
+    """The derived objects to store with trees, by name; for sentences they are computed."""
     if isinstance(shaped[0], Sentence):
         return {"units": flat_units(shaped)}
     names = [name for name in KEPT if name in shaped[0].derived]
@@ -140,7 +140,7 @@ def _lengths(parts: Sequence[Sequence[Any]]) -> np.ndarray:
 
 
 def _numbers(parts: Sequence[Sequence[str]], numbers: dict[str, int]) -> np.ndarray:
-    """The number of each string; new ones get the next."""
+    """The number of each string; new strings get the next free numbers."""
     return np.array(
         [numbers.setdefault(each, len(numbers)) for part in parts for each in part], np.int64
     )
@@ -157,7 +157,7 @@ def _parents_of(unit: Tree | DependencyTree) -> np.ndarray:
 
 
 def _depths(units: Sequence[Any]) -> np.ndarray:
-    """Levels of each tree, words of each sentence, at once: see ``depth_of``."""
+    """Levels of each tree, or words of each sentence, vectorized; see ``depth_of``."""
     if isinstance(units[0], Sentence):
         return np.array([len(unit.words) for unit in units], np.int32)
     parents = [_parents_of(unit) for unit in units]
@@ -169,5 +169,5 @@ def _depths(units: Sequence[Any]) -> np.ndarray:
 
 
 def _rests(pairs: Sequence[TreePair]) -> list[str]:
-    """What pairs have beside their sentences, as JSON."""
+    """The other fields of pairs, besides their sentences, as JSON."""
     return [json.dumps(pair[2:]) for pair in pairs]

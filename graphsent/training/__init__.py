@@ -1,6 +1,6 @@
-"""Training: options, the loop, checkpoints, evaluation, and the directory of a run.
+"""Training: options, the training loop, checkpoints, evaluation, and run directories.
 
-Names are imported on first use: the options alone do not need Lightning.
+Names are imported on first use, since the options alone do not need Lightning.
 """
 
 from __future__ import annotations

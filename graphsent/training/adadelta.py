@@ -1,4 +1,4 @@
-"""Adadelta for tables of which a batch touches few rows."""
+"""Adadelta for tables of which a batch uses few rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["RowAdadelta"]
 
 
 class RowAdadelta(Adadelta):
-    r"""torch's Adadelta in one pass, which takes gradients of some rows of a table, too.
+    r"""torch's Adadelta, fused, and with support for row-sparse gradients.
 
     .. math::
         E \leftarrow \rho E + (1 - \rho) g^2, \qquad
@@ -25,17 +25,17 @@ class RowAdadelta(Adadelta):
         D \leftarrow \rho D + (1 - \rho) \Delta^2, \qquad
         \theta \leftarrow \theta - \eta \Delta
 
-    (Zeiler 2012). Where g is zero :math:`\theta` stays, and E and D are multiplied by
-    :math:`\rho`: a row without gradient makes up for that when it next has one, by the number of
-    steps since. The numbers are those that torch's Adadelta makes of the gradient of the whole
-    table, up to rounding; ``last`` in the state is the step up to which E and D of each row are.
-    Cases without compiled code, and other options, are left to torch, which refuses weight
-    decay with sparse gradients.
+    (Zeiler 2012). Where g is zero, :math:`\theta` does not change, and E and D decay by
+    :math:`\rho`. A row without a gradient catches up on this decay when it next receives one, for
+    all steps since. Results equal those of torch's Adadelta on the dense gradient, up to rounding;
+    ``last`` in the state is the step to which E and D of each row are up to date. Without compiled
+    code, or with other options, it falls back to torch, which rejects weight decay with sparse
+    gradients.
     """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Takes a step; returns the result of the closure, if there is one."""
+        """Takes a step; returns the result of the closure, if given."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -48,7 +48,7 @@ class RowAdadelta(Adadelta):
                     if gradient is not None and self._step(parameter, gradient, group):
                         done.append((parameter, gradient))
                         parameter.grad = None
-            # Without torch's wrapper: hooks on steps have already been called for this one.
+            # Unwrapped: the hooks on steps have already been called for this one.
             inspect.unwrap(Adadelta.step)(self)
         finally:
             for parameter, gradient in done:
@@ -56,7 +56,7 @@ class RowAdadelta(Adadelta):
         return loss
 
     def _step(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> bool:
-        """Takes a step of one parameter; False, without a step, if that is left to torch."""
+        """Takes a step for one parameter; returns False, without a step, to leave it to torch."""
         unusual = group["maximize"] or group["differentiable"] or group["capturable"]
         by_rows = has_rows(gradient) and not unusual and not group["weight_decay"]
         if not by_rows and "last" in self.state[parameter]:
@@ -68,7 +68,7 @@ class RowAdadelta(Adadelta):
             return True
         if gradient.is_sparse or library_of(parameter, gradient) is None:
             return False
-        # All numbers as one row.
+        # The whole parameter as a single row.
         state = self._state_of(parameter)
         last = parameter.new_full((1,), float(state["step"]))
         parts = (gradient, state["square_avg"], state["acc_delta"], parameter)
@@ -90,7 +90,7 @@ class RowAdadelta(Adadelta):
 
 
 def _catch_up(state: dict[str, Any], rho: float) -> None:
-    """Brings E and D of all rows up to the last step, for a gradient of all of them."""
+    """Brings E and D of all rows up to date, before a dense gradient."""
     decay = (rho ** (float(state["step"]) - state.pop("last")))[:, None]
     state["square_avg"].mul_(decay)
     state["acc_delta"].mul_(decay)
@@ -129,7 +129,7 @@ def _step_in_c(
     step: Tensor,
     group: dict[str, Any],
 ) -> bool:
-    """The same in one pass; False if there is no compiled code for it."""
+    """The fused equivalent; returns False if there is no compiled code for it."""
     given = (gradient, squares, moved, table, last)
     library = library_of(*given)
     if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):

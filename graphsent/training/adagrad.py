@@ -1,4 +1,4 @@
-"""AdaGrad for tables of which a batch touches few rows."""
+"""AdaGrad for tables of which a batch uses few rows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["RowAdagrad", "distinct_rows", "has_rows"]
 
 
 class RowAdagrad(Adagrad):
-    r"""torch's AdaGrad, with steps on sparse gradients that cost what their rows cost.
+    r"""torch's AdaGrad, with row-sparse steps that cost time in proportion to their rows.
 
     .. math::
         G \leftarrow G + g^2, \qquad \theta \leftarrow \theta - \eta\, g / (\sqrt G + \epsilon)
 
-    for the rows that have a gradient g. The numbers, the options and the state are those of
-    ``torch.optim.Adagrad`` (Duchi et al. 2011), which makes several sparse tensors and sorts their
-    rows to do the same. Cases that it refuses, such as weight decay with sparse gradients, are
-    left to it.
+    for the rows with a gradient g. Results, options and state are those of ``torch.optim.Adagrad``
+    (Duchi et al. 2011), which for the same step creates several sparse tensors and sorts their
+    rows. All other cases fall back to it, including those it rejects, such as weight decay with
+    sparse gradients.
     """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Takes a step; returns the result of the closure, if there is one."""
+        """Takes a step; returns the result of the closure, if given."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -43,7 +43,7 @@ class RowAdagrad(Adagrad):
             for table, group, gradient in tables:
                 self._step_on_rows(table, gradient, group)
                 table.grad = None
-            # Without torch's wrapper: hooks on steps have already been called for this one.
+            # Unwrapped: the hooks on steps have already been called for this one.
             inspect.unwrap(Adagrad.step)(self)
         finally:
             for table, _, gradient in tables:
@@ -62,12 +62,12 @@ class RowAdagrad(Adagrad):
 
 
 def has_rows(gradient: Tensor) -> bool:
-    """Whether a gradient is sparse in its rows, and in nothing else."""
+    """Whether a gradient is sparse in its rows only."""
     return gradient.is_sparse and gradient.sparse_dim() == 1
 
 
 def distinct_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of a sparse gradient, each once, and what is in them."""
+    """The row indices of a sparse gradient, without duplicates, and their values."""
     rows = gradient._indices()[0]
     if not gradient.is_coalesced() and (not rows.is_cpu or len(rows.unique()) < len(rows)):
         gradient = gradient.coalesce()

@@ -1,4 +1,4 @@
-"""Averages of weights over the steps of training."""
+"""Weight averaging over training steps."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["WeightAverage"]
 
 
 class WeightAverage(nn.Module):
-    r"""An average of parameters over steps, in which later steps count more.
+    r"""An average of parameters over steps that gives later steps more weight.
 
     .. math::
         \bar\theta_t = \bar\theta_{t-1} + \frac{k + 1}{k + t} (\theta_t - \bar\theta_{t-1})
 
-    with the parameters :math:`\theta_t` after step :math:`t = 1, 2, \dots`, so that those of step
-    s count about as :math:`s^k`: polynomial-decay averaging of `Shamir and Zhang 2013
-    <https://proceedings.mlr.press/v28/shamir13.html>`_. Unlike an exponential average it looks
-    back over the same share of a run however many steps that has.
+    where :math:`\theta_t` are the parameters after step :math:`t = 1, 2, \dots`. Step s has a
+    weight of about :math:`s^k`: the polynomial-decay averaging of `Shamir and Zhang 2013
+    <https://proceedings.mlr.press/v28/shamir13.html>`_. Unlike an exponential moving average, it
+    covers the same fraction of a run whatever its number of steps.
 
     Its state is part of ``state_dict``.
 
     Args:
-        parameters: What is averaged.
-        exponent: The equation's k; 0 has all steps count the same.
+        parameters: The parameters to average.
+        exponent: k in the equation; 0 weights all steps equally.
     """
 
     def __init__(self, parameters: Iterable[Tensor], exponent: float) -> None:
@@ -39,7 +39,7 @@ class WeightAverage(nn.Module):
 
     @torch.no_grad()
     def update(self) -> None:
-        """Takes the parameters in, as they are after a step."""
+        """Updates the average with the parameters after a step."""
         self.num_steps += 1
         share = (self.exponent + 1) / (self.exponent + self.num_steps)
         for average, parameter in zip(self.buffers(), self._averaged, strict=True):
@@ -47,7 +47,7 @@ class WeightAverage(nn.Module):
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Has the parameters be their averages."""
+        """Replaces the parameters by their averages within the context."""
         self.exchange()
         try:
             yield
@@ -56,7 +56,7 @@ class WeightAverage(nn.Module):
 
     @torch.no_grad()
     def exchange(self) -> None:
-        """Has parameters and averages change places; a second time it puts them back."""
+        """Swaps parameters and averages; a second call swaps them back."""
         for average, parameter in zip(self.buffers(), self._averaged, strict=True):
             value = parameter.clone()
             parameter.copy_(average)
@@ -67,5 +67,5 @@ class WeightAverage(nn.Module):
         return self.num_steps
 
     def set_extra_state(self, state: int) -> None:
-        """Takes the number of steps from a ``state_dict``."""
+        """Restores the number of steps from a ``state_dict``."""
         self.num_steps = state

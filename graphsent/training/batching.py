@@ -1,4 +1,4 @@
-"""Which examples of an epoch form a batch."""
+"""Composition of mini-batches."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from graphsent.shards import BLOCK_SIZE, ShardedExamples, depth_of, size_of
 __all__ = ["BATCHINGS", "EpochBatches", "InOrder", "Share", "batch_sampler", "epoch_seed"]
 
 BATCHINGS = ("shuffled", "size", "depth")
-"""How batches are made up: of any examples, or of some of about the same size or depth.
+"""How batches are composed: of random examples, or of examples of similar size or depth.
 
-A batch takes as many steps as its deepest tree has levels, so that trees of one depth are faster,
-and trees of one size make batches of about the same memory. But gradients of such batches have more
-in common: training goes another way.
+A batch takes as many levels as its deepest tree, so grouping by depth is faster; grouping by size
+gives batches of about the same memory. The gradients of such batches are more alike, however, so
+training takes a different course.
 """
 
-_BLOCKS_AT_LEAST = 16  # of a small window
+_BLOCKS_AT_LEAST = 16  # per window
 _PRIME = 1_000_003  # keeps (seed, epoch) pairs apart
 
 
 def epoch_seed(seed: int, epoch: int, rank: int = 0) -> int:
-    """The seed of one epoch of a run: what an epoch draws does not depend on the epochs before.
+    """The seed of an epoch: its random numbers do not depend on earlier epochs.
 
-    Of several processes that train together each has a rank and a seed of its own.
+    In distributed training each process has its own rank, and thereby its own seed.
     """
     return ((rank * _PRIME + seed) * _PRIME + epoch) % 2**63
 
 
 class Share(list[int]):
-    """The indices of a batch that one process computes.
+    """The indices of a batch that are computed by one process.
 
     Attributes:
-        weight: What the mean over them counts in the mean over all processes, which is then that
-            over the whole batch. It is 0 where a batch has fewer examples than there are processes:
-            some then compute its first one, for nothing.
+        weight: Weight of the mean over them in the mean over all processes, such that the latter is
+            the mean over the whole batch. It is 0 for processes left without an example, in a
+            batch of fewer examples than processes; they compute its first example, without effect.
     """
 
     def __init__(self, batch: Sequence[int], num_processes: int, rank: int) -> None:
@@ -49,22 +49,22 @@ class Share(list[int]):
 
 
 class EpochBatches(DistributedSampler):
-    """Every index once an epoch, in random batches that depend on seed and epoch alone.
+    """Every index once per epoch, in random batches that depend only on seed and epoch.
 
-    Of several processes each has its share of batches that are as many times as large. Lightning
-    replaces the samplers of loaders for several processes, unless they are of the base class.
+    With several processes, batches are that many times as large, and each process gets its share of
+    every batch. (In that case Lightning replaces all samplers except those of the base class.)
 
     Args:
-        size: How many indices there are.
+        size: Number of indices.
         batch_size: Indices per batch and process.
-        seed: Of everything random.
-        keys: (size,) a number for each index: only those of about the same key are in a batch
-            together. Which of those with equal keys come together is random, too.
-        window: How many indices are shuffled together, rounded to whole batches: for examples that
-            are fast to read if they are near each other. A window has blocks of neighbours from
-            all over, so that a corpus in the order of its labels is mixed, too. None for all.
-        num_processes: How many train together.
-        rank: The number of this one, from 0.
+        seed: Random seed.
+        keys: (size,) Sort key of each index; only indices with similar keys share a batch. Indices
+            with equal keys are grouped at random.
+        window: Number of indices that are shuffled together, rounded to whole batches, for examples
+            that are faster to read if they are close to each other. A window consists of blocks
+            from all parts of the data, so a corpus sorted by label is mixed, too. None for all.
+        num_processes: Number of processes that train together.
+        rank: Rank of this process.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class EpochBatches(DistributedSampler):
         num_processes: int = 1,
         rank: int = 0,
     ) -> None:
-        # Of the data it asks for nothing but their number.
+        # It only uses the length of the data.
         super().__init__(cast("Dataset", range(size)), num_processes, rank, seed=seed)
         self._size = size
         self._whole_batch = batch_size * num_processes
@@ -89,9 +89,9 @@ class EpochBatches(DistributedSampler):
         return -(-self._size // self._whole_batch)
 
     def __iter__(self) -> Iterator[Share]:
-        # A generator function: the order is drawn with the first batch, when the epoch is known.
+        # A generator function: the order is drawn at the first batch, when the epoch is known.
         seed = epoch_seed(self.seed, self.epoch)
-        # After the order itself, which has the same seed.
+        # A different stream from that of the order of indices, which has the same seed.
         of_batches = np.random.default_rng((seed, 1))
         for order in self._windows(torch.Generator().manual_seed(seed)):
             batches = np.arange(-(-len(order) // self._whole_batch))
@@ -104,7 +104,7 @@ class EpochBatches(DistributedSampler):
                 yield Share(whole, self.num_replicas, self.rank)
 
     def _windows(self, generator: torch.Generator) -> Iterator[np.ndarray]:
-        """The indices of each window, shuffled; all windows but the last are of whole batches."""
+        """The shuffled indices of each window; all windows but the last have whole batches."""
         if self._window >= self._size:
             yield torch.randperm(self._size, generator=generator).numpy()
             return
@@ -122,7 +122,7 @@ class EpochBatches(DistributedSampler):
 
 
 class InOrder(DistributedSampler):
-    """Every index once, in order; of several processes each has as many of them, in turn."""
+    """Every index once, in order, dealt out in turn to the processes if there are several."""
 
     def __init__(self, size: int, *, num_processes: int = 1, rank: int = 0) -> None:
         super().__init__(cast("Dataset", range(size)), num_processes, rank, shuffle=False)
@@ -148,18 +148,18 @@ def batch_sampler(
     num_processes: int = 1,
     rank: int = 0,
 ) -> EpochBatches:
-    """The batches of each epoch, as lists of indices.
+    """Returns a sampler of the batches of each epoch, as lists of indices.
 
     Args:
         examples: Trees, sentences or pairs of trees.
-        batching: One of :data:`BATCHINGS`. The size of a tree is its number of nodes, and its depth
-            the number of its levels; those of a sentence without a tree are its number of words. A
-            pair has the size of both trees together, and the depth of the deeper one.
+        batching: One of :data:`BATCHINGS`. The size of a tree is its number of nodes, its depth the
+            number of its levels; both are the number of words for a sentence without a tree. A
+            pair has the total size of its trees, and the depth of the deeper one.
         batch_size: Examples per batch and process.
-        seed: Of everything random.
+        seed: Random seed.
         window: See :class:`EpochBatches`.
-        num_processes: How many train together.
-        rank: The number of this one, from 0.
+        num_processes: Number of processes that train together.
+        rank: Rank of this process.
     """
     keys = None
     if isinstance(examples, ShardedExamples):

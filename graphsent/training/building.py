@@ -1,4 +1,4 @@
-"""The model of a run, from its configuration: options, defaults, and what does not go together."""
+"""Builds the model of a run from its configuration, and checks the combination of options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "task_option_defaults",
 ]
 
-# Arguments of a model that follow from the data or the optimizer.
+# Arguments of a model that follow from the data or the optimizer, not from options.
 NOT_CHOSEN = (
     "vocab",
     "num_classes",
@@ -49,19 +49,19 @@ def build_model(
     vectors: WordVectors | None,
     encoder: Encoder | None,
 ) -> Model:
-    """The model with its initial parameters, drawn from torch's generator.
+    """Builds the model, with parameters initialized from torch's generator.
 
     Args:
         config: The configuration of the run.
-        task: Says what the classes are.
-        vocab: The words that the model is to know.
-        vectors: Their word vectors, if there are any.
-        encoder: Of contextual features, if there is one.
+        task: The task, which defines the classes.
+        vocab: The vocabulary of the model.
+        vectors: Pre-trained word vectors, if any.
+        encoder: Contextual encoder, if any.
 
     Raises:
-        DataError: The task has less than two classes.
-        ModelError: The model does not take a value.
-        TrainingError: The model has no such option, or cannot take the vectors.
+        DataError: The task has fewer than two classes.
+        ModelError: The model rejects a value.
+        TrainingError: The model has no such option, or cannot use the vectors.
     """
     cls = model_class(config.model)
     options = dict(config.model_options)
@@ -78,8 +78,8 @@ def build_model(
             )
     if (vectors is not None or not config.inputs.is_plain) and "embedding_dim" not in valid:
         raise TrainingError(
-            f"{config.model} has no option 'embedding_dim': it takes no other inputs than a vector "
-            f"for each word that it learns{hidden_options(cls).get('embedding_dim', '')}"
+            f"{config.model} has no option 'embedding_dim': its only inputs are word vectors that "
+            f"it learns itself{hidden_options(cls).get('embedding_dim', '')}"
         )
     if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
         vectors.dimension
@@ -96,7 +96,7 @@ def build_model(
     if task.goal == "regression":
         names = names or ("score",)
     elif len(names) < 2:
-        raise DataError(f"the task {config.task}: expected two classes or more, got {names}")
+        raise DataError(f"the task {config.task}: expected at least two classes, got {names}")
     given: dict[str, Any] = {
         "vocab": vocab,
         "num_classes": len(names),
@@ -108,7 +108,7 @@ def build_model(
     taken = inspect.signature(cls).parameters
     inputs = None
     if not config.inputs.is_plain:
-        default = taken["embedding_dim"].default if encoder is None else 0  # alone
+        default = taken["embedding_dim"].default if encoder is None else 0  # encoder only
         inputs = config.inputs.inputs(options.get("embedding_dim", default), encoder)
         options["embedding_dim"] = config.inputs.projection or inputs.dim
     model = _made(
@@ -123,23 +123,23 @@ def build_model(
 
 
 def _made(cls: type[Model], name: str, arguments: Mapping[str, Any]) -> Model:
-    """The model; what goes wrong in the constructor of a user's own is an error of that model."""
+    """Constructs the model; exceptions of a custom model's constructor become a ModelError."""
     if not is_own(name):
         return cls(**arguments)
     try:
         model = cls(**arguments)
-    except (GraphsentError, NotImplementedError):  # the latter of one that needs memory
+    except (GraphsentError, NotImplementedError):  # the latter on the meta device
         raise
     except (Exception, SystemExit) as error:
         reason = reason_of(error, cls)
-        raise ModelError(f"the model {name} cannot be made: {reason}") from error
+        raise ModelError(f"the model {name} cannot be created: {reason}") from error
     if "num_features" not in vars(model):
         raise ModelError(f"the model {name}: its constructor does not call super().__init__")
     return model
 
 
 def check_goal(config: RunConfig) -> None:
-    """Raises a TrainingError if what the task is about is not what the model learns."""
+    """Raises a TrainingError if the model is not for the kind of examples or goal of the task."""
     task, model = get_task(config.task, **config.task_options), model_class(config.model)
 
     def learns(cls: type[Model]) -> bool:
@@ -155,18 +155,18 @@ def check_goal(config: RunConfig) -> None:
 
 
 def check_tokenizer(config: RunConfig) -> None:
-    """Raises a TrainingError if the tokenizer is unknown, or the model reads no raw text."""
+    """Raises a TrainingError if the tokenizer is unknown or the model does not read raw text."""
     if config.tokenizer is None:
         return
     if config.tokenizer not in TOKENIZERS:
         valid = ", ".join(TOKENIZERS)
         raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
     if model_class(config.model).tokenizer is None:
-        raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, and no raw text")
+        raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, not raw text")
 
 
 def model_options(model: str) -> dict[str, inspect.Parameter]:
-    """The parameters of a model that a user chooses, by name.
+    """The options of a model, by name.
 
     Raises:
         ModelError: There is no such model.
@@ -175,7 +175,7 @@ def model_options(model: str) -> dict[str, inspect.Parameter]:
 
 
 def completed(config: RunConfig) -> RunConfig:
-    """A configuration with the defaults of its task and model written out: it trains the same.
+    """An equivalent configuration with the defaults of its task and model filled in.
 
     Raises:
         DataError: There is no such task.
@@ -186,7 +186,7 @@ def completed(config: RunConfig) -> RunConfig:
     of_task |= task_option_defaults(config.model, config.task)
     of_model |= task_defaults(config.model, config.task)
     if config.vectors or config.inputs.encoder:
-        of_model.pop("embedding_dim", None)  # it is theirs
+        of_model.pop("embedding_dim", None)  # follows from them
     return replace(
         config,
         task_options={**of_task, **config.task_options},
@@ -195,19 +195,19 @@ def completed(config: RunConfig) -> RunConfig:
 
 
 def task_defaults(model: str, task: str) -> Mapping[str, Any]:
-    """The options of a model that its paper has for a task; none if there is no such model."""
+    """The model options of its paper for a task; empty for an unknown model."""
     return _by_task(model, "task_defaults").get(task, {})
 
 
 def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
-    """The options of a task that the paper of a model has; none if there is no such model."""
+    """The task options of the model's paper; empty for an unknown model."""
     return _by_task(model, "task_option_defaults").get(task, {})
 
 
 def _by_task(model: str, name: str) -> Mapping[str, Mapping[str, Any]]:
     try:
         return getattr(model_class(model), name)
-    except ModelError:  # said where the model is made
+    except ModelError:  # reported when the model is built
         return {}
 
 
@@ -218,10 +218,10 @@ def _defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
 
 
 def _units(learner: Task | type[Model]) -> str:
-    """What a task or model is about, for errors: with or without trees."""
+    """The examples of a task or model, for error messages; with or without trees."""
     return "single sentences" if learner.examples == "trees" else learner.examples
 
 
 def chosen(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Those arguments of a model that a user chooses."""
+    """The arguments of a model that are options."""
     return {name: value for name, value in arguments.items() if name not in NOT_CHOSEN}

@@ -1,4 +1,4 @@
-"""What happens after each epoch: metrics, the best model, a checkpoint to resume from."""
+"""Actions after each epoch: metrics, the best model, and a checkpoint to resume from."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _DIGITS = 6
 
 
 class EpochKeeper(Callback):
-    """Keeps the history of a run, its best model and its last state; stops it early.
+    """Saves the history, the best model and the last state of a run; applies early stopping.
 
     The best epoch is the first with the highest dev figure. The history is part of the checkpoint,
-    and all else follows from it, so that a resumed run knows what came before.
+    and everything else is derived from it, so resuming restores the state of the callback.
 
     Args:
-        run: Where to write.
-        selection_metric: Name of the task's metric that chooses the epoch.
-        patience: Stop after this many epochs without a new best one; 0: never.
-        echo: Is given a line after each epoch.
-        on_epoch: Is given the history after each epoch.
+        run: The run directory.
+        selection_metric: Name of the task's metric by which the best epoch is selected.
+        patience: Stop after this many epochs without a new best one; 0 disables early stopping.
+        echo: Called with a line after each epoch.
+        on_epoch: Called with the history after each epoch.
     """
 
     def __init__(
@@ -46,16 +46,16 @@ class EpochKeeper(Callback):
         self._echo = echo
         self._on_epoch = on_epoch
         self._started = 0.0
-        self.started = False  # whether a checkpoint, if there is one, has been taken over
+        self.started = False  # whether the checkpoint, if any, has been loaded
         self.history: list[dict[str, Any]] = []
 
     @property
     def best(self) -> dict[str, Any]:
-        """The history's entry of the best epoch."""
-        return max(self.history, key=lambda entry: entry[self._key])  # the first of equals
+        """The entry of the best epoch in the history."""
+        return max(self.history, key=lambda entry: entry[self._key])  # the first of ties
 
     def describe_interruption(self) -> str:
-        """What a user should know after an interruption."""
+        """The message to the user after an interruption."""
         count = len(self.history)
         epochs = {0: "no epoch is complete", 1: "1 epoch is kept"}.get(
             count, f"{count} epochs are kept"
@@ -73,29 +73,29 @@ class EpochKeeper(Callback):
         return {"history": self.history}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the history from a checkpoint."""
+        """Restores the history from a checkpoint."""
         self.history = list(state_dict["history"])
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Does not continue a run that had run out of patience when it was interrupted."""
+        """Stops at once if early stopping had already applied before the interruption."""
         if len(self.history) != trainer.current_epoch:
             raise ValueError(f"{trainer.current_epoch} epochs, but figures of {len(self.history)}")
         self.started = True
         trainer.should_stop = self._is_stuck
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Starts the clock."""
+        """Starts the timer."""
         self._started = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Keeps the epoch; dev has been evaluated by now."""
+        """Records the epoch; dev has been evaluated by now."""
         values = self._ordered(trainer.callback_metrics)
         seconds = round(time.perf_counter() - self._started, 2)
         entry = {"epoch": trainer.current_epoch + 1, **values, "seconds": seconds}
         self.history.append(entry)
         trainer.should_stop = self._is_stuck
-        if not trainer.is_global_zero:  # figures are those of all processes together
-            trainer.save_checkpoint(self._run.checkpoint)  # waits for the first one, which writes
+        if not trainer.is_global_zero:  # metrics cover all processes
+            trainer.save_checkpoint(self._run.checkpoint)  # waits for rank 0, which writes
             return
         is_best = self.best is entry
         if is_best:
@@ -109,13 +109,13 @@ class EpochKeeper(Callback):
         self._echo(describe_epoch(entry, trainer.max_epochs, is_best))
 
     def _ordered(self, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """Loss and selection metric first; as many digits as single precision has."""
+        """The metrics, loss and selection metric first, rounded to single precision."""
         names = dict.fromkeys(("loss", self._key, *metrics))
         return {name: round(float(metrics[name]), _DIGITS) for name in names}
 
 
 def describe_epoch(entry: dict[str, Any], num_epochs: int | None, is_best: bool) -> str:
-    """An epoch in one line."""
+    """One line about an epoch."""
     found = figures({name: entry[name] for name in entry if name not in ("epoch", "seconds")})
     best = ", best so far" if is_best else ""
     return f"epoch {entry['epoch']}/{num_epochs}: {found} ({entry['seconds']:.0f} s{best})"

@@ -1,4 +1,4 @@
-"""The card of a trained model: what it is, what it learned from, and how good it is."""
+"""Model cards."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _PIPELINES = {"pairs": "sentence-similarity", "trees": "text-classification"}
 
 
 def model_card(model: Model, results: Mapping[str, Any]) -> str:
-    """The card of a model in Markdown, with the metadata of the Hugging Face Hub.
+    """The card of a model in Markdown, with metadata for the Hugging Face Hub.
 
-    It names files, and no directories of the machine that the model was trained on.
+    It names files without their directories on the machine where the model was trained.
 
     Args:
         model: The model.
@@ -67,16 +67,16 @@ def model_card(model: Model, results: Mapping[str, Any]) -> str:
         f"---\n{yaml.safe_dump(metadata, sort_keys=False)}---\n",
         f"# {model.name}: {_title(results)}\n",
         f"{about} A model of graphsent {graphsent.__version__}.\n",
-        f"## Figures\n\n{_table(results)}",
+        f"## Evaluation\n\n{_table(results)}",
         f"## Use\n\n{_USE.format(example=_EXAMPLES[reads], **_class_of(model))}",
-        f"## Learned from\n\n{_sources(results)}",
+        f"## Training data\n\n{_sources(results)}",
         f"## Settings\n\n```yaml\n{_settings(results)}```\n",
     ]
     return "\n".join(parts)
 
 
 def _class_of(model: Model) -> dict[str, str]:
-    """What has to be said of the class of a model that is not of the package."""
+    """Code to pass the class of a custom model; empty for the package's own models."""
     name = own_class(type(model))
     in_python = "" if name is None else f", model_class={type(model).__name__}"
     return {"in_python": in_python, "in_shell": "" if name is None else f" --model-class {name}"}
@@ -89,16 +89,16 @@ def _table(results: Mapping[str, Any]) -> str:
         cells = (figure(name, results[split][name]) for split in splits)
         rows.append(f"| {metric_title(name)} | {' | '.join(cells)} |")
     epochs = f"epoch {results['best_epoch']} of {len(results['history'])}, the best on dev"
-    return "\n".join(rows) + f"\n\nThe model is that of {epochs}.\n"
+    return "\n".join(rows) + f"\n\nThe model is from {epochs}.\n"
 
 
 def _title(results: Mapping[str, Any]) -> str:
-    """The name of the corpus; files of a user's own have none."""
-    return results["corpus"].get("title", "data of one's own")
+    """The name of the corpus; custom data have none."""
+    return results["corpus"].get("title", "custom data")
 
 
 def _sources(results: Mapping[str, Any]) -> str:
-    """What was read, by name."""
+    """The files used, by name."""
     corpus = results["corpus"]
     lines = [f"* {_title(results)}, read as {corpus['tree_kind']}:"]
     for name, split in corpus["splits"].items():
@@ -107,7 +107,7 @@ def _sources(results: Mapping[str, Any]) -> str:
         lines.append(f"  * {name}: {split['examples']:,} examples {', '.join(said)}")
     for each in results.get("word_vectors", {}).get("files", ()):
         lines.append(f"* word vectors `{Path(each['name']).name}`, {each['dimension']} dimensions")
-    lines.append(f"* {results['vocabulary']:,} words have vectors of their own")
+    lines.append(f"* vocabulary of {results['vocabulary']:,} words")
     return "\n".join(lines) + "\n"
 
 
@@ -117,7 +117,7 @@ def _settings(results: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A setting, with the names of files in place of their full paths."""
+    """A setting, with full paths reduced to file names."""
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Checkpoints that are read without pickle, and only if they are intact."""
+"""Checkpoints, loaded without arbitrary pickles and only if intact."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ _PARTS = ("state_dict", "optimizer_states", "callbacks", "loops")
 
 
 class CheckedCheckpoints(TorchCheckpointIO):
-    """Lightning's checkpoints, with strict reading."""
+    """Lightning's checkpoints, with strict loading."""
 
     def load_checkpoint(self, path: str | os.PathLike[str], *_: Any, **__: Any) -> dict[str, Any]:
-        """Reads tensors and plain values alone, on the CPU; those of training are moved later.
+        """Loads tensors and plain values to the CPU; Lightning moves them to the device later.
 
         Raises:
-            TrainingError: The file is damaged or is not the checkpoint of a run.
+            TrainingError: The file is damaged or is not a checkpoint of a run.
         """
         try:
             with zipfile.ZipFile(path) as archive:
-                damaged = archive.testzip()  # torch itself compares no sums
+                damaged = archive.testzip()  # torch itself checks no checksums
             if damaged is not None:
-                raise zipfile.BadZipFile(f"{damaged} is not what was saved")
+                raise zipfile.BadZipFile(f"the checksum of {damaged} differs")
             content = torch.load(path, map_location="cpu", weights_only=True)
             missing = [part for part in _PARTS if part not in content]
         except Exception as error:  # a damaged pickle may raise anything
             reason = str(error).partition("\n")[0] or type(error).__name__
-            raise TrainingError(f"{path}: damaged or no checkpoint of a run: {reason}") from error
+            raise TrainingError(
+                f"{path}: damaged or not a checkpoint of a run: {reason}"
+            ) from error
         if missing:
-            raise TrainingError(f"{path}: no checkpoint of a run: it has no {missing[0]!r}")
+            raise TrainingError(f"{path}: not a checkpoint of a run: it has no {missing[0]!r}")
         return content

@@ -1,4 +1,4 @@
-"""The configuration of a run: everything needed to repeat it."""
+"""Run configurations: everything needed to repeat a run."""
 
 from __future__ import annotations
 
@@ -51,29 +51,30 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A training run, complete.
+    """The complete configuration of a training run.
 
     Attributes:
-        task: Name of the task; or ``module:function`` of one of your own, which is imported.
+        task: Name of the task, or ``module:function`` of a custom one, which is imported.
         task_options: Arguments of ``get_task`` besides the name.
-        model: Name of the model; or ``module:Class`` of one of your own, which is imported.
-        model_options: Arguments of the model's class; the vocabulary, the classes and, with
-            vectors, the embedding dimension follow from the data.
-        data_dir: Data directory, None for the default one.
-        tree_kind: ``"constituency"``, ``"dependency"`` or ``"words"``; None for what the model was
-            made for.
-        parses_dir: Directory of trees that the corpus itself lacks, None for the default one.
-        trees: Shape of the trees in place of the parser's, as a control, one of
+        model: Name of the model, or ``module:Class`` of a custom one, which is imported.
+        model_options: Arguments of the model's class, except the vocabulary, the classes and, with
+            vectors, the embedding dimension, which follow from the data.
+        data_dir: Data directory; None for the default one.
+        tree_kind: ``"constituency"``, ``"dependency"`` or ``"words"``; None for the kind that the
+            model is made for.
+        parses_dir: Directory of parse trees that the corpus itself lacks; None for the default one.
+        trees: Shape of artificial trees that replace the parses, as a control; one of
             :data:`graphsent.trees.SHAPES`.
         vectors: Files of pre-trained word vectors.
-        lower_fallback: Whether a word that is not known as written is looked up in lower case.
-        tokenizer: How the trained model divides raw text into words, one of
-            :data:`graphsent.tokenizers.TOKENIZERS`; None for the task's, or if it reads trees.
-        parser: What parses sentences that have no trees, a name for
-            :func:`graphsent.parsing.load_parser`; None if they have.
-        inputs: What the model reads of words.
-        stream: Whether examples are read from shards on disk instead of kept in memory.
-        training: How it is trained; by default with the settings of the model's paper.
+        lower_fallback: Whether to look up unknown words in lower case.
+        tokenizer: Tokenizer of raw text for the trained model, one of
+            :data:`graphsent.tokenizers.TOKENIZERS`; None for that of the task, or for models that
+            read trees.
+        parser: Parser for sentences without trees, a name for
+            :func:`graphsent.parsing.load_parser`; None if they have trees.
+        inputs: Word inputs of the model.
+        stream: Whether to read examples from shards on disk instead of keeping them in memory.
+        training: Training options; by default those of the model's paper.
     """
 
     task: str
@@ -93,9 +94,9 @@ class RunConfig:
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Checks the types of all values, and fills in how the model is trained.
+        """Checks the types of all values, and fills in default training options.
 
-        Numbers of numpy become Python's, and paths strings.
+        NumPy scalars become Python numbers, and paths strings.
 
         Raises:
             DataError: A value is of the wrong type.
@@ -118,7 +119,7 @@ class RunConfig:
             object.__setattr__(self, "training", default_training(self.model))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for YAML and JSON."""
+        """Converts the configuration to plain values for YAML and JSON."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         parts = {name: getattr(self, name).to_dict() for name in ("inputs", "training")}
         return {**values, "vectors": list(self.vectors), **parts}
@@ -132,23 +133,23 @@ class RunConfig:
         held_out: Mapping[str, Any] | None = None,
         echo: Callable[[str], None] = lambda line: None,
     ) -> tuple[Task, TaskData]:
-        """The task and its examples, as the model is to read them.
+        """Loads the task and its examples, in the form that the model reads.
 
         Args:
-            data_dir: Another data directory than the one of the configuration.
-            splits: Which of ``train``, ``dev`` and ``test``; by default all of them, ``test`` if
-                there is one.
-            label_names: The classes of a trained model, for a task that finds them in its data.
+            data_dir: Data directory to use instead of the configuration's.
+            splits: Which of ``train``, ``dev`` and ``test`` to load; by default all of them, and
+                ``test`` only if it exists.
+            label_names: Classes of a trained model, for tasks that find their classes in the data.
             held_out: What the run held out of the training data, see
                 :attr:`~graphsent.tasks.TaskData.held_out`.
-            echo: Is given lines on what has to be parsed.
+            echo: Called with lines about what has to be parsed.
 
         Raises:
-            DataError: Task, corpus or parses are not usable.
+            DataError: Task, corpus or parses cannot be used.
             ModelError: There is no such model.
-            TrainingError: The parser gives no trees for the model.
+            TrainingError: The parser does not return the trees that the model reads.
             ParserError: There is no such parser.
-            ParserFailed: It cannot work.
+            ParserFailed: The parser does not work.
         """
         task = get_task(self.task, **self.task_options)
         if task.finds_labels:
@@ -161,7 +162,7 @@ class RunConfig:
         task.tokenizer = self.tokenizer or task.tokenizer
         if self.parser is not None:
             parser = self.load_parser()
-            task.tokenizer = "whitespace"  # the parser divides raw text
+            task.tokenizer = "whitespace"  # the parser tokenizes raw text
             data = task.load(data_dir or self.data_dir, splits, tree_kind=WORDS)
             return task, with_trees(data, parser, echo)
         data = task.load(
@@ -174,7 +175,7 @@ class RunConfig:
         return task, data
 
     def load_parser(self) -> Parser:
-        """The parser of the configuration, for the trees that the model reads.
+        """Loads the parser of the configuration, for the kind of trees that the model reads.
 
         Raises:
             TrainingError: The model reads words, or the other kind of trees.
@@ -187,7 +188,9 @@ class RunConfig:
             raise TrainingError(f"parser: the model {self.model!r} reads words and needs none")
         for option in ("trees", "stream"):
             if getattr(self, option):
-                raise TrainingError(f"parser: not together with {option} {getattr(self, option)!r}")
+                raise TrainingError(
+                    f"parser: cannot be combined with {option} {getattr(self, option)!r}"
+                )
         try:
             return load_parser(self.parser, kind)
         except WrongKind as error:
@@ -196,21 +199,21 @@ class RunConfig:
             raise TrainingError(f"parser for the model {self.model!r}: {error}{hint}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the configuration as YAML, whole or not at all."""
+        """Writes the configuration as YAML, atomically."""
         with atomic_path(path) as temporary:
             text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
             temporary.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, of_run: bool = False) -> RunConfig:
-        """Reads what :meth:`save` wrote, or a part of it with task and model.
+        """Reads a configuration written by :meth:`save`, or any part of one with task and model.
 
         Args:
             path: The file.
             of_run: As in :meth:`from_dict`.
 
         Raises:
-            DataError: The file is missing or is not such a configuration.
+            DataError: The file is missing or is not a valid configuration.
         """
         values = read_settings(path).values
         try:
@@ -220,15 +223,16 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], *, of_run: bool = False) -> RunConfig:
-        """Inverse of :meth:`to_dict`; what is left out has its default.
+        """Inverse of :meth:`to_dict`; missing settings get their defaults.
 
         Args:
             values: The settings.
-            of_run: They are those of a run. Its model may be the code of others, and is not
-                imported for its defaults: what a run does not say was unknown when it began.
+            of_run: Whether they belong to an existing run. Its model may be third-party code, and
+                is not imported for its default options: settings missing from a run did not exist
+                yet when it began.
 
         Raises:
-            DataError: A name is unknown or missing, or a value is of the wrong type.
+            DataError: A name is unknown or missing, or a value has the wrong type.
             TrainingError: A training option is out of range.
         """
         values = dict(values)
@@ -250,7 +254,7 @@ class RunConfig:
 
 
 def _plain(value: Any) -> Any:
-    """The value, with numbers of numpy as Python's and paths as strings."""
+    """The value, with NumPy scalars as Python numbers and paths as strings."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, os.PathLike):
@@ -261,17 +265,17 @@ def _plain(value: Any) -> Any:
 
 
 class Settings(NamedTuple):
-    """The content of a file of settings, in which anything may be wrong."""
+    """The unchecked content of a settings file."""
 
     values: dict[str, Any]
-    node: Any  # of YAML, which knows lines
+    node: Any  # of YAML, with line numbers
 
 
 def read_settings(path: str | os.PathLike[str]) -> Settings:
-    """The content of a file of settings.
+    """Reads a settings file.
 
     Raises:
-        DataError: The file cannot be read, or is no mapping in YAML.
+        DataError: The file cannot be read, or is not a YAML mapping.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -284,13 +288,13 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
         raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
     if not isinstance(values, dict):
         raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
-    if number > _MOST:  # aliases of aliases stand for any number
+    if number > _MOST:  # nested aliases grow exponentially
         raise DataError(f"{path}: expected at most {_MOST:,} settings, got {number:,}")
     return Settings({str(name): value for name, value in values.items()}, node)
 
 
 def _number_of(node: Any, known: dict[int, int]) -> int:
-    """How many values a node of YAML stands for; one that has several places counts at each."""
+    """The number of values in a YAML node, counting a node again at each of its aliases."""
     if isinstance(node, yaml.CollectionNode) and id(node) not in known:
         parts = (
             chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
@@ -300,15 +304,15 @@ def _number_of(node: Any, known: dict[int, int]) -> int:
 
 
 def default_training(model: str) -> TrainingOptions:
-    """The training options of a model where nothing else is said; plain ones of an unknown one.
+    """The default training options of a model; the general defaults for an unknown model.
 
     Raises:
-        DataError: The class of the model has an option that there is not.
-        TrainingError: It has a value that is out of range.
+        DataError: The model's class sets an unknown option.
+        TrainingError: The model's class sets a value that is out of range.
     """
     try:
         defaults = model_class(model).training_defaults
-    except ModelError:  # said where the model is made
+    except ModelError:  # reported when the model is built
         defaults = {}
     _check_names(defaults, TrainingOptions, f"training option of {model}")
     return TrainingOptions(**defaults)

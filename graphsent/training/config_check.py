@@ -1,4 +1,4 @@
-"""All that is wrong with a file of settings, before anything is read or trained."""
+"""Checks a settings file for all errors, before anything is read or trained."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ __all__ = ["Fault", "config_faults"]
 
 _CHOICES = {"tree_kind": INPUT_KINDS, "trees": SHAPES}
 _PARTS = ("inputs", "training")
-_STAND_INS = {"task": "sst5", "model": "nbow"}  # where those of the file cannot be used
+_STAND_INS = {"task": "sst5", "model": "nbow"}  # if those in the file are invalid
 
-_Place = tuple[str, ...]  # the names that lead to a setting
+_Place = tuple[str, ...]  # path of names to a setting
 
 
 class Fault(NamedTuple):
-    """Something wrong, at a line of the file; 0 if it is about none of them."""
+    """An error at a line of the file; line 0 if it concerns no particular line."""
 
     line: int
     message: str
 
 
 def config_faults(settings: Settings) -> list[Fault]:
-    """What is wrong with the settings of a run, in the order of their lines.
+    """All errors in the settings of a run, in the order of their lines.
 
-    Names and values are checked, those of the task and of the model included, and whether files and
-    directories exist. Corpora and word vectors are not read.
+    Checks names and values, including those of the task and the model, and whether files and
+    directories exist. Does not read corpora or word vectors.
     """
     lines: dict[_Place, int] = {}
     faults = []
     for place, line in _places(settings.node):
         if place in lines:
-            faults.append(Fault(line, f"{place[-1]} is there twice, first in line {lines[place]}"))
+            faults.append(Fault(line, f"{place[-1]} is set twice, first in line {lines[place]}"))
         lines.setdefault(place, line)
     for place, message in _faults(dict(settings.values)):
         line = next((lines[place[:n]] for n in (2, 1) if place[:n] in lines), 0)
@@ -56,7 +56,7 @@ def config_faults(settings: Settings) -> list[Fault]:
 
 
 def _places(node: Any, above: _Place = ()) -> Iterator[tuple[_Place, int]]:
-    """The names in a mapping, and in the mappings in it, with their lines."""
+    """The paths of all names in a mapping and in its nested mappings, with their lines."""
     for key, value in node.value:
         place = (*above, str(key.value))
         yield place, key.start_mark.line + 1
@@ -65,7 +65,7 @@ def _places(node: Any, above: _Place = ()) -> Iterator[tuple[_Place, int]]:
 
 
 def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
-    """Each fault, and the place that it is about; ``values`` lose what is faulty."""
+    """Each error and its path; removes faulty settings from ``values``."""
     given = {name: values[name] for name in _STAND_INS if isinstance(values.get(name), str)}
     for name in _STAND_INS:
         if name not in values:
@@ -119,7 +119,7 @@ def _check_task(config: RunConfig, options: Mapping[str, Any]) -> None:
 
 
 def _check_model(config: RunConfig, options: Mapping[str, Any]) -> None:
-    """Builds the model without memory for its parameters."""
+    """Builds the model on the meta device."""
     try:
         task = get_task(config.task, **config.task_options)
     except GraphsentError:
@@ -134,9 +134,9 @@ def _check_model(config: RunConfig, options: Mapping[str, Any]) -> None:
 def _blamed(
     check: Callable[[Mapping[str, Any]], Any], values: Mapping[str, Any]
 ) -> Iterator[tuple[str | None, str]]:
-    """What a check of some settings complains about, and the setting without which it does not.
+    """The errors that a check of some settings raises, each with the setting that causes it.
 
-    The setting is None if the complaint is about none of them by itself; it is then the last.
+    The setting is None, and the error the last one, if removing no single setting avoids it.
     """
     rest = dict(values)
     while (message := _complaint(check, rest)) is not None:
@@ -155,6 +155,6 @@ def _complaint(check: Callable[..., Any], argument: Any) -> str | None:
         check(argument)
     except GraphsentError as error:
         return str(error)
-    except NotImplementedError:  # a model that cannot be built without memory
+    except NotImplementedError:  # a model that cannot be built on the meta device
         return None
     return None

@@ -1,4 +1,4 @@
-"""Batches of training and dev trees."""
+"""Mini-batches of training and dev examples."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ _EVALUATION_BATCH = 256
 
 
 class WeightedBatch(NamedTuple):
-    """A batch of one of several processes, see :class:`~graphsent.training.batching.Share`."""
+    """One process's share of a batch, see :class:`~graphsent.training.batching.Share`."""
 
     batch: Any
     weight: float
 
     def to(self, device: torch.device | str) -> WeightedBatch:
-        """The batch on another device."""
+        """Moves the batch to a device."""
         return self._replace(batch=self.batch.to(device))
 
 
 class TreeDataModule(LightningDataModule):
-    """Trees of the two splits that training looks at, in batches that the model makes of them.
+    """The training and dev examples, in mini-batches collated by the model.
 
     Under a Trainer with several processes, every example is still seen once per epoch, in batches
-    that are as many times as large.
+    that are that many times as large.
 
     Args:
-        model: Gives ``collate``.
-        train: Training examples; those of shards are shuffled within ``options.shuffle_window``.
-        dev: Examples for the choice of the best epoch.
-        options: How training examples are put into batches, and their seed.
+        model: The model, whose ``collate`` builds the batches.
+        train: Training examples; those in shards are shuffled within ``options.shuffle_window``.
+        dev: Examples on which the best epoch is selected.
+        options: Options of batching, and the seed.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TreeDataModule(LightningDataModule):
                 examples.number_words(model.vocab)
 
     def train_dataloader(self) -> DataLoader:
-        """The batches of training examples, different in every epoch."""
+        """Batches of training examples, different in every epoch."""
         options = self._options
         sampler = batch_sampler(
             self._train,
@@ -68,16 +68,16 @@ class TreeDataModule(LightningDataModule):
         )
         return DataLoader(
             _Batches(self._batches()),
-            batch_size=None,  # the sampler gives whole batches
+            batch_size=None,  # the sampler yields whole batches
             sampler=sampler,
-            # The loader would make tensors of what is in a batch.
+            # By default the loader would convert the batch's contents to tensors.
             collate_fn=_as_it_is,
-            # A loader draws a number from its generator: not from the one that dropout uses.
+            # A loader draws from its generator, which must not be the one that dropout uses.
             generator=torch.Generator(),
         )
 
     def val_dataloader(self) -> DataLoader:
-        """Dev examples in their order."""
+        """Batches of dev examples, in order."""
         return DataLoader(
             cast("Dataset", self.dev),
             _EVALUATION_BATCH,
@@ -89,18 +89,18 @@ class TreeDataModule(LightningDataModule):
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Any:
-        """Moves a batch by its own ``to``."""
+        """Moves a batch with its own ``to``."""
         return batch.to(device)
 
     def _batches(self) -> Callable[[Share], Any]:
-        """What gives the batch of some training examples."""
+        """A function that returns the batch of some training examples."""
         model, train = self._model, self._train
-        if isinstance(train, ShardedExamples):  # are read for each batch
+        if isinstance(train, ShardedExamples):  # read again for each batch
             return lambda share: model.collate([train[number] for number in share])
         return model.batches_of(train)
 
     def _processes(self) -> dict[str, int]:
-        """How many processes train together, and which of them this is."""
+        """The number of processes that train together, and the rank of this one."""
         found = self.trainer and self.trainer.distributed_sampler_kwargs
         if not found:
             return {}
@@ -108,7 +108,7 @@ class TreeDataModule(LightningDataModule):
 
 
 class _Batches(Dataset):
-    """The batch of some indices."""
+    """Maps indices to their batch."""
 
     def __init__(self, batch_of: Callable[[Share], Any]) -> None:
         self._batch_of = batch_of

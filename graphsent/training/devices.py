@@ -1,4 +1,4 @@
-"""The devices and processes to compute on, checked before anything is read or written."""
+"""Devices and processes, checked before anything is read or written."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from graphsent.training.options import TrainingOptions
 
 __all__ = ["process_rank", "trainer_devices"]
 
-# What launchers tell a process: torchrun and Ray, Lightning's own, Slurm.
+# Variables with the rank of a process, set by torchrun and Ray, by Lightning, and by Slurm.
 _RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
 
 
 def trainer_devices(options: TrainingOptions) -> dict[str, Any]:
-    """The arguments of Lightning's trainer for the devices of a run.
+    """The arguments of Lightning's Trainer for the devices of a run.
 
     Raises:
-        TrainingError: There is no such device here, or nothing started processes on the nodes.
+        TrainingError: There is no such device, or no launcher started processes on the nodes.
     """
     name, count = options.device, options.devices
     try:
@@ -33,10 +33,10 @@ def trainer_devices(options: TrainingOptions) -> dict[str, Any]:
         first = device.index or 0
         num_gpus = torch.cuda.device_count()
         if device.type != "cuda" or first >= num_gpus:
-            raise TrainingError(f"device: {name} is not here; torch sees {num_gpus} GPUs")
+            raise TrainingError(f"device: {name} is not available; torch sees {num_gpus} GPUs")
         if first + count > num_gpus:
             raise TrainingError(
-                f"devices: expected at most {num_gpus - first} from {name} on, got {count}; "
+                f"devices: expected at most {num_gpus - first} starting at {name}, got {count}; "
                 f"torch sees {num_gpus} GPUs"
             )
         found = {"accelerator": "gpu", "devices": list(range(first, first + count))}
@@ -46,13 +46,13 @@ def trainer_devices(options: TrainingOptions) -> dict[str, Any]:
             f"{options.nodes} nodes, such as srun, torchrun or Ray"
         )
     if options.num_processes > 1:
-        # Batches of words alone use no weights of children, and models of users may have any parts.
+        # Batches of single words leave child weights unused, and custom models may leave any.
         found.update(num_nodes=options.nodes, strategy="ddp_find_unused_parameters_true")
     return found
 
 
 def process_rank(options: TrainingOptions) -> int:
-    """Which of the processes of a run this is; that of rank 0 writes and speaks."""
+    """The rank of this process in its run; only rank 0 writes files and prints."""
     if options.num_processes == 1:
-        return 0  # whatever the variables say: they are of another program
+        return 0  # any such variables belong to another program
     return next((int(os.environ[name]) for name in _RANKS if name in os.environ), 0)

@@ -1,4 +1,4 @@
-"""The directory of a training run."""
+"""Run directories."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from graphsent.training.errors import TrainingError, TrainingFailed
 
 __all__ = ["SEVERAL", "RunDirectory", "load_model"]
 
-SEVERAL = "runs.yaml"  # in a directory of several runs, see graphsent.training.run_set
+SEVERAL = "runs.yaml"  # in the directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
 
 
 class RunDirectory:
-    """Where a run keeps its files.
+    """The directory of a training run.
 
-    ``config.yaml`` says what it is made from, ``model/`` is the model that is best on dev,
-    ``last.ckpt`` the state after the last complete epoch, ``results.json`` the results,
-    ``logs/metrics.csv`` and ``logs/tensorboard/`` the figures of each epoch; ``splits.json`` says
-    what was held out of training data of a user's own. Other files may lie beside them and are left
-    alone.
+    It contains ``config.yaml``, the configuration; ``model/``, the best model on dev;
+    ``last.ckpt``, the state after the last complete epoch; ``results.json``;
+    ``logs/metrics.csv`` and ``logs/tensorboard/``, the metrics of each epoch; and, for custom data,
+    ``splits.json``, which records what was held out of the training data. Other files in the
+    directory are left alone.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -53,16 +53,16 @@ class RunDirectory:
         held_out: Mapping[str, Any] | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Makes the directory for a new run.
+        """Creates the directory for a new run.
 
         Args:
             config: The configuration of the run.
             held_out: What is held out of the training data, see
                 :attr:`~graphsent.tasks.TaskData.held_out`.
-            overwrite: Replace a run that is there.
+            overwrite: Whether to replace an existing run.
 
         Raises:
-            TrainingError: Something is there already: a run, unless ``overwrite``, or other files.
+            TrainingError: The directory contains a run, without ``overwrite``, or other files.
             TrainingFailed: It cannot be written.
         """
         self.check_free(overwrite=overwrite)
@@ -76,10 +76,10 @@ class RunDirectory:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keeps other runs out; makes the directory, and removes it if it is empty at the end.
+        """Locks the directory; creates it if needed, and removes a new one that remains empty.
 
         Raises:
-            TrainingError: Another run is in it, or it cannot be made.
+            TrainingError: Another process uses the directory, or it cannot be created.
         """
         is_new = not os.path.exists(self.path)
         try:
@@ -96,7 +96,7 @@ class RunDirectory:
                     self.path.rmdir()
 
     def files(self) -> list[Path]:
-        """The files of the run that are there."""
+        """The existing files of the run."""
         if not os.path.isdir(self.path):
             return []
         below = (path for own in (self.model, self.logs) for path in own.rglob("*"))
@@ -104,11 +104,11 @@ class RunDirectory:
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is something to lose: an epoch is complete."""
+        """Whether the run has results to preserve: at least one complete epoch."""
         return self.checkpoint.exists() or self.results.exists() or self.model.exists()
 
     def clear(self) -> None:
-        """Removes the files of a run, and what a killed one left; all others stay."""
+        """Removes the files of a run, including leftovers of a killed one; keeps all others."""
         self.recover()
         for file in (self.results, self.checkpoint, self.config, self.splits):
             file.unlink(missing_ok=True)
@@ -116,22 +116,22 @@ class RunDirectory:
             shutil.rmtree(directory, ignore_errors=True)
 
     def recover(self) -> None:
-        """Removes what a killed run left of a file, and puts back a model that it had moved.
+        """Removes partial files of a killed run, and restores a model that it had moved.
 
-        The directory must be held: nobody else is writing.
+        The directory must be locked, so that nobody else is writing.
         """
         for path in (*self._own, self.logs / _FIGURES):
             recover(path, alone=True)
 
     def check_free(self, *, overwrite: bool = False) -> None:
-        """Raises what :meth:`create` would raise about the directory, and changes nothing.
+        """Raises the errors of :meth:`create` about the directory, without changing anything.
 
-        A run of which no epoch is complete is free to be replaced, as is what a killed one left.
+        A run without a complete epoch may be replaced, as may leftovers of a killed one.
         """
         try:
             str(self.path).encode()
-        except UnicodeEncodeError:  # TensorBoard, among others, writes names in UTF-8
-            message = f"{str(self.path)!r}: expected a name in UTF-8 for the run"
+        except UnicodeEncodeError:  # TensorBoard and others write names in UTF-8
+            message = f"{str(self.path)!r}: expected a valid UTF-8 name for the run"
             raise TrainingError(message) from None
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise TrainingError(f"{self.path}: expected a directory for the run, found a file")
@@ -153,11 +153,11 @@ class RunDirectory:
             )
 
     def open(self) -> RunConfig:
-        """The configuration of the run that is there.
+        """Reads the configuration of the run in the directory.
 
         Raises:
-            TrainingError: There is none.
-            DataError: It is damaged.
+            TrainingError: There is no run.
+            DataError: The configuration is damaged.
         """
         if not os.path.isfile(self.config):
             self.check_single()
@@ -165,14 +165,14 @@ class RunDirectory:
         return RunConfig.load(self.config, of_run=True)
 
     def check_single(self) -> None:
-        """Raises a TrainingError if the directory is that of several runs."""
+        """Raises a TrainingError if the directory holds several runs."""
         if os.path.isfile(self.path / SEVERAL):
             below = sorted(each.parent.name for each in self.path.glob("*/config.yaml"))
             example = f", such as {self.path / below[0]}" if below else ""
             raise TrainingError(f"{self.path} holds several runs: expected one of them{example}")
 
     def read_results(self) -> dict[str, Any]:
-        """What :meth:`write_results` wrote; empty before the first epoch is complete.
+        """Reads the results; empty before the first epoch is complete.
 
         Raises:
             TrainingError: The file is damaged.
@@ -185,7 +185,7 @@ class RunDirectory:
         return results
 
     def read_splits(self) -> Any:
-        """What the run holds out of the training data; None if it keeps nothing about that.
+        """Reads what the run holds out of the training data; None if it does not record that.
 
         Raises:
             TrainingError: The file is damaged.
@@ -193,7 +193,7 @@ class RunDirectory:
         return _read_json(self.splits) if self.splits.is_file() else None
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
-        """Writes the figures of all epochs to ``logs/metrics.csv``, whole or not at all."""
+        """Writes the metrics of all epochs to ``logs/metrics.csv``, atomically."""
         with (
             atomic_path(self.logs / _FIGURES) as temporary,
             temporary.open("w", encoding="utf-8", newline="") as file,
@@ -203,10 +203,10 @@ class RunDirectory:
             writer.writerows(history)
 
     def read_history(self) -> list[dict[str, Any]]:
-        """The figures of all epochs, see :meth:`write_history`.
+        """Reads the metrics of all epochs, see :meth:`write_history`.
 
         Raises:
-            TrainingError: There are none, or they are damaged.
+            TrainingError: The file is missing, empty or damaged.
         """
         path = self.logs / _FIGURES
         try:
@@ -227,14 +227,14 @@ class RunDirectory:
         return rows
 
     def write_card(self, text: str) -> None:
-        """Writes the card of the best model, if that is there, whole or not at all."""
+        """Writes the card of the best model atomically, if there is a model."""
         if not self.model.is_dir():
             return
         with atomic_path(self.model / CARD_FILE) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def write_results(self, results: dict[str, Any]) -> None:
-        """Writes ``results.json``, whole or not at all."""
+        """Writes ``results.json``, atomically."""
         _write_json(self.results, results, indent=2)
 
 
@@ -256,16 +256,17 @@ def load_model(
     encoder: str | os.PathLike[str] | None = None,
     model_class: type[Model] | None = None,
 ) -> Model:
-    """The best model of a run, or a model directory itself.
+    """Loads the best model of a run, or a saved model.
 
     Args:
-        path: The run or model, or ``hf://user/name`` of a model on the Hugging Face Hub.
-        encoder: Where the frozen encoder is that the model was trained with, if it was moved.
-        model_class: The class of a model that is not of the package.
+        path: Directory of the run or model, or ``hf://user/name`` of a model on the Hugging Face
+            Hub.
+        encoder: Directory of the frozen encoder that the model was trained with, if it was moved.
+        model_class: The class of a custom model.
 
     Raises:
-        ModelError: There is no sound model, or it is of another class.
-        TrainingError: It is a run of which no epoch is complete.
+        ModelError: There is no valid model, or it is of another class.
+        TrainingError: It is a run without a complete epoch.
     """
     if is_on_hub(path):
         return load_pretrained(path, encoder, model_class)

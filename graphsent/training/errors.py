@@ -12,7 +12,7 @@ class TrainingError(GraphsentError, ValueError):
 
 
 class TrainingFailed(TrainingError, FailedError):
-    """A run failed after it had begun."""
+    """A run failed after it had started."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):

@@ -16,10 +16,10 @@ __all__ = ["evaluate"]
 
 
 class Report(Protocol):
-    """What looks at the outputs of a model, such as :class:`~graphsent.tasks.ClassReport`."""
+    """A consumer of model outputs, such as :class:`~graphsent.tasks.ClassReport`."""
 
     def update(self, outputs: torch.Tensor, batch: Any, /) -> None:
-        """Adds a batch: what the model gave, and what its ``collate`` gave."""
+        """Adds the outputs of the model for a batch, and the batch."""
         ...
 
 
@@ -31,14 +31,14 @@ def evaluate(
     *,
     report: Report | None = None,
 ) -> dict[str, float]:
-    """The task's metrics of a model, by name, as fractions of one where they are accuracies.
+    """Computes the metrics of a model on a split, by name; accuracies are fractions.
 
     Args:
-        model: Any model whose ``collate`` reads the examples; left in the mode it was in.
-        task: Gives the metrics.
-        examples: One split.
-        batch_size: How many examples are computed at once.
-        report: Is given the same outputs.
+        model: Any model whose ``collate`` accepts the examples; its training mode is restored.
+        task: The task, which defines the metrics.
+        examples: The examples of the split.
+        batch_size: Number of examples per batch.
+        report: Receives the same outputs.
     """
     if isinstance(examples, ShardedExamples):
         examples.number_words(model.vocab)
@@ -52,5 +52,5 @@ def evaluate(
             if report is not None:
                 report.update(outputs, batch)
     values = {name: float(value) for name, value in metrics.compute().items()}
-    # The metric that counts comes first.
+    # The selection metric comes first.
     return {name: values[name] for name in dict.fromkeys((task.selection_metric, *values))}

@@ -1,4 +1,4 @@
-"""How metrics are printed."""
+"""Formatting of metrics."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ _SHARES = ("accuracy", "f1", "precision", "recall")
 
 
 def figures(values: Mapping[str, float]) -> str:
-    """Metrics in one line, each with its name."""
+    """Formats metrics in one line, each with its name."""
     return ", ".join(
         f"{metric_title(name)} {figure(name, value)}" for name, value in values.items()
     )
 
 
 def figure(name: str, value: float, form: str = ".4g") -> str:
-    """A metric: accuracies in per cent, others in a given format."""
+    """Formats a metric: accuracies in per cent, others in the given format."""
     return f"{100 * value:.2f} %" if is_share(name) else f"{value:{form}}"
 
 
 def is_share(name: str) -> bool:
-    """Whether a metric is a share of what is right, which people write in per cent."""
+    """Whether a metric is a fraction that is conventionally given in per cent."""
     return name.endswith(_SHARES)
 
 
 def metric_title(name: str) -> str:
-    """The name of a metric as people write it: ``macro F1`` for ``macro_f1``."""
+    """The display name of a metric: ``macro F1`` for ``macro_f1``."""
     return " ".join("F1" if part == "f1" else part for part in name.split("_"))

@@ -1,4 +1,4 @@
-"""The training loop: Lightning's, made quiet, seeded and resumable."""
+"""The training loop: Lightning's Trainer, made quiet, seeded and resumable."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from graphsent.training.setting import Setting
 
 __all__ = ["fit", "unheard"]
 
-# Lightning's advice that does not apply here.
+# Warnings of Lightning that do not apply here.
 _ADVICE = (
     ".*does not have many workers.*",
     ".*available but not used.*",
@@ -41,7 +41,7 @@ _LOUD = ("pytorch_lightning", "lightning.pytorch", "lightning_fabric", "lightnin
 
 
 def unheard(_: object) -> None:
-    """Takes what the process of rank 0 says and keeps, and the others do not."""
+    """Ignores its argument: the callback of processes other than rank 0."""
 
 
 def fit(
@@ -53,25 +53,24 @@ def fit(
     echo: Callable[[str], None] = unheard,
     on_epoch: Callable[[list[dict[str, Any]]], None] = unheard,
 ) -> list[dict[str, Any]]:
-    """Trains a model in place; a run that is resumed goes on from its checkpoint if it has one.
+    """Trains a model in place; a resumed run continues from its checkpoint, if there is one.
 
-    Of several processes that train together each calls this, and that of rank 0 alone writes.
+    In distributed training every process calls this, and only rank 0 writes files.
 
     Returns:
-        The figures of each epoch; the best model is in ``run.model``.
+        The metrics of each epoch; the best model is in ``run.model``.
 
     Raises:
         TrainingInterrupted: A signal stopped it. The last complete epoch is kept.
-        TrainingError: There is no such device, or the checkpoint is not one of this run.
+        TrainingError: There is no such device, or the checkpoint does not belong to this run.
         TrainingFailed: The loss is not finite.
-        OSError: Something cannot be written; ``filename`` says what.
+        OSError: A file cannot be written; see its ``filename``.
     """
     model, task, options = setting.model, setting.task, setting.config.training
     module = TrainingModule(model, task, options)
     train, dev = setting.data.splits["train"], setting.data.splits["dev"]
-    if options.loss_nodes == "all" and not isinstance(
-        train, ShardedExamples
-    ):  # of phrases by themselves each would be a root
+    # With loss_nodes="root", phrases as examples of their own would count as roots.
+    if options.loss_nodes == "all" and not isinstance(train, ShardedExamples):
         train = model.training_examples(train)
     batches = TreeDataModule(model, train, dev, options)
     keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
@@ -99,21 +98,21 @@ def fit(
         )
         checkpoint = str(run.checkpoint) if resumed and run.checkpoint.is_file() else None
         try:
-            with named(run.logs, run.logs):  # Lightning's loggers name nothing
+            with named(run.logs, run.logs):  # errors of Lightning's loggers name no file
                 trainer.fit(module, datamodule=batches, ckpt_path=checkpoint)
         except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
             if checkpoint is None or keeper.started or isinstance(error, GraphsentError):
                 raise
             reason = " ".join(str(error).split())
             raise TrainingError(f"{checkpoint}: does not fit this run: {reason}") from error
-        if trainer.interrupted:  # versions of Lightning that return
+        if trainer.interrupted:  # some versions of Lightning return instead of raising
             raise KeyboardInterrupt
     return keeper.history
 
 
 @contextmanager
 def _memory() -> Iterator[None]:
-    """Releases memory that is kept for further batches at the end."""
+    """Releases memory cached between batches at the end."""
     try:
         yield
     finally:
@@ -122,7 +121,7 @@ def _memory() -> Iterator[None]:
 
 @contextmanager
 def _process_group() -> Iterator[None]:
-    """Leaves other processes at the end: metrics on test would wait for them."""
+    """Destroys the process group at the end; test metrics would wait for other processes."""
     try:
         yield
     finally:
@@ -141,7 +140,7 @@ def _matmul(precision: str) -> Iterator[None]:
 
 
 def _in_thread(hook: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Leaves out what TensorBoard's writer says: it raises the same where the next figures come."""
+    """Silences OSErrors in TensorBoard's writer thread, which the next write raises again."""
     return lambda raised: None if isinstance(raised.exc_value, OSError) else hook(raised)
 
 

@@ -1,4 +1,4 @@
-"""The word inputs of a run's model: settings, and the only source of their defaults."""
+"""Word-input options: the single source of their defaults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> An
 
 @dataclass(frozen=True)
 class InputOptions:
-    """The word inputs of a model; the help of each field is also that of the command line.
+    """The word inputs of a model; help texts also appear in the command line's help.
 
     Raises:
         TrainingError: A value is of the wrong type or out of range.
@@ -28,25 +28,26 @@ class InputOptions:
 
     min_count: int = _option(
         1,
-        "Words of train that come less often are <unk>, whose vector is learnt from them; words "
-        "with a pre-trained vector stay.",
+        "Map rarer training words to <unk>, whose vector is learned from them; words with a "
+        "pre-trained vector are kept.",
     )
-    lower: bool = _option(False, "Bring all words to lower case, also in predict.")
+    lower: bool = _option(False, "Lowercase all words, also in predict.")
     projection: int = _option(
         0,
-        "Map what the model reads of a word to this length by a learned matrix before the model; "
-        "0 does not.",
+        "Project the inputs of a word to this dimension by a learned matrix; 0 does not project.",
     )
     encoder: str = _option(
         "",
-        "Directory of an encoder of Hugging Face, whose features of words in their sentence stand "
-        "beside the word vectors of --vectors or --embedding-dim, or in their place.",
+        "Directory of a Hugging Face encoder, whose contextual word features are concatenated with "
+        "the word vectors of --vectors or --embedding-dim, or replace them if neither is given.",
     )
     encoder_pooling: str = _option(
-        "mean", "What a word has of its word pieces: their mean, or the first.", POOLINGS
+        "mean",
+        "How the features of a word's subwords are pooled: mean, or the first one.",
+        POOLINGS,
     )
     finetune_encoder: bool = _option(
-        False, "Train the encoder with the model, at --encoder-lr; otherwise it stays as it is."
+        False, "Fine-tune the encoder, at --encoder-lr; by default it is frozen."
     )
 
     def __post_init__(self) -> None:
@@ -71,16 +72,16 @@ class InputOptions:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a model reads word vectors alone, as they are."""
+        """Whether a model reads word vectors only, without projection."""
         return not (self.encoder or self.projection)
 
     @property
     def frozen_encoder(self) -> str | None:
-        """The directory of an encoder that stays as it is, if there is one."""
+        """The directory of the frozen encoder; None if there is none."""
         return None if self.finetune_encoder else self.encoder or None
 
     def load_encoder(self) -> Encoder | None:
-        """The encoder, if there is one.
+        """Loads the encoder; None if there is none.
 
         Raises:
             ModelError: It cannot be read.
@@ -88,7 +89,7 @@ class InputOptions:
         return load_encoder(self.encoder, self.encoder_pooling) if self.encoder else None
 
     def inputs(self, word_dim: int, encoder: Encoder | None) -> Inputs:
-        """What a model reads, where vectors in its word table have the length ``word_dim``."""
+        """The inputs of a model whose word vectors have ``word_dim`` dimensions."""
         tuned = self.finetune_encoder
         contextual = None if encoder is None else Contextual.of(encoder, tuned=tuned)
         return Inputs(word_dim, bool(self.projection), contextual)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during training: never lost, and one exception for all."""
+"""Handling of Ctrl-C and SIGTERM during training."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Interruption"]
 class Interruption(Callback):
     """Turns signals into a :class:`TrainingInterrupted`.
 
-    Ctrl-C waits for the end of a batch: an exception in the middle of one is lost if it comes
-    while the interpreter, or a library of C, runs a callback that nobody can take it from. A second
-    Ctrl-C does not wait. SIGTERM is left to Lightning, which does the same.
+    Ctrl-C takes effect at the end of a batch, since an exception in the middle of one is lost if it
+    occurs in a callback of the interpreter or of a C library that cannot propagate it. A second
+    Ctrl-C takes effect immediately. SIGTERM is left to Lightning, which does the same.
 
     Args:
-        describe: gives the message of the exception.
+        describe: Returns the message of the exception.
     """
 
     def __init__(self, describe: Callable[[], str]) -> None:
@@ -33,14 +33,14 @@ class Interruption(Callback):
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Handles signals; restores the handler of Ctrl-C afterwards.
+        """Handles signals within the context, and restores the Ctrl-C handler afterwards.
 
-        Lightning answers Ctrl-C by leaving the interpreter with status 1 and Ctrl-C ignored, and
-        SIGTERM by leaving it with status 0.
+        Lightning itself responds to Ctrl-C by exiting with status 1 and Ctrl-C ignored, and to
+        SIGTERM by exiting with status 0.
         """
         in_main_thread = threading.current_thread() is threading.main_thread()
         handler = signal.getsignal(signal.SIGINT)
-        if in_main_thread and handler is signal.default_int_handler:  # nobody else's
+        if in_main_thread and handler is signal.default_int_handler:  # not a custom handler
             signal.signal(signal.SIGINT, self._ask)
         number = None
         try:
@@ -53,7 +53,7 @@ class Interruption(Callback):
         except RuntimeError:
             if not self._asked:
                 raise
-            number = signal.SIGINT  # another process was interrupted first, and is gone
+            number = signal.SIGINT  # another process was interrupted first and has exited
         finally:
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)

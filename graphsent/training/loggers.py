@@ -1,4 +1,4 @@
-"""Where the figures of each epoch go beside the run's own CSV file: loggers of Lightning."""
+"""Lightning loggers of the metrics of each epoch, in addition to the run's CSV file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PROJECT = "graphsent"
 
 
 def check_logger(options: TrainingOptions) -> None:
-    """Imports what the logger needs, before anything that takes long.
+    """Imports the package of the logger, before anything that takes long.
 
     Raises:
-        ModuleNotFoundError: It is not installed.
+        ModuleNotFoundError: The package is not installed.
     """
     if options.logger in ("wandb", "mlflow"):
         importlib.import_module(options.logger)
@@ -31,10 +31,10 @@ def check_logger(options: TrainingOptions) -> None:
 
 @contextmanager
 def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
-    """The loggers of a run, closed at the end, so that the next run of a process has its own.
+    """The loggers of a run, closed at the end so that the next run in the process has its own.
 
     Raises:
-        FailedError: A service cannot be reached, or refuses what it is given.
+        FailedError: A service cannot be reached, or rejects a request.
     """
     made: dict[str, Callable[[RunDirectory], Any]] = {
         "tensorboard": _tensorboard,
@@ -49,7 +49,7 @@ def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
         settings = run.open().to_dict()
         try:
             logger.log_hyperparams(settings)
-        except Exception as error:  # of any kind: each service has its own
+        except Exception as error:  # each service has its own exceptions
             reason = " ".join(str(error).split()) or type(error).__name__
             raise FailedError(f"--logger {name}: {reason}") from error
     try:
@@ -60,7 +60,7 @@ def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
 
 
 def _tensorboard(run: RunDirectory) -> Logger | None:
-    with suppress(ModuleNotFoundError):  # it is optional
+    with suppress(ModuleNotFoundError):  # an optional dependency
         return TensorBoardLogger(run.path, name=run.logs.name, version="tensorboard")
     return None
 

@@ -1,4 +1,4 @@
-"""Training of any model as a Lightning module."""
+"""A Lightning module to train any model."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _ADVICE = "try a lower lr or embedding_lr, or max_grad_norm"
 class TrainingModule(LightningModule):
     """Trains a model on a task; logs ``loss`` and the task's metrics on dev.
 
-    It works under any Trainer, with a :class:`~graphsent.training.data.TreeDataModule` also under
-    one of several processes: two processes take the steps of one with batches of twice the size.
+    It works under any Trainer, and with a :class:`~graphsent.training.data.TreeDataModule` also in
+    distributed training: two processes take the same steps as one with batches twice as large.
 
     Args:
-        model: The model, whose parameters are changed.
-        task: Gives the metrics.
-        options: Optimizers, loss and seed.
+        model: The model, trained in place.
+        task: The task, which defines the metrics.
+        options: Options of the optimizers, the loss and the seed.
     """
 
     def __init__(self, model: Model, task: Task, options: TrainingOptions) -> None:
         super().__init__()
-        # There may be two optimizers, which Lightning leaves to the step.
+        # There may be several optimizers, which Lightning supports by manual optimization only.
         self.automatic_optimization = False
         self.model = model
         self.options = options
@@ -60,10 +60,11 @@ class TrainingModule(LightningModule):
         self._num_examples = 0
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LambdaLR]]:
-        """Optimizers of the word vectors, of an encoder and of the rest, and their schedules.
+        """Returns the optimizers of word vectors, encoder and other parameters, and schedules.
 
         Raises:
-            TrainingError: Learning rates depend on the number of steps, and the Trainer has none.
+            TrainingError: Learning rates depend on the number of steps, which the Trainer does not
+                limit.
         """
         optimizers = build_optimizers(self.model, self.options)
         schedule, warmup = self.options.schedule, self.options.warmup
@@ -75,37 +76,37 @@ class TrainingModule(LightningModule):
         return optimizers, build_schedules(optimizers, schedule, warmup, int(num_steps))
 
     def on_train_start(self) -> None:
-        """Sets the learning rates anew: a run that is resumed may have more steps to take."""
+        """Resets the learning rates, since a resumed run may have more steps than before."""
         for schedule in self._schedules():
             rates = zip(schedule.base_lrs, schedule.lr_lambdas, strict=True)
             for group, (rate, share) in zip(schedule.optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * share(schedule.last_epoch)
 
     def _schedules(self) -> list[LambdaLR]:
-        """Those of the options."""
+        """The schedules created from the options."""
         known = (each.scheduler for each in self.trainer.lr_scheduler_configs)
         return [each for each in known if isinstance(each, LambdaLR)]
 
     def on_train_epoch_start(self) -> None:
-        """Makes what the epoch draws (dropout) independent of the epochs before."""
+        """Makes the epoch's random numbers (dropout) independent of earlier epochs."""
         seed = epoch_seed(self.options.seed, self.current_epoch, self.global_rank)
         torch.manual_seed(seed)
         self._total_loss = torch.zeros((), device=self.device)
         self._num_examples = 0
 
     def training_step(self, batch: Any, batch_idx: int) -> None:
-        """One step of every optimizer.
+        """Takes one step with every optimizer.
 
         Args:
-            batch: What the model's ``collate`` gives, or a share of a batch, a ``WeightedBatch``.
-            batch_idx: Not used.
+            batch: A batch from the model's ``collate``, or a process's share, a ``WeightedBatch``.
+            batch_idx: Ignored.
         """
         batch, weight = batch if isinstance(batch, WeightedBatch) else (batch, 1.0)
         optimizers = self.optimizers()
         optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
         loss = self.model.loss(self.model(batch), batch, self.options.loss_nodes)
         self.model.zero_grad()
-        # Gradients are means over the processes.
+        # Gradients are averaged over the processes.
         self.manual_backward(loss if weight == 1 else weight * loss)
         if self.options.max_grad_norm:
             clip_gradients(self.model.parameters(), self.options.max_grad_norm)
@@ -119,27 +120,27 @@ class TrainingModule(LightningModule):
         self._total_loss += loss.detach() * size
         self._num_examples += size
         if self.trainer.is_last_batch:
-            # Logged at every step it would take a sixth of a small model's time.
+            # Logging at every step would take a sixth of a small model's time.
             self.log(
                 "loss",
                 self._total_loss / max(1, self._num_examples),
                 on_step=False,
                 on_epoch=True,
                 prog_bar=True,
-                # Lightning sums up the sizes of all processes in their type, and halves the sum:
-                # of an odd integer a half would be lost.
+                # Lightning averages the sizes over processes in their own type: an integer mean
+                # would be rounded.
                 batch_size=float(self._num_examples),  # type: ignore[arg-type]
                 sync_dist=True,
             )
 
     def on_validation_epoch_start(self) -> None:
-        """Stops a run whose numbers are not finite before it keeps anything.
+        """Stops a run with non-finite numbers before anything is saved.
 
         Raises:
             TrainingFailed: The loss of the epoch, or a weight after it, is not finite.
         """
         epoch = self.current_epoch + 1
-        # Once an epoch: asking after each step would make a GPU wait.
+        # Once per epoch: a check after each step would synchronize the GPU.
         total = self.trainer.strategy.reduce(self._total_loss, reduce_op="sum")
         if not torch.isfinite(total):
             raise TrainingFailed(f"the loss of epoch {epoch} is {float(total)}: {_ADVICE}")
@@ -155,15 +156,15 @@ class TrainingModule(LightningModule):
             self.model.choose_on_dev(data.dev)
 
     def as_judged(self) -> AbstractContextManager[None]:
-        """Has the model hold the weights that dev judges: with ``options.average`` the averages."""
+        """Applies the weights evaluated on dev: with ``options.average``, the averages."""
         return nullcontext() if self.average is None else self.average.applied()
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Adds a batch to the metrics."""
+        """Updates the metrics with a batch."""
         self.metrics.update(self.model(batch), batch)
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the metrics of the whole split, of all processes, as ``dev_...``."""
+        """Logs the metrics of the whole split, over all processes, as ``dev_...``."""
         values = {f"dev_{name}": value for name, value in self.metrics.compute().items()}
         self.metrics.reset()
         if self.average is not None:

@@ -1,4 +1,4 @@
-"""The optimizers of a model: one for the word vectors, one for everything else."""
+"""The optimizers of a model: separate ones for word vectors, an encoder, and the rest."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adadelta": partial(RowAdadelta, rho=0.95, eps=1e-6),  # as in its paper (Zeiler 2012)
     "adam": Adam,
 }
-# Those of which torch has a step in one pass, on the CPU too since 2.4: a tenth (AdaGrad) and a
+# Optimizers with fused steps in torch, since 2.4 also on the CPU: they take a tenth (AdaGrad) or a
 # quarter (Adam) of the time.
 _FUSED = ("adagrad", "adam") if "fused" in inspect.signature(Adagrad).parameters else ()
 _OF_VECTORS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "lazy_adam": SparseAdam}
 
 
 def takes_rows(options: TrainingOptions) -> bool:
-    """Whether the optimizer of the word vectors should get the rows of a batch alone.
+    """Whether the optimizer of the word vectors takes row-sparse gradients.
 
-    With SGD, AdaGrad and Adadelta, vectors without gradients do not change, so only the time
-    differs. With Adam they do: it needs the gradient of the whole table.
+    SGD, AdaGrad and Adadelta do not change vectors without gradients, so sparse gradients only save
+    time. Adam does change them, and needs the gradient of the whole table.
     """
     if options.embedding_optimizer == "same":
         return options.optimizer != "adam"
@@ -52,12 +52,12 @@ def takes_rows(options: TrainingOptions) -> bool:
 
 
 def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimizer]:
-    """The optimizers of a model.
+    """Builds the optimizers of a model.
 
-    Word vectors are the parameters of its ``nn.Embedding`` modules. They are under no weight decay,
-    and with ``embedding_lr=0`` they are frozen and have no optimizer. With ``"lazy_adam"`` their
-    gradients have to be sparse, see :func:`takes_rows`. An encoder that is a part of it has Adam,
-    without weight decay.
+    Word vectors are the parameters of its ``nn.Embedding`` modules. They have no weight decay; with
+    ``embedding_lr=0`` they are frozen and have no optimizer. ``"lazy_adam"`` requires sparse
+    gradients, see :func:`takes_rows`. An encoder within the model is optimized by Adam, without
+    weight decay.
     """
     tables, encoder = list(word_tables(model)), list(encoder_parameters(model))
     rest = _others(model, [*tables, *encoder])
@@ -75,27 +75,27 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
 
 
 def _maker(name: str, model: nn.Module) -> Callable[..., Optimizer]:
-    """What makes an optimizer for a model, with a step in one pass where there is one."""
+    """The constructor of an optimizer for a model, fused where possible."""
     on_cpu = all(each.is_cpu for each in model.parameters())
     make = _OPTIMIZERS[name]
     return partial(make, fused=True) if on_cpu and name in _FUSED else make
 
 
 def take_step(optimizers: Iterable[Optimizer | LightningOptimizer]) -> None:
-    """A step of every optimizer."""
-    # Optimizers make sparse tensors of indices that are sound. Left open, torch warns.
+    """Takes a step with every optimizer."""
+    # Optimizers create sparse tensors with valid indices; torch warns if the check is left unset.
     with torch.sparse.check_sparse_tensor_invariants(enable=False):
         for optimizer in optimizers:
             optimizer.step()
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:
-    """Scales the gradients of all parameters, sparse ones too, so that their norm is in bounds."""
+    """Clips the total norm of the gradients of all parameters, including sparse ones."""
     gradients = []
     for parameter in parameters:
         if parameter.grad is not None:
             if parameter.grad.is_sparse:
-                # A row may come several times in it: only their sum is the gradient.
+                # Duplicate rows must be summed first.
                 parameter.grad = parameter.grad.coalesce()
             gradients.append(parameter.grad)
     values = [each.values() if each.is_sparse else each for each in gradients]
@@ -108,9 +108,10 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> None:
 
 
 def freeze_word_tables(model: nn.Module, options: TrainingOptions) -> None:
-    """Leaves out gradients of word vectors that stay as they are, with ``embedding_lr=0``.
+    """Disables gradients of word vectors with ``embedding_lr=0``.
 
-    Several processes have to know before they begin, for they wait for the gradients of each other.
+    In distributed training this must happen at the start, since processes wait for each other's
+    gradients.
     """
     if options.embedding_lr == 0:
         for table in word_tables(model):
@@ -118,14 +119,14 @@ def freeze_word_tables(model: nn.Module, options: TrainingOptions) -> None:
 
 
 def word_tables(model: nn.Module) -> Iterable[torch.Tensor]:
-    """The word vectors of a model: not those of an encoder's pieces."""
+    """The word vectors of a model, without the subword embeddings of an encoder."""
     pieces = {id(parameter) for parameter in encoder_parameters(model)}
     tables = (module.weight for module in model.modules() if isinstance(module, nn.Embedding))
     return (table for table in tables if id(table) not in pieces)
 
 
 def encoder_parameters(model: nn.Module) -> Iterable[nn.Parameter]:
-    """The parameters of an encoder that is trained with a model."""
+    """The parameters of an encoder that is fine-tuned with a model."""
     parts = (part for part in model.modules() if isinstance(part, ContextualFeatures))
     return (parameter for part in parts for parameter in part.parameters())
 

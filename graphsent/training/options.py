@@ -1,4 +1,4 @@
-"""The settings of a training run: the only source of their defaults."""
+"""Training options: the single source of their defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphsent.training.schedules import SCHEDULES
 
 __all__ = ["TrainingOptions"]
 
-# More would be a slip; torch takes no more.
+# Larger values would be mistakes; torch accepts no larger seeds.
 _MOST = {
     "epochs": 10**9,
     "batch_size": 10**9,
@@ -37,90 +37,94 @@ def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> An
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How a model is trained; the defaults are those of Tai et al. 2015 for sentiment.
+    """How a model is trained; defaults as in Tai et al. 2015 for sentiment.
 
-    The help text of each field is also that of the command line.
+    The help text of each field also appears in the command line's help.
 
     Raises:
-        TrainingError: A value is out of range, or not among the choices.
+        TrainingError: A value is out of range or not among the choices.
     """
 
-    epochs: int = _option(10, "Passes over the training data.")
-    batch_size: int = _option(25, "Sentences a step.")
+    epochs: int = _option(10, "Number of epochs.")
+    batch_size: int = _option(25, "Sentences per training step, in each process.")
     optimizer: str = _option(
-        "adagrad", "Optimizer of all weights but the word vectors.", ("adagrad", "adadelta", "adam")
+        "adagrad",
+        "Optimizer of all parameters except word vectors.",
+        ("adagrad", "adadelta", "adam"),
     )
-    lr: float = _option(0.05, "Learning rate of that optimizer.")
+    lr: float = _option(0.05, "Learning rate of --optimizer.")
     embedding_optimizer: str = _option(
         "sgd",
-        "Optimizer of the word vectors: plain SGD; the same as for the rest; or Adam for those of "
-        "a batch alone, where all others, unlike with Adam, stay as they are.",
+        "Optimizer of the word vectors: sgd; same, as --optimizer; or lazy_adam, which unlike adam "
+        "updates only the vectors of words in the batch.",
         ("sgd", "same", "lazy_adam"),
     )
-    embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 keeps them fixed.")
+    embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 freezes them.")
     encoder_lr: float = _option(
-        2e-5, "Learning rate of an encoder that is trained with the model, by Adam."
+        2e-5, "Learning rate of a fine-tuned encoder, whose optimizer is Adam."
     )
     schedule: str = _option(
         "constant",
-        "All learning rates over the steps of a run: constant, or falling in a line to 0.",
+        "Learning-rate schedule: constant, or linear decay to 0 at the last step.",
         SCHEDULES,
     )
     warmup: float = _option(
-        0.0, "Share of the steps in which learning rates rise in a line from 0, below 1."
+        0.0, "Fraction of the steps, below 1, for linear learning-rate warm-up from 0."
     )
     weight_decay: float = _option(
-        1e-4, "L2: lambda of lambda/2 * |weights|^2, word vectors left out."
+        1e-4, "L2 penalty: lambda in lambda/2 * |weights|^2; not for word vectors."
     )
     max_grad_norm: float = _option(
-        0.0, "Longer gradients of all parameters together are cut to this norm; 0 never cuts."
+        0.0, "Clip the norm of the gradient of all parameters to this value; 0 does not clip."
     )
     average: float = _option(
         0.0,
-        "On dev, on test and in the saved model weights are averages over all steps, of which "
-        "step s counts about as s^AVERAGE; word vectors, of which a step changes few, are as the "
-        "last step left them. 0 takes all weights as it left them.",
+        "Weight averaging for dev, test and the saved model: the average over all steps, with step "
+        "s weighted by about s^AVERAGE. Word vectors are not averaged. 0 turns averaging off.",
     )
     batching: str = _option(
         "shuffled",
-        "What goes into a batch: any sentences, or some of about the same size or depth.",
+        "How batches are composed: of random sentences, or of sentences of similar size or depth.",
         BATCHINGS,
     )
     shuffle_window: int = _option(
         65536,
-        "With --stream: how many sentences, taken from all over the corpus in blocks, are shuffled "
-        "together and may be in memory. A window of all gives the batches of a run in memory.",
+        "With --stream: number of sentences that are shuffled together, taken in blocks from all "
+        "parts of the corpus; up to that many are kept in memory. A window of the whole corpus "
+        "yields the same batches as without --stream.",
     )
     loss_nodes: str = _option(
-        "all", "Whether all labelled phrases or only sentences enter the loss.", ("all", "root")
+        "all",
+        "Compute the loss over all labelled phrases, or over whole sentences only.",
+        ("all", "root"),
     )
     patience: int = _option(
-        0, "Stop after so many epochs without a better dev figure; 0 never stops early."
+        0, "Early stopping: epochs without a better dev figure; 0 turns it off."
     )
-    seed: int = _option(0, "Seed of everything random.")
-    engine: str = _option("auto", "How cells propagate over graphs: see docs/engine.md.", ENGINES)
-    device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, ...")
+    seed: int = _option(0, "Random seed.")
+    engine: str = _option("auto", "Propagation engine; see docs/engine.md.", ENGINES)
+    device: str = _option("cpu", "Device: cpu, cuda, cuda:1, ...")
     devices: int = _option(
         1,
-        "Processes on this machine, each with a GPU of its own or, on the CPU, a share of the "
-        "cores. Every one computes --batch-size sentences of a step.",
+        "Processes per machine, each with its own GPU or a share of the CPU cores. Each computes "
+        "--batch-size sentences per step.",
     )
     nodes: int = _option(
-        1, "Machines, on each of which srun, torchrun or Ray starts --devices processes."
+        1, "Number of machines, on each of which srun, torchrun or Ray starts --devices processes."
     )
     precision: str = _option(
         "float32",
-        "Of products of matrices in training: float32; tf32, which rounds to 10 bits where the "
-        "device can; or bfloat16, to 7 bits. Weights and their updates are float32 in any case.",
+        "Precision of matrix products in training: float32; tf32 (10-bit mantissa, if the device "
+        "supports it); or bfloat16 (7-bit mantissa). Weights and updates are always float32.",
         ("float32", "tf32", "bfloat16"),
     )
     logger: str = _option(
         "tensorboard",
-        "Where the figures of each epoch go beside the CSV file of the run: TensorBoard, if it is "
-        "installed; Weights & Biases; MLflow, at MLFLOW_TRACKING_URI or in the run; or nowhere.",
+        "Where to log the metrics of each epoch, besides the run's CSV file: TensorBoard, if "
+        "installed; Weights & Biases; or MLflow, at MLFLOW_TRACKING_URI or in the run directory.",
         ("tensorboard", "wandb", "mlflow", "none"),
     )
-    num_threads: int = _option(0, "Threads of torch on the CPU; 0 leaves torch's own choice.")
+    num_threads: int = _option(0, "CPU threads; 0 uses torch's default.")
 
     def __post_init__(self) -> None:
         """Checks all values."""
@@ -129,7 +133,7 @@ class TrainingOptions:
             if isinstance(value, np.generic):
                 value = value.item()
             if expected is float and type(value) in (int, str):
-                # 1e-3 without a point is a string in YAML.
+                # In YAML, 1e-3 without a decimal point is a string.
                 with suppress(ValueError):
                     value = float(value)
             object.__setattr__(self, option.name, value)
@@ -156,7 +160,7 @@ class TrainingOptions:
             "num_threads",
             "seed",
         ):
-            self._require(name, getattr(self, name) >= 0, "no negative number")
+            self._require(name, getattr(self, name) >= 0, "a non-negative number")
         self._require("warmup", self.warmup < 1, "less than 1")
         for option in fields(self):
             choices = option.metadata["choices"]
@@ -172,7 +176,7 @@ class TrainingOptions:
 
     @property
     def num_processes(self) -> int:
-        """How many processes train together."""
+        """Number of processes that train together."""
         return self.devices * self.nodes
 
     def to_dict(self) -> dict[str, Any]:

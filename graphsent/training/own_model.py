@@ -1,4 +1,4 @@
-"""Whether a model of a user's own does what training asks of it, before anything takes long."""
+"""Checks that a custom model meets the requirements of training, before a run starts."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ _OF_BATCHES = ("labels", "roots", "to")
 
 
 def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) -> None:
-    """Puts a few examples through a model.
+    """Runs a model on a few examples.
 
     Args:
-        name: ``module:Class``, for errors.
-        model: The model; it stays in training.
-        task: What it is to learn.
-        examples: Of the training split.
+        name: ``module:Class``, for error messages.
+        model: The model; it is left in training mode.
+        task: The task.
+        examples: Examples of the training split.
 
     Raises:
-        ModelError: Its code fails, gives something of another shape than training takes, or it
-            cannot be saved or loaded.
+        ModelError: Its code fails or returns a value of the wrong type or shape, or it cannot be
+            saved or loaded.
     """
     for argument, value in model.config.items():
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError):
             raise ModelError(
-                f"the model {name}: {argument}={value!r} is no value of JSON: it could not be saved"
+                f"the model {name}: {argument}={value!r} is not a JSON value: it cannot be saved"
             ) from None
     try:
-        with suppress(NotImplementedError), torch.device("meta"):  # as a saved model is made first
+        with suppress(NotImplementedError), torch.device("meta"):  # as in loading a saved model
             type(model)(model.vocab, **model.config)
     except Exception as error:
         reason = reason_of(error, type(model))
         raise ModelError(
-            f"the model {name} could not be loaded, which makes it with all options: {reason}; an "
-            "option that its constructor sets itself must be an argument of it, with that default"
+            f"the model {name} could not be loaded, which passes all options: {reason}; an option "
+            "that its constructor sets itself must be one of its arguments, with that default"
         ) from error
     few = [examples[place] for place in range(min(_FEW, len(examples)))]
     batch = _called(name, model, "collate", few)
@@ -57,14 +57,14 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
             raise ModelError(
                 f"the model {name}: collate: expected a batch with {each!r}, got {found}"
             )
-    model.eval()  # nothing is drawn
+    model.eval()  # draws no random numbers
     outputs = _called(name, model, "forward", batch)
     _check_outputs(name, outputs, len(batch.labels), task)
     loss = _called(name, model, "loss", outputs, batch)
     if _shape(loss) != ():
         raise ModelError(f"the model {name}: loss: expected one number, got {_shape(loss)}")
     if not loss.requires_grad:
-        raise ModelError(f"the model {name}: loss: no weight has a gradient, so none would learn")
+        raise ModelError(f"the model {name}: loss: it has no gradient, so nothing would be learned")
     predictions = _called(name, model, "predict", few)
     if len(predictions) != len(few):
         found = f"{len(predictions)} for {len(few)} examples"
@@ -73,7 +73,7 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
 
 
 def _check_outputs(name: str, outputs: Any, num_labels: int, task: Task) -> None:
-    if task.goal == "ranking":  # where rows are the model's own affair
+    if task.goal == "ranking":  # the model defines the rows itself
         return
     found = _shape(outputs)
     is_matrix = isinstance(found, tuple) and len(found) == 2 and found[0] == num_labels
@@ -81,8 +81,8 @@ def _check_outputs(name: str, outputs: Any, num_labels: int, task: Task) -> None
     if not is_matrix or columns not in (None, found[1]):
         expected = f"({num_labels}, {columns or '...'})"
         raise ModelError(
-            f"the model {name}: forward: expected outputs of shape {expected}, a row for each of "
-            f"{num_labels} labels of the batch, got {found}"
+            f"the model {name}: forward: expected outputs of shape {expected}, one row for each of "
+            f"the {num_labels} labels of the batch, got {found}"
         )
 
 
@@ -97,5 +97,5 @@ def _called(name: str, model: Model, method: str, *arguments: Any) -> Any:
 
 
 def _shape(value: Any) -> Any:
-    """The shape of a tensor; of other things their type, for errors."""
+    """The shape of a tensor, or the type of another value, for error messages."""
     return tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__

@@ -1,4 +1,4 @@
-"""A bar that shows how far an epoch is."""
+"""Progress bars."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["EpochBar"]
 
 
 class EpochBar(Callback):
-    """One bar an epoch on standard error, gone when the epoch is over."""
+    """Shows a progress bar per epoch on standard error, removed when the epoch ends."""
 
     def __init__(self) -> None:
         super().__init__()
         self._bar: Any = None
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Opens a bar."""
+        """Opens the bar."""
         self._bar = tqdm(
             desc=f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}",
             total=trainer.num_training_batches,
@@ -30,7 +30,7 @@ class EpochBar(Callback):
         )
 
     def on_train_batch_end(self, *_: Any) -> None:
-        """Moves the bar."""
+        """Advances the bar."""
         self._bar.update()
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -1,4 +1,4 @@
-"""A training run from its configuration to its results."""
+"""Training runs, from configuration to results."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from graphsent.training.subnormals import flushed_subnormals
 __all__ = ["resume", "show", "train"]
 
 Echo = Callable[[str], None]
-show = functools.partial(print, flush=True)  # seen at once, in a file or pipe too
+show = functools.partial(print, flush=True)  # also visible at once in files and pipes
 
-# Facts about a run that must not change while it is interrupted.
+# Facts about a run that must not change between its start and its resumption.
 _LASTING = ("corpus", "trees", "word_vectors", "encoder")
 
 
@@ -43,33 +43,34 @@ def train(
     progress: bool = False,
     echo: Echo = show,
 ) -> dict[str, Any]:
-    """Trains a model and evaluates the one that is best on dev.
+    """Trains a model and evaluates the best one on dev.
 
-    Seeds the global random generators of Python, numpy and torch. Numbers below the normal range
-    are flushed to zero while it runs, see :func:`~graphsent.training.flushed_subnormals`.
+    Seeds the global random generators of Python, NumPy and torch. Subnormal numbers are flushed to
+    zero while it runs, see :func:`~graphsent.training.flushed_subnormals`.
 
-    With several ``devices`` or ``nodes``, every process calls this. The one of rank 0 writes and
-    speaks. On one machine it starts the others, as Lightning does: by running the script or command
-    that it is part of again.
+    With several ``devices`` or ``nodes``, every process calls this, and only rank 0 writes files
+    and prints. On a single machine rank 0 starts the others, as Lightning does: by running the
+    current script or command again.
 
     Args:
-        config: What to train, on what, and how.
-        out: The run directory to make; see :class:`~graphsent.training.directory.RunDirectory`.
-        overwrite: Replace a run that is there.
-        test: Evaluate the best model on test at the end, if there is a test split.
-        progress: Show a progress bar.
-        echo: Is given lines for the user.
+        config: The configuration of the run.
+        out: The run directory to create, see
+            :class:`~graphsent.training.directory.RunDirectory`.
+        overwrite: Whether to replace an existing run.
+        test: Whether to evaluate the best model on test at the end, if there is a test split.
+        progress: Whether to show a progress bar.
+        echo: Called with lines for the user.
 
     Returns:
-        The content of ``results.json``; without results on test where the rank is not 0.
+        The content of ``results.json``; without test results on ranks other than 0.
 
     Raises:
-        TrainingError: ``out`` is taken, or the model has no such option.
+        TrainingError: ``out`` is in use, or the model has no such option.
         TrainingFailed: The loss is not finite.
-        DataError: Corpus or vectors are not usable.
-        ModelError: The model does not take a value, or these trees.
-        OSError: Something cannot be written; ``filename`` says what.
-        TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` continues.
+        DataError: Corpus or vectors cannot be used.
+        ModelError: The model rejects a value, or these trees.
+        OSError: A file cannot be written; see its ``filename``.
+        TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` continues the run.
     """
     run = RunDirectory(out)
     defaults = task_option_defaults(config.model, config.task)
@@ -98,23 +99,23 @@ def resume(
     progress: bool = False,
     echo: Echo = show,
 ) -> dict[str, Any]:
-    """Continues a run after its last complete epoch, with the results it would have had.
+    """Continues a run after its last complete epoch; results are as without the interruption.
 
     Args:
         out: The directory of the run.
-        epochs: Train up to this epoch, instead of the one that the run was started with.
-        encoder: Where its encoder is now, if it was moved.
-        test: As in :func:`train`, like the others.
-        progress: See there.
-        echo: See there.
+        epochs: Total number of epochs, instead of that of the configuration.
+        encoder: The encoder's directory, if it was moved.
+        test: As in :func:`train`.
+        progress: As in :func:`train`.
+        echo: As in :func:`train`.
 
     Raises:
-        TrainingError: There is no run, or another process is in it; it is complete, or has more
-            than ``epochs``; its data or word vectors are no longer those it began with; or its
-            checkpoint or results are damaged. And the errors of :func:`train`.
+        TrainingError: There is no run, or another process uses it; it is complete, or has more than
+            ``epochs``; its data or word vectors have changed; or its checkpoint or results are
+            damaged. Also the errors of :func:`train`.
     """
     run = RunDirectory(out)
-    config = run.open()  # before it is held: there may be no directory
+    config = run.open()  # before locking: there may be no directory
     if process_rank(config.training):
         setting = _continued(run, epochs, encoder, progress=False, echo=unheard)
         return _follow(run, setting, resumed=True)
@@ -133,7 +134,7 @@ def _continued(
     progress: bool,
     echo: Echo,
 ) -> Setting:
-    """What a run goes on with."""
+    """The setting with which a run continues."""
     config = run.open()
     if encoder is not None:
         config = replace(config, inputs=replace(config.inputs, encoder=os.fspath(encoder)))
@@ -148,25 +149,27 @@ def _continued(
         )
     if before.get("finished") and epochs in (None, done):
         raise TrainingError(f"{run.path}: this run is complete; more epochs would continue it")
-    if before and "tokenizer" not in before:  # it began when there was no choice
+    if before and "tokenizer" not in before:  # from a version without these options
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
     setting = prepare(config, echo, run.read_splits(), progress=progress)
     for fact in _LASTING:
         if before and before.get(fact) != setting.facts.get(fact):
             name = fact.replace("_", " ")
-            raise TrainingError(f"{run.path}: the {name} changed since this run began: start anew")
+            raise TrainingError(
+                f"{run.path}: the {name} changed since this run began: start a new one"
+            )
     return setting
 
 
 def _lead(
     run: RunDirectory, setting: Setting, *, resumed: bool, test: bool, progress: bool, echo: Echo
 ) -> dict[str, Any]:
-    """Trains as the process of rank 0, which writes."""
+    """Trains as rank 0, which writes files."""
     options = setting.config.training
     results: dict[str, Any] = {"finished": False, **setting.facts}
     if options.num_processes > 1:
         together = options.num_processes * options.batch_size
-        echo(f"{options.num_processes} processes, {together} sentences a step")
+        echo(f"{options.num_processes} processes, {together} sentences per step")
 
     def keep(history: list[dict[str, Any]]) -> None:
         results.update(_outcome(setting, history))
@@ -191,7 +194,7 @@ def _lead(
 
 
 def _follow(run: RunDirectory, setting: Setting, *, resumed: bool) -> dict[str, Any]:
-    """Trains as one of the other processes, which write nothing."""
+    """Trains as another rank, which writes nothing."""
     with _threads(setting.config.training.num_threads):
         history = fit(setting, run, resumed=resumed)
     return {"finished": True, **setting.facts, **_outcome(setting, history)}
@@ -199,7 +202,7 @@ def _follow(run: RunDirectory, setting: Setting, *, resumed: bool) -> dict[str, 
 
 @contextmanager
 def _threads(number: int) -> Iterator[None]:
-    """Has torch use so many threads on the CPU; 0 leaves its choice."""
+    """Sets torch's number of CPU threads within the context; 0 keeps the current number."""
     before = torch.get_num_threads()
     torch.set_num_threads(number or before)
     try:
@@ -209,7 +212,7 @@ def _threads(number: int) -> Iterator[None]:
 
 
 def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:
-    """What came out of the epochs so far."""
+    """The results of the epochs so far."""
     key = f"dev_{setting.task.selection_metric}"
     best = max(history, key=lambda entry: entry[key])
     return {
@@ -221,7 +224,7 @@ def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _tokenizer_before(config: RunConfig) -> str | None:
-    """The settings of runs that do not record them."""
+    """The tokenizer of a run from a version that did not record it."""
     return "whitespace" if model_class(config.model).tokenizer is not None else None
 
 

@@ -1,4 +1,4 @@
-"""The directory of several runs that differ only in fold or seed."""
+"""Directories of several runs that differ only in fold or seed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Runs:
     """Several runs.
 
     Attributes:
-        config: What they have in common.
-        folds: The fold of each that is its test split; none if the task has no folds, or it is that
-            of the configuration.
-        seeds: The seeds to train with on each; none for that of the configuration.
+        config: Their common configuration.
+        folds: Folds used as test splits, one per run; empty to keep that of the configuration, or
+            for a task without folds.
+        seeds: Seeds with which to train on each fold; empty to keep that of the configuration.
         test: Whether models are evaluated on test.
     """
 
@@ -42,7 +42,7 @@ class Runs:
     test: bool
 
     def configs(self) -> dict[str, RunConfig]:
-        """The configuration of each run by its name, ``fold-0``, ``seed-1``, ``fold-0-seed-1``."""
+        """The configuration of each run by name: ``fold-0``, ``seed-1`` or ``fold-0-seed-1``."""
         found = {}
         for fold in self.folds or (None,):
             for seed in self.seeds or (None,):
@@ -57,7 +57,7 @@ class Runs:
         return found
 
     def common(self) -> dict[str, Any]:
-        """What must not change between calls, by name."""
+        """The settings that must not change between calls, by name."""
         values = self.config.to_dict()
         flat = {**{k: v for k, v in values.items() if not isinstance(v, dict)}, "test": self.test}
         for part, options in values.items():
@@ -71,11 +71,11 @@ class Runs:
 
 
 class RunSet:
-    """Where several runs keep their files.
+    """The directory of several runs.
 
-    ``runs.yaml`` says what they are made from, each has a directory of its own (see
-    :class:`~graphsent.training.RunDirectory`), ``results.json`` what came out. Other files may lie
-    beside them and are left alone.
+    It contains ``runs.yaml``, their configuration; a directory per run (see
+    :class:`~graphsent.training.RunDirectory`); and ``results.json``. Other files in the directory
+    are left alone.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -85,11 +85,11 @@ class RunSet:
 
     @property
     def exists(self) -> bool:
-        """Whether the directory is one of several runs."""
+        """Whether the directory holds several runs."""
         return os.path.isfile(self.config)
 
     def open(self) -> Runs:
-        """The runs as they were last requested.
+        """Reads the runs as last requested.
 
         Raises:
             TrainingError: There are none, or the file is damaged.
@@ -106,10 +106,10 @@ class RunSet:
             raise TrainingError(f"{self.config}: expected a set of runs: {reason}") from None
 
     def create(self, runs: Runs, *, overwrite: bool) -> None:
-        """Makes the directory, or takes up the runs that are there.
+        """Creates the directory, or continues the runs in it.
 
         Raises:
-            TrainingError: Something else is there: runs with other options, unless ``overwrite``, a
+            TrainingError: The directory contains runs with other options, without ``overwrite``, a
                 single run, or other files.
         """
         self.check(runs, overwrite=overwrite)
@@ -128,7 +128,7 @@ class RunSet:
             temporary.write_text(text, encoding="utf-8")
 
     def check(self, runs: Runs, *, overwrite: bool) -> None:
-        """Raises what :meth:`create` would raise, and changes nothing."""
+        """Raises the errors of :meth:`create`, without changing anything."""
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise TrainingError(f"{self.path}: expected a directory for the runs, found a file")
         if not self.exists:
@@ -151,25 +151,25 @@ class RunSet:
             )
 
     def write_results(self, results: Mapping[str, Any]) -> None:
-        """Writes ``results.json``, whole or not at all."""
+        """Writes ``results.json``, atomically."""
         with atomic_path(self.results) as temporary:
             text = json.dumps(results, indent=2, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is something to lose: an epoch of a run is complete."""
+        """Whether there are results to preserve: at least one complete epoch of a run."""
         return any(RunDirectory(each).is_begun for each in self._directories())
 
     def clear(self) -> None:
-        """Removes the files of all runs; others stay."""
+        """Removes the files of all runs; keeps all others."""
         self.results.unlink(missing_ok=True)
         self.config.unlink(missing_ok=True)
         for directory in self._directories():
             run = RunDirectory(directory)
             with run.held():
                 run.clear()
-            with suppress(OSError):  # with files that are not of the run
+            with suppress(OSError):  # contains other files
                 directory.rmdir()
 
     def _directories(self) -> Iterator[Path]:
@@ -179,7 +179,7 @@ class RunSet:
 
 
 def summary(figures: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
-    """Mean and standard deviation (of a sample: n - 1) of metrics, by name; None for one run.
+    """Mean and sample standard deviation (n - 1; None for one run) of metrics, by name.
 
     Args:
         figures: The metrics of each run.

@@ -1,4 +1,4 @@
-"""Several runs in one call: all folds of a task, or several seeds."""
+"""Several runs in one call, over the folds of a task or over seeds."""
 
 from __future__ import annotations
 
@@ -33,35 +33,39 @@ def train_runs(
 ) -> dict[str, Any]:
     """Trains a model on several folds, with several seeds, or with each seed on each fold.
 
-    After an interruption, the same call continues: complete runs are kept, an incomplete one
-    is resumed. It may ask for other folds and seeds, too.
+    After an interruption, the same call continues: complete runs are kept, and an incomplete one
+    is resumed. Folds and seeds may differ between calls.
 
     Args:
-        config: What the runs have in common.
-        out: The directory to make, see :class:`~graphsent.training.RunSet`.
-        folds: Numbers of folds, each the test split of a run; for a task that has folds.
+        config: The common configuration of the runs.
+        out: The directory to create, see :class:`~graphsent.training.RunSet`.
+        folds: Numbers of folds, each the test split of a run, for tasks with folds.
         seeds: Seeds of the runs.
-        overwrite: Replace runs that are there.
-        test: As in :func:`~graphsent.training.train`, like the others.
-        progress: See there.
-        echo: See there.
+        overwrite: Whether to replace existing runs.
+        test: As in :func:`~graphsent.training.train`.
+        progress: As in :func:`~graphsent.training.train`.
+        echo: As in :func:`~graphsent.training.train`.
 
     Returns:
-        The content of ``results.json``: the figures of each run, their mean and their standard
-        deviation (of a sample: n - 1).
+        The content of ``results.json``: the metrics of each run, and their mean and sample standard
+        deviation (n - 1).
 
     Raises:
-        TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is
-            taken, by runs with other options for instance. And the errors of
+        TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is in
+            use, for instance by runs with other options. Also the errors of
             :func:`~graphsent.training.train`.
         TrainingInterrupted: Ctrl-C or SIGTERM.
     """
     if config.training.num_processes > 1:
-        raise TrainingError("devices, nodes: several runs are trained one by one, each on one")
+        raise TrainingError(
+            "devices, nodes: several runs are trained one by one, each in a single process"
+        )
     config = resolved(config)
     num_folds = get_task(config.task, **config.task_options).num_folds
     if folds and not num_folds:
-        raise TrainingError(f"folds: the corpora of the task {config.task!r} have splits, no folds")
+        raise TrainingError(
+            f"folds: the corpora of the task {config.task!r} have splits, not folds"
+        )
     folds = range(num_folds) if folds == "all" else folds
     runs = Runs(config, tuple(dict.fromkeys(folds)), tuple(dict.fromkeys(seeds)), test)
     if not runs.folds and not runs.seeds:
@@ -75,7 +79,7 @@ def train_runs(
         run_set.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrainingError(f"{run_set.path}: cannot create the runs: {error.strerror}") from None
-    message = f"{run_set.path}: another process trains these runs now"
+    message = f"{run_set.path}: another process is training these runs"
     with locked(run_set.path, TrainingError(message)):
         run_set.create(runs, overwrite=overwrite)
         try:
@@ -92,15 +96,15 @@ def train_runs(
 def resume_runs(
     out: str | os.PathLike[str], *, progress: bool = False, echo: Echo = show
 ) -> dict[str, Any]:
-    """Continues the runs of a directory as they were last requested.
+    """Continues the runs of a directory as last requested.
 
     Args:
         out: The directory.
-        progress: As in :func:`train_runs`, like ``echo``.
-        echo: See there.
+        progress: As in :func:`train_runs`.
+        echo: As in :func:`train_runs`.
 
     Raises:
-        TrainingError: There are no runs. And the errors of :func:`train_runs`.
+        TrainingError: There are no runs. Also the errors of :func:`train_runs`.
     """
     runs = RunSet(out).open()
     options: dict[str, Any] = {"folds": runs.folds, "seeds": runs.seeds, "test": runs.test}
@@ -140,7 +144,7 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
 
 
 def _describe(results: dict[str, Any]) -> str:
-    """The line of a run that is complete; of metrics the one that counts, which comes first."""
+    """The line about a complete run, with its first metric, the selection metric."""
     found = {}
     for split in ("dev", "test"):
         for name, value in list(results.get(split, {}).items())[:1]:
@@ -149,7 +153,7 @@ def _describe(results: dict[str, Any]) -> str:
 
 
 def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The results of all runs so far."""
+    """The results of all complete runs."""
     configs = runs.configs()
     entries = []
     for name, results in found.items():

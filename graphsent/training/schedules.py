@@ -1,4 +1,4 @@
-"""Learning rates over the steps of a run."""
+"""Learning-rate schedules."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ SCHEDULES = ("constant", "linear")
 
 
 def share_of_rate(step: int, num_steps: int, schedule: str, warmup: float) -> float:
-    r"""By what a step's learning rate is multiplied.
+    r"""The factor of the learning rate at a step.
 
-    With steps :math:`t = 0, 1, \dots, T - 1`, of which the first :math:`w` warm up:
+    For steps :math:`t = 0, 1, \dots, T - 1`, the first :math:`w` of which are warm-up steps:
 
     .. math::
         \min\left(1,\; \frac{t + 1}{w},\; \frac{T - t}{T - w}\right)
 
-    without the last of the three if the schedule is constant.
+    For a constant schedule, the last term is omitted.
 
     Args:
-        step: The equation's t.
-        num_steps: The equation's T.
+        step: t in the equation.
+        num_steps: T in the equation.
         schedule: One of ``SCHEDULES``.
-        warmup: w as a share of T, below 1; rounded down.
+        warmup: w as a fraction of T, below 1; w is rounded down.
     """
     num_warm = int(warmup * num_steps)
     if step < num_warm:
@@ -40,6 +40,6 @@ def share_of_rate(step: int, num_steps: int, schedule: str, warmup: float) -> fl
 def build_schedules(
     optimizers: Iterable[Optimizer], schedule: str, warmup: float, num_steps: int
 ) -> list[LambdaLR]:
-    """What changes the learning rates of each optimizer, all in the same way, after each step."""
+    """Builds one scheduler per optimizer with a common schedule, to be stepped every step."""
     share = partial(share_of_rate, num_steps=num_steps, schedule=schedule, warmup=warmup)
     return [LambdaLR(optimizer, share) for optimizer in optimizers]

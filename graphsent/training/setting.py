@@ -1,4 +1,4 @@
-"""What a run trains: task, data and model, all from its configuration."""
+"""Prepares a run: builds task, data and model from its configuration."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Setting:
-    """A run before its first step.
+    """Everything needed to start training.
 
     Attributes:
-        config: The configuration with all defaults and full paths filled in.
+        config: The configuration, with all defaults and full paths filled in.
         task: The task.
         data: Its examples.
-        model: The model, initialised.
-        facts: What ``results.json`` says about all this.
+        model: The initialized model.
+        facts: Facts about all of this for ``results.json``.
     """
 
     config: RunConfig
@@ -76,27 +76,27 @@ def prepare(
     *,
     progress: bool = False,
 ) -> Setting:
-    """Reads the data and builds the model, all its random numbers drawn from the seed.
+    """Reads the data and builds the model, with random numbers that depend only on the seed.
 
     Args:
         config: The configuration of the run.
-        echo: Is given lines on what was found.
-        held_out: What an earlier part of the run held out of the training data.
-        progress: Show bars where shards are made.
+        echo: Called with lines about the data and the model.
+        held_out: For a resumed run, what it held out of the training data before.
+        progress: Whether to show progress bars while writing shards.
 
     Raises:
-        DataError: Task, corpus or vectors are not usable.
-        ModelError: The model does not take a value.
-        ParserFailed: The parser cannot work.
+        DataError: Task, corpus or vectors cannot be used.
+        ModelError: The model rejects a value.
+        ParserFailed: The parser does not work.
         ModuleNotFoundError: The package of the logger is not installed.
         TrainingError: There is no such device; or the model is not for this task, has no such
-            option, or cannot take the vectors.
+            option, or cannot use the vectors.
     """
     trainer_devices(config.training)
     check_logger(config.training)
     check_goal(config)
     check_tokenizer(config)
-    encoder = config.inputs.load_encoder()  # before all that takes long, and before the seed
+    encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
     _seed(config.training.seed)
     config = resolved(config)
     if config.stream:
@@ -136,7 +136,7 @@ def prepare(
     if is_own(config.model):
         check_model(config.model, model, task, data.splits["train"])
     options = chosen(model.config)
-    if model.inputs is not None:  # what is chosen is the length of a word's own vector
+    if model.inputs is not None:  # the option is the dimension of the word vectors alone
         options["embedding_dim"] = model.inputs.word_dim
     config = replace(
         config,
@@ -155,14 +155,14 @@ def prepare(
 
 
 def resolved(config: RunConfig) -> RunConfig:
-    """A configuration with full paths and the kind of trees: it means the same from anywhere.
+    """Resolves paths and the kind of trees, so that the working directory does not matter.
 
     Raises:
-        DataError: The data directory is not there.
+        DataError: The data directory does not exist.
         ModelError: There is no such model.
         ParserError: There is no such parser.
         ParserFailed: Its package is not installed.
-        TrainingError: The parser gives no trees for the model.
+        TrainingError: The parser does not return the trees that the model reads.
     """
     task = get_task(config.task, **config.task_options)
     return replace(
@@ -180,7 +180,7 @@ def resolved(config: RunConfig) -> RunConfig:
 
 
 def count_parameters(model: Model) -> dict[str, int]:
-    """Numbers of parameters: of word vectors, of an encoder that is tuned, and of all the rest."""
+    """Numbers of parameters: of word vectors, of a fine-tuned encoder, and of the rest."""
     words, encoder, total = (
         sum(parameter.numel() for parameter in parameters)
         for parameters in (word_tables(model), encoder_parameters(model), model.parameters())
@@ -193,40 +193,40 @@ def count_parameters(model: Model) -> dict[str, int]:
 
 
 def _task_options(config: RunConfig, task: Task) -> dict[str, Any]:
-    """The options with all defaults, which a task from outside the package may omit."""
+    """The task options with all defaults, as far as the task reports them."""
     return dict(task.options) if task.name == config.task else config.task_options
 
 
 def _stream(
     config: RunConfig, echo: Callable[[str], None], progress: bool
 ) -> tuple[Task, TaskData]:
-    """The task and its examples, in shards."""
+    """The task and its examples, read from shards."""
     task = get_task(config.task, **config.task_options)
     if config.parser is not None:
         raise TrainingError("--stream reads trees from files: parse first, with graphsent parse")
     task.tokenizer = config.tokenizer or task.tokenizer
-    assert config.tree_kind is not None  # it is resolved
+    assert config.tree_kind is not None  # resolved before
     stream = task.stream(
         config.data_dir,
         tree_kind=config.tree_kind,
         parses_dir=config.parses_dir,
         trees=config.trees,
     )
-    # To hold examples out of train, all of it would have to be read.
+    # Holding examples out of train would require reading all of it.
     given = {split: each for split, each in stream.splits.items() if stream.source.files[split]}
     if "dev" not in given:
         raise TrainingError("--stream holds nothing out of train: add --dev FILE")
     if task.options.get("fold") is not None and "test" not in given:
         raise TrainingError("--stream holds nothing out of train, so it has no folds")
     stream = replace(stream, splits=given)
-    with torch.random.fork_rng(devices=()):  # the weights of the run's own model are drawn later
-        plain = replace(config, inputs=InputOptions())  # trees are the same without
+    with torch.random.fork_rng(devices=()):  # the actual model is initialized later
+        plain = replace(config, inputs=InputOptions())  # trees do not depend on inputs
         reader = build_model(plain, task, Vocabulary(()), None, None)
     return task, stream_data(config, task, stream, reader, echo, progress=progress)
 
 
 def _tree_source(config: RunConfig) -> TreeSource:
-    """Where the trees that the model learns from come from."""
+    """The source of the trees that the model is trained on."""
     if config.parser is not None:
         return config.load_parser().source
     kind = config.tree_kind or model_class(config.model).tree_kind
@@ -238,7 +238,7 @@ def _tree_source(config: RunConfig) -> TreeSource:
 def _full_path(path: str) -> str:
     try:
         return str(Path(path).expanduser().resolve())
-    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, no home, NUL
+    except (OSError, RuntimeError, ValueError) as error:  # symlink loop, no home directory, NUL
         raise DataError(f"{path!r} is not a path: {error}") from None
 
 
@@ -252,7 +252,7 @@ def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str
 
 
 def _rare_words(vocab: Vocabulary, counts: Mapping[str, int]) -> str:
-    """A line on the training words that have no row of their own."""
+    """A line about the training words mapped to <unk>."""
     unknown = list(vocab.unknown(counts))
     percent = 100 * sum(counts[word] for word in unknown) / max(1, sum(counts.values()))
     return f"<unk>: {len(unknown):,} rare words of train, {percent:.2f} % of its tokens"

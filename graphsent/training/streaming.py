@@ -1,4 +1,4 @@
-"""The data of a run whose corpus need not fit into memory: its examples come from shards."""
+"""Data for runs on corpora larger than memory: examples are read from shards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphsent.training.errors import TrainingError
 
 __all__ = ["stream_data"]
 
-_FIRST = 256  # examples that show what all are
+_FIRST = 256  # examples to check
 _MEGABYTE = 1_000_000
 
 
@@ -33,20 +33,20 @@ def stream_data(
     *,
     progress: bool = False,
 ) -> TaskData:
-    """The splits of a task as sequences of what is read from shards, which are made if need be.
+    """The splits of a task as sequences read from shards, which are written on first use.
 
     Args:
-        config: Of the run.
+        config: The configuration of the run.
         task: The task.
         stream: Its examples.
-        reader: A model as it will be trained, with any vocabulary and weights: what it makes of
-            trees is kept in the shards.
-        echo: Is given a line on the shards of each split.
-        progress: Show bars where shards are made.
+        reader: A model of the kind to be trained, with any vocabulary and weights. The arrays that
+            it derives from trees are stored in the shards.
+        echo: Called with a line about the shards of each split.
+        progress: Whether to show progress bars while writing shards.
 
     Raises:
-        DataError: The corpus is not usable.
-        TrainingError: The model learns from something else than the examples of the task.
+        DataError: The corpus cannot be used.
+        TrainingError: The model learns from other examples than those of the task.
         ShardsFailed: Shards cannot be written or read.
     """
     splits, counts = {}, {}
@@ -65,20 +65,20 @@ def stream_data(
 
 
 def _check_examples(reader: Model, first: Sequence[Any]) -> None:
-    """Raises a TrainingError if a model draws other examples than those of the task."""
+    """Raises a TrainingError if a model learns from other examples than those of the task."""
     if reader.training_examples(first) is not first:
         raise TrainingError(
-            f"--stream: {reader.name} learns from the labelled phrases of trees, each once, which "
-            "takes the corpus in memory: leave out --stream; or let it learn from sentences alone, "
-            "with --phrases false"
+            f"--stream: {reader.name} learns from the labelled phrases of trees, without "
+            "duplicates, which requires the corpus in memory: leave out --stream, or train on "
+            "sentences only, with --phrases false"
         )
 
 
 def _about(
     config: RunConfig, stream: TaskStream, task: Task, reader: Model, split: str
 ) -> dict[str, Any]:
-    """All that the examples of a split, and what is kept with them, follow from."""
-    # What a model makes of trees depends on its kind and variant, not on numbers such as sizes.
+    """Everything that determines the examples of a split and the arrays stored with them."""
+    # What a model derives from trees depends on its kind and variant, not on numeric options.
     chosen = {
         name: value
         for name, value in reader.config.items()
@@ -102,9 +102,9 @@ def _about(
 
 
 def _digest_of_code(cls: type) -> str | None:
-    """Of the file in which a class is written: a user's own changes while it is worked on."""
+    """The digest of the file that defines a class, since custom ones change during development."""
     try:
         path = inspect.getsourcefile(cls)
-    except TypeError:  # it is written in no file
+    except TypeError:  # not defined in a file
         return None
     return sha256(Path(path)) if path and os.path.isfile(path) else None

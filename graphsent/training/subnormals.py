@@ -12,17 +12,17 @@ __all__ = ["flushed_subnormals"]
 
 @contextmanager
 def flushed_subnormals() -> Iterator[None]:
-    """Results below the normal range (1.2e-38 in float32) become zero while it lasts.
+    """Flushes results below the normal range (1.2e-38 in float32) to zero within the context.
 
-    A weight on which only weight decay acts halves from step to step and is a subnormal number
-    within a hundred of them; saturated gates make such gradients. Products with them are several
-    times as slow on Intel's processors, and they are no use to a model. ``train`` and ``resume``
-    run in this context; a training loop of your own may, too.
+    Subnormal numbers arise in weights to which only weight decay applies, which may halve at each
+    step and so become subnormal within a hundred steps, and in gradients of saturated gates.
+    Products with them are several times slower on Intel processors, and useless to a model.
+    ``train`` and ``resume`` run in this context; custom training loops may use it, too.
 
     It sets ``torch.set_flush_denormal`` in the calling thread, where torch also runs backward
-    passes, and restores the setting. Threads that are started meanwhile, such as those that torch
-    and the compiled kernels share their work among, compute in the same way and continue to do so;
-    those that torch has started before keep their own.
+    passes on the CPU, and restores the setting afterwards. Threads started meanwhile, such as the
+    worker threads of torch and of the compiled kernels, inherit the setting and keep it; threads
+    started before keep their own.
     """
     before = _flushes()
     torch.set_flush_denormal(True)

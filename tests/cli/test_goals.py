@@ -83,7 +83,7 @@ def test_classes_are_found_in_the_training_data(here, capsys):
     write(here, ["good\ta film"])
     arguments = ["--task=goal_tasks_here:Classes", "--model=nbow", "--data-dir=.", "--out=new"]
     assert main(["train", *arguments]) == 2
-    assert "expected two classes or more, got ('good',)" in capsys.readouterr().err
+    assert "expected at least two classes, got ('good',)" in capsys.readouterr().err
     assert not (here / "new").exists()
 
 

@@ -95,7 +95,10 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         (["train", "--task=sst5", "--out=a", "--lr=nan"], "--lr: expected a finite number"),
         (["train", "--task=sst5", "--out=a", "--hidden=0"], "hidden: expected at least 1, got 0"),
         (["train", "--task=sst5", "--out=a", "--hidden=1000000000000"], "hidden: expected at most"),
-        (["train", "--task=sst5", "--out=a", "--device=cuda:77"], "device: cuda:77 is not here"),
+        (
+            ["train", "--task=sst5", "--out=a", "--device=cuda:77"],
+            "device: cuda:77 is not available",
+        ),
         (["train", "--task=sst5", "--out=a", "--epochs=-1"], "epochs: expected at least 1, got -1"),
         (["train", "--task=sst5", "--out=a", "--num-threads=99999999999"], "at most 1024"),
         (["train", "--task=sst5", "--out=a\udcff"], "expected a name in UTF-8"),

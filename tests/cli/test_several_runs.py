@@ -59,7 +59,7 @@ def test_one_run_is_asked_for_where_one_is_needed(seeds, capsys):
         (["--seeds=0-1", "--seed=3"], "--seed and --seeds are mutually exclusive"),
         (["--seeds=4-0"], "--seeds: expected numbers such as 0-4 or 0,2,5"),
         (["--seeds=all"], "--seeds: expected numbers"),
-        (["--folds=all"], "the corpora of the task 'sst5' have splits, no folds"),
+        (["--folds=all"], "the corpora of the task 'sst5' have splits, not folds"),
         (["--seeds=0-1", "--lr=3"], "training.lr was 0.05, now 3.0"),
     ],
 )

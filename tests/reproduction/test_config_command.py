@@ -138,12 +138,12 @@ FAULTS = """\
 f.yaml:3: unknown option 'data_dri': expected one of
 f.yaml:4: lower_fallback: expected true or false, got 'maybe'
 f.yaml:5: vectors: there is no file none.txt
-f.yaml:7: unknown option 'neutral_root' of the task sst2: expected one of
+f.yaml:7: unknown option 'neutral_root' of task sst2: expected one of
 f.yaml:9: treelstm has no option 'hiden': expected one of
 f.yaml:10: hidden: expected an integer, got 'many'
 f.yaml:13: unknown training option 'epoch': expected one of
 f.yaml:15: batch_size: expected at least 1, got 0
-f.yaml:16: lr is there twice, first in line 14
+f.yaml:16: lr is set twice, first in line 14
 f.yaml:17: min_count: expected at least 1, got 0
 f.yaml:17: unknown option of inputs 'encoder_poling': expected one of
 graphsent config: 11 errors, see above

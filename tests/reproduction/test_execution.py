@@ -133,7 +133,7 @@ def test_processes_side_by_side_a_failure_and_a_budget(execution, run):
     said: list[str] = []
     outcome = run_all(execution, [bad, run], jobs=2, echo=said.append)
     assert outcome.finished == [run]
-    assert "seed: expected no negative number, got -1" in outcome.failed[bad]
+    assert "seed: expected a non-negative number, got -1" in outcome.failed[bad]
     assert any(line.startswith("toy-tree/seed--1: failed: seed: expected") for line in said)
     assert any("toy-tree/seed-1: dev root accuracy" in line for line in said)
     assert "that was the last" in said[-1]

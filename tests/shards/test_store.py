@@ -148,7 +148,7 @@ def test_one_process_waits_for_another(monkeypatch):
     held = os.open(directory, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     assert shards().open(source, COLLATE, echo=echo)[:] == source.all
-    assert lines == [f"another process is making the shards in {directory}: waiting for it"]
+    assert lines == [f"another process is writing the shards in {directory}: waiting for it"]
 
 
 @pytest.mark.parametrize("name", ["000001.safetensors", "index.safetensors"])
@@ -206,6 +206,6 @@ def test_errors_of_reading_leave_what_is_complete():
 
 def test_progress_is_shown_only_while_shards_are_made(capsys):
     shards().open(Source(), COLLATE, progress=True)
-    assert "making shards of toy-train" in capsys.readouterr().err
+    assert "writing shards of toy-train" in capsys.readouterr().err
     shards().open(Source(), COLLATE, progress=True)
     assert not capsys.readouterr().err

@@ -41,11 +41,11 @@ def trained_on(task: str, tmp_path: Path, **where: Any) -> str:
     return load_model(tmp_path / "run").card
 
 
-def test_data_of_ones_own_have_no_title(tmp_path):
+def test_custom_data_have_no_title(tmp_path):
     file = tmp_path / "my.tsv"
     file.write_text("".join(f"{label}\ta {label} {n}\n" for n in range(10) for label in "ab"))
     card = trained_on("own", tmp_path, task_options={"train": str(file)})
-    assert "# nbow: data of one's own\n" in card
+    assert "# nbow: custom data\n" in card
     assert f"train: 16 examples `my.tsv`, SHA-256 `{sha256(file)}`\n" in card
 
 

@@ -91,7 +91,7 @@ def test_two_devices_are_one_with_the_doubled_batch(toy_data, tmp_path, monkeypa
     out, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     assert errors == ""
-    assert out.count("2 processes, 10 sentences a step") == 1
+    assert out.count("2 processes, 10 sentences per step") == 1
     assert out.count("epoch 2/2") == out.count("wrote ") == 1  # one of them speaks
     check_equal(tmp_path / "two", tmp_path / "one")
 

@@ -67,7 +67,7 @@ def test_an_older_run_goes_on_as_it_began(model, configure, tmp_path):
     ("model", "tokenizer", "message"),
     [
         ("nbow", "words", "tokenizer: expected one of treebank, tweet, whitespace, got 'words'"),
-        ("treelstm", "treebank", "tokenizer: the model 'treelstm' reads trees, and no raw text"),
+        ("treelstm", "treebank", "tokenizer: the model 'treelstm' reads trees, not raw text"),
     ],
 )
 def test_a_tokenizer_that_does_not_suit(model, tokenizer, message, configure, tmp_path):

@@ -240,7 +240,7 @@ def test_a_checkpoint_runs_no_code(run, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0")
     content = torch.load(run.checkpoint, weights_only=True)
     torch.save({**content, "harm": Harm(tmp_path / "harm")}, run.checkpoint)
-    with pytest.raises(TrainingError, match=r"last\.ckpt: damaged or no checkpoint of a run"):
+    with pytest.raises(TrainingError, match=r"last\.ckpt: damaged or not a checkpoint of a run"):
         resume(run.path, epochs=2, echo=silent)
     assert not (tmp_path / "harm").exists()
 

@@ -161,7 +161,7 @@ def test_what_cannot_be_trained_leaves_nothing(reviews, configure, tmp_path):
     wrong = [
         (reviews, {}, "expected folds or seeds", TrainingError),
         (reviews, {"folds": [0, 10]}, "fold: expected 0 to 9, got 10", DataError),
-        (configure(), {"folds": "all"}, "the task 'sst5' have splits, no folds", TrainingError),
+        (configure(), {"folds": "all"}, "the task 'sst5' have splits, not folds", TrainingError),
         (replace(reviews, model_options={"width": 1}), {"seeds": [0]}, "no option", TrainingError),
     ]
     for config, options, message, error in wrong:
