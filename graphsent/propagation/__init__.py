@@ -1,10 +1,8 @@
-"""Computes the states of the nodes of a graph in topological order.
+"""Propagation: the states of the nodes of a directed acyclic graph, in topological order.
 
-Every node is updated after all of its predecessors: the nodes without incoming edges first, then
-level by level. The graph may be any directed acyclic graph, so a batch of trees works as well as
-one tree. Cells run by their recurrence, in compiled code where that is possible;
-:func:`prop_nodes_topo` runs message, reduce and apply functions of any kind. ``docs/engine.md``
-describes both.
+The nodes without incoming edges come first, then level by level all nodes whose predecessors are
+done. Cells run by their recurrence, in compiled code where possible; :func:`prop_nodes_topo` runs
+arbitrary message, reduce and apply functions. ``docs/engine.md`` describes both.
 """
 
 from graphsent.kernels.library import kernels_in_use

@@ -1,4 +1,4 @@
-"""Whether torch chooses the precision of operations, and where it must not."""
+"""Autocast, across versions of torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 def autocast_enabled(device_type: str) -> bool:
-    """Whether autocast is on for devices of a type."""
+    """Whether autocast is enabled for a device type."""
     try:
         return torch.is_autocast_enabled(device_type)
     except TypeError:  # torch before 2.4 takes no argument
@@ -17,7 +17,7 @@ def autocast_enabled(device_type: str) -> bool:
 
 
 def without_autocast(device_type: str) -> AbstractContextManager[Any]:
-    """A context without autocast for devices of a type."""
+    """A context that disables autocast for a device type."""
     if not autocast_enabled(device_type):
         return nullcontext()
     return torch.autocast(device_type, enabled=False)

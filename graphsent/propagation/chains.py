@@ -1,4 +1,4 @@
-"""Sequences as chains of nodes: the schedule, and states of recurrences along them."""
+"""Sequences as chains of nodes: their schedule, and the states of recurrences along them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from graphsent.propagation.schedule.slots import Slots
 
 
 class Chains(NamedTuple):
-    """Sequences from the longest to the shortest, without a graph.
+    """Sequences in descending order of length, without a graph.
 
-    The first level are the states before the sequences, the others are their steps: nodes are in
-    the order of a packed sequence, the first steps of all of them, then the second ones.
+    Level 0 holds the initial states, the others the steps, in the order of a packed sequence: the
+    first steps of all sequences, then the second steps.
 
     Attributes:
-        schedule: of all nodes, which are numbered by position.
-        slots: one a node, its predecessor.
+        schedule: schedule of all nodes, which are numbered by position.
+        slots: one slot per node, its predecessor.
         lengths: (num_chains,) int64, descending.
-        ends: (num_steps,) int64, how many steps of all sequences there are up to each one.
+        ends: (num_steps,) int64, the cumulated number of sequences with each step.
     """
 
     schedule: Schedule
@@ -38,31 +38,31 @@ class Chains(NamedTuple):
 
     @property
     def num_chains(self) -> int:
-        """How many sequences there are."""
+        """Number of sequences."""
         return len(self.lengths)
 
     def node(self, chain: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """The number of some steps of chains among all steps."""
+        """The index of steps of chains among all steps."""
         return np.append(0, self.ends)[step] + chain
 
     def last(self) -> np.ndarray:
-        """(num_chains,) The last step of each chain."""
+        """(num_chains,) index of the last step of each chain."""
         return self.node(np.arange(self.num_chains), self.lengths - 1)
 
     def steps(self) -> tuple[np.ndarray, np.ndarray]:
-        """The chain of each step, and its number in the chain, from 0."""
+        """The chain of each step, and its position in the chain, from 0."""
         sizes = np.diff(self.ends, prepend=0)
         step = np.repeat(np.arange(len(sizes)), sizes)
         return np.arange(len(step)) - np.repeat(self.ends - sizes, sizes), step
 
     def turned(self) -> np.ndarray:
-        """For each step that which is as far from the other end of its chain."""
+        """(all steps,) index of the mirrored step of its chain, to reverse the sequences."""
         chain, step = self.steps()
         return self.node(chain, self.lengths[chain] - 1 - step)
 
 
 def make_chains(sizes: np.ndarray) -> Chains:
-    """Chains by how many have a first step, a second one, and so on.
+    """Chains from the number of sequences that have a first step, a second one, and so on.
 
     Args:
         sizes: (num_steps,) int64, descending, at least 1; the ``batch_sizes`` of a packed sequence.
@@ -70,7 +70,7 @@ def make_chains(sizes: np.ndarray) -> Chains:
     num_chains, ends = int(sizes[0]), np.cumsum(sizes)
     num_steps = int(ends[-1])
     nodes = np.arange(num_chains + num_steps)
-    # A step comes as many nodes after the one before as the latter's level has.
+    # A step follows its predecessor at a distance of the size of the latter's level.
     before = np.append(num_chains, sizes[:-1])
     source = nodes[num_chains:] - np.repeat(before, sizes)
     edges = nodes[:num_steps], source, nodes[num_chains:]
@@ -83,23 +83,21 @@ def make_chains(sizes: np.ndarray) -> Chains:
 
 
 Step = Callable[..., Sequence[Tensor]]
-"""The state after a step, from the state before it, the input of the step and the weights.
-
-Parts of states are (num_chains, size), inputs (num_chains, width)."""
+"""Takes the parts of a state, (num_chains, size), inputs (num_chains, width), and the weights;
+returns the parts of the next state."""
 
 
 @functools.cache
 def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Recurrence:
-    """The recurrence of a function of states, inputs and weights.
+    """The recurrence of a step function, traced.
 
     Args:
         step: the function.
-        num_parts: parts of a state.
-        *shapes: of the weights; the first one's are the width of the inputs and the size of a
-            state.
+        num_parts: number of parts of a state.
+        *shapes: shapes of the weights; the first is (width of the inputs, size of a state).
 
     Raises:
-        Untraceable: if there is something in it that has no expression.
+        Untraceable: if it cannot be traced.
     """
     (width, size), weights = shapes[0], [torch.empty(shape, device="cpu") for shape in shapes]
     named = {str(number): weight for number, weight in enumerate(weights)}
@@ -107,7 +105,7 @@ def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Re
     def combine(states: Sequence[Any], x: Any) -> Sequence[Any]:
         return step([part.squeeze(1) for part in states], x, *weights)
 
-    def start(x: Any) -> list[Any]:  # nobody asks for it: there are states before all chains
+    def start(x: Any) -> list[Any]:  # never called: initial states are given
         return [torch.zeros_like(x[:, :size])] * num_parts
 
     sizes = ([width], size, num_parts)
@@ -124,22 +122,22 @@ def chain_states(
     input_rows: Tensor | None = None,
     start: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    """The states along chains, in compiled code.
+    """The states along chains, by compiled code.
 
     Args:
-        recurrence: see :func:`chain_recurrence`; :func:`~.backends.c.library.generated_library`
-            has code for it.
-        chains: on the CPU, as all tensors.
-        inputs: of the steps, or with ``input_rows`` any rows, (..., width).
-        weights: as many as the recurrence was made for.
-        input_rows: (num_steps,) int64, the row of the inputs of each step.
-        start: parts of the states before each chain, (num_chains, size); zeros by default.
+        recurrence: a :func:`chain_recurrence` for which
+            :func:`~.backends.c.library.generated_library` has code.
+        chains: the chains; all tensors are on the CPU.
+        inputs: inputs of the steps, or with ``input_rows`` any rows, (..., width).
+        weights: weights of the step, of the traced shapes.
+        input_rows: (num_steps,) int64, the row in ``inputs`` of each step.
+        start: parts of the initial states, (num_chains, size); zeros by default.
 
     Returns:
-        The parts of the states, (num_chains + num_steps, size), those before the chains first.
+        The parts of the states, (num_chains + num_steps, size), initial states first.
     """
     leaves = None
-    if start is None:  # one row of zeros, which is multiplied once
+    if start is None:  # one shared row of zeros, which is multiplied once
         start = [inputs.new_zeros(1, recurrence.size)] * recurrence.num_parts
         leaves = torch.zeros(chains.num_chains, dtype=torch.int64, device="cpu")
     return run_recurrence(

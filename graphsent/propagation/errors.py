@@ -1,4 +1,4 @@
-"""The error of propagation, and words for what is not what was expected."""
+"""The error of propagation, and descriptions of invalid values for messages."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from typing import Any
 from torch import Tensor
 
 from graphsent.errors import GraphsentError
-from graphsent.graphs.levels import cycle_message
 
 
 class PropagationError(GraphsentError, ValueError):
-    """A graph cannot be propagated over, or not in the way that was asked for."""
-
-
-def cycle_error(num_nodes: int) -> PropagationError:
-    """What to raise where there is no topological order."""
-    return PropagationError(cycle_message(num_nodes))
+    """A graph cannot be propagated over, or not in the requested way."""
 
 
 def described(value: Any) -> str:
-    """What something is that is no tensor of the right kind, or no tuple of such."""
+    """Describes a value for an error: its type, and shape, dtype and device of tensors in it."""
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)} and {value.dtype} on {value.device}"
     if isinstance(value, tuple | list):

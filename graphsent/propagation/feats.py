@@ -1,4 +1,4 @@
-"""Inputs that several nodes share."""
+"""Inputs shared by several nodes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from graphsent.propagation.schedule.indices import to_device
 
 
 class IndexedFeat(NamedTuple):
-    """Inputs of nodes as rows of a table: those of node n are ``rows[index[n]]``, zeros for -1.
+    """Inputs of nodes as rows of a table: node n has ``rows[index[n]]``, or zeros for index -1.
 
-    Every cell takes it in place of a tensor, with the same result on every engine. With
-    ``engine="levels"`` what depends on the row alone, such as the product with the input weights,
-    is computed once a row, and not at all for nodes without one.
+    Every cell accepts it in place of a tensor, with the same results on every engine. With
+    ``engine="levels"``, what depends on the row only, such as the product with the input weights,
+    is computed once per row, and not at all for nodes without one.
 
     Attributes:
         rows: (num_rows, in_feats).
@@ -34,7 +34,7 @@ class IndexedFeat(NamedTuple):
 
     @property
     def device(self) -> torch.device:
-        """Where the rows are."""
+        """Device of the rows."""
         return self.rows.device
 
     def dense(self) -> Tensor:
@@ -42,18 +42,12 @@ class IndexedFeat(NamedTuple):
         return self.at(slice(None))
 
     def at(self, nodes: Tensor | slice) -> Tensor:
-        """The inputs of some nodes, (n, in_feats); their numbers are int64 on the CPU."""
-        index = self.index[nodes].numpy()
-        return take(*with_zeros(self.rows, index))
+        """The inputs of some nodes, (n, in_feats), given by int64 indices on the CPU."""
+        return take(*with_zeros(self.rows, self.index[nodes].numpy()))
 
 
 def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
-    """Rows and index without -1: a row of zeros is added if need be.
-
-    Args:
-        rows: (num_rows, in_feats).
-        index: numbers of rows, or -1.
-    """
+    """Rows and index with -1 replaced by the index of an added row of zeros, if there is any."""
     if index.min(initial=0) >= 0:
         return rows, index
     zeros = rows.new_zeros(1, rows.shape[1])
@@ -61,7 +55,7 @@ def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
 
 
 def take(rows: Tensor, index: np.ndarray) -> Tensor:
-    """``rows[index]``, a view if the index names rows one after the other."""
+    """``rows[index]``, a view if the indices are consecutive."""
     first = first_of_run(index)
     if first is None:
         return rows.index_select(0, to_device(torch.from_numpy(index), rows.device))
@@ -69,6 +63,6 @@ def take(rows: Tensor, index: np.ndarray) -> Tensor:
 
 
 def first_of_run(index: np.ndarray) -> int | None:
-    """The first number, if each of the others is one more than the one before it."""
+    """The first index if all are consecutive, else None."""
     first = int(index[0]) if len(index) else 0
     return first if np.array_equal(index, np.arange(first, first + len(index))) else None

@@ -1,4 +1,4 @@
-"""What a cell runs: its recurrence, and the code compiled for it, or why there is none."""
+"""Finds the recurrence of a cell, and its compiled code or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from graphsent.propagation.recurrence.recurrence import Recurrence
 
 
 class Found(NamedTuple):
-    """What a cell runs.
+    """A recurrence, ready to run.
 
     Attributes:
-        recurrence: what was traced.
+        recurrence: traced from the cell.
         library: its compiled code, or why there is none.
-        parameters: and buffers, by name.
-        dtype: theirs, in which the compiled code computes.
+        parameters: parameters and buffers by name.
+        dtype: their dtype, in which compiled code computes.
     """
 
     recurrence: Recurrence
@@ -31,7 +31,7 @@ class Found(NamedTuple):
     dtype: torch.dtype
 
     def linear(self) -> tuple[Tensor, Tensor] | None:
-        """Weight and bias of the projection, if it is a linear map; without one, zeros."""
+        """Weight and bias of the projection if it is a linear map; a missing bias is zeros."""
         if self.recurrence.projection is None:
             return None
         weight, bias = self.recurrence.projection
@@ -42,24 +42,24 @@ class Found(NamedTuple):
 def find_recurrence(
     cell: nn.Module, like: Tensor, extra: Mapping[str, Tensor], num_slots: int | None
 ) -> Found | str:
-    """The recurrence that a cell runs for some inputs, or why it cannot be traced.
+    """The recurrence of a cell for some inputs, or why it cannot be traced.
 
     Args:
         cell: the cell.
-        like: of the type of the inputs and where they are.
+        like: a tensor with the dtype and device of the inputs.
         extra: inputs after x, (num_nodes, width) each.
-        num_slots: of predecessors that are told apart; None if they are not.
+        num_slots: slots per node; None if predecessors are unordered.
     """
     extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
     if 0 in extra_widths:
-        return "an input is not a row of numbers for each node"
+        return "an input is not a matrix with a row for each node"
     types = _types((like, *extra.values()))
     if len(types) > 1:
-        return "inputs are of different types"
+        return "inputs have different dtypes"
     parameters = parameters_of(cell)
     kinds = {(part.dtype, part.device) for part in parameters.values()}
     if len(kinds) > 1:
-        return "parameters are of different types or on different devices"
+        return "parameters have different dtypes or are on different devices"
     dtype = next(iter(kinds))[0] if kinds else like.dtype
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
@@ -68,7 +68,7 @@ def find_recurrence(
 
 
 def _types(inputs: Sequence[Tensor]) -> set[torch.dtype]:
-    """The types of inputs, but for those that autocast lets stand beside any other."""
+    """The dtypes of inputs, without those that autocast casts anyway."""
     types = {values.dtype for values in inputs}
     if inputs[0].is_cpu and autocast_enabled("cpu"):
         types -= {torch.bfloat16, torch.float16}
@@ -81,5 +81,5 @@ def _library(
     if not like.is_cpu:
         return f"there is no compiled code for {like.device}"
     if types - {dtype}:
-        return "parameters and inputs are of different types"
+        return "parameters and inputs have different dtypes"
     return generated_library(recurrence, dtype)

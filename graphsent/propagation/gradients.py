@@ -1,4 +1,4 @@
-"""Gradients of gradients, where autograd does not see through what was computed."""
+"""Second-order gradients of autograd functions that compute in compiled code."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Plain = Callable[..., Sequence[Tensor]]
 
 
 def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks the ``backward`` of an autograd function whose gradients have none of their own.
+    """Decorates the ``backward`` of an autograd function that has no second-order gradients.
 
-    Asking for them is a PropagationError.
+    With ``create_graph=True`` it raises a PropagationError.
     """
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
         if torch.is_grad_enabled():
             raise PropagationError(
-                "expected gradients of first order, got gradients of gradients: compiled "
-                "convolution and pooling have none; they have with GRAPHSENT_KERNELS=0"
+                "expected first-order gradients, got create_graph=True: compiled convolution and "
+                "pooling have no second-order gradients; set GRAPHSENT_KERNELS=0 to get them"
             )
         return backward(ctx, *gradients)
 
@@ -39,35 +39,28 @@ def differentiable_gradients(
     needed: Sequence[bool],
     gradients: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
-    """Gradients that have gradients of their own, by doing once more what a function did.
+    """Differentiable gradients of a function, by repeating it in differentiable operations.
 
     Args:
-        plain: what it did, in operations of torch: from tensors to results.
-        tensors: what it was given.
-        needed: for each of them, whether its gradient is.
+        plain: the function in operations of torch, from tensors to results.
+        tensors: its arguments.
+        needed: for each argument, whether its gradient is needed.
         gradients: of the results.
     """
-    # Views, so that one that is given twice is told apart.
+    # Views, so that a tensor that is passed twice has two gradients.
     given = [
         part.view_as(part) if need and part is not None else part
         for part, need in zip(tensors, needed, strict=True)
     ]
-    pairs = zip(plain(*given), gradients, strict=True)
     known = [
         (result, gradient)
-        for result, gradient in pairs
+        for result, gradient in zip(plain(*given), gradients, strict=True)
         if gradient is not None and result.requires_grad
     ]
     if not known:
         return [None] * len(needed)
+    results, of_results = zip(*known, strict=True)
     wanted: list[Any] = [part for part, need in zip(given, needed, strict=True) if need]
-    found = iter(
-        torch.autograd.grad(
-            [result for result, _ in known],
-            wanted,
-            [gradient for _, gradient in known],
-            create_graph=True,
-            allow_unused=True,
-        )
-    )
+    options = {"create_graph": True, "allow_unused": True}
+    found = iter(torch.autograd.grad(results, wanted, of_results, **options))
     return [next(found) if need else None for need in needed]

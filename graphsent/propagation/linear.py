@@ -1,4 +1,4 @@
-"""Linear maps by the products of the compiled kernels."""
+"""Linear maps by the matrix products of the compiled kernels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
 FEWEST = 1 << 23
-"""Products of numbers below which torch is called: calling the kernels takes some 10 us longer."""
+"""Multiplications below which torch is called: calling the kernels takes some 10 us longer."""
 
 
 @untraced
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    r"""What ``torch.nn.functional.linear`` gives, :math:`x W^\top + b`, in less time on many CPUs.
+    r"""``torch.nn.functional.linear``, :math:`x W^\top + b`, faster on many CPUs.
 
     Args:
         rows: x, (num_rows, in_feats).
@@ -38,7 +38,7 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _fits(rows: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
-    """Whether these are two large matrices; what is no linear map is left to torch, to say so."""
+    """Whether these are two large matrices; errors are left to torch."""
     return (
         rows.dim() == weight.dim() == 2
         and rows.shape[1] == weight.shape[1]
@@ -51,7 +51,7 @@ def _fits(rows: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
 class _Linear(Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        # Like torch, only what gradients are made of: the rest may be freed or changed in place.
+        # Like torch, save only what the gradients need: the rest may be freed or changed in place.
         of_rows, of_weight, _ = ctx.needs_input_grad
         ctx.save_for_backward(rows if of_weight else None, weight if of_rows else None)
         ctx.in_feats = rows.shape[1]
@@ -64,25 +64,23 @@ class _Linear(Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight = ctx.saved_tensors
         of_rows, of_weight, of_bias = ctx.needs_input_grad
-        if torch.is_grad_enabled():  # gradients that have gradients in turn
+        if torch.is_grad_enabled():  # differentiable gradients
             return (
                 gradient @ weight if of_rows else None,
                 gradient.t() @ rows if of_weight else None,
                 gradient.sum(0) if of_bias else None,
             )
         num_rows, columns = gradient.shape
-        results = (
-            empty(num_rows, ctx.in_feats, like=gradient) if of_rows else None,
-            empty(columns, ctx.in_feats, like=gradient) if of_weight else None,
-            empty(columns, like=gradient) if of_bias else None,
-        )
-        named = dict(zip(("dinputs", "dweight", "dbias"), results, strict=True))
+        drows = empty(num_rows, ctx.in_feats, like=gradient) if of_rows else None
+        dweight = empty(columns, ctx.in_feats, like=gradient) if of_weight else None
+        dbias = empty(columns, like=gradient) if of_bias else None
+        named = {"dinputs": drows, "dweight": dweight, "dbias": dbias}
         _run("backward", ctx.in_feats, inputs=rows, weight=weight, sums=gradient, **named)
-        return results
+        return drows, dweight, dbias
 
 
 def _run(name: str, in_feats: int, *, sums: Tensor, **others: Tensor | None) -> None:
-    """Fills tensors that are among the others, or the sums."""
+    """Calls ``linear_forward`` or ``linear_backward``, which fill their output tensors."""
     num_rows, columns = sums.shape
     call = Linear(num_rows, in_feats, columns, threads_for(num_rows))
     named = {"sums": sums, **others}

@@ -1,11 +1,10 @@
-"""Large tensors in memory that was in use before.
+"""A pool of memory blocks for large tensors on the CPU.
 
-The first write to memory that is new to the process costs several times what a later one does, and
-the C library gives large blocks back as soon as they are free. Here they are kept: a block returns
-when the last tensor in it is gone, whoever holds that: no tensor in use is ever overwritten.
-GPUs are left to torch, which does the same there, as are types that the kernels do not know.
-Without this, a step of the N-ary Tree-LSTM on 256 trees takes 1.2 times as long; on 25 it makes no
-difference.
+The first write to fresh memory costs several times as much as a later one, and the C library
+returns large blocks to the system as soon as they are freed. This pool keeps them: a block returns
+to it when the last tensor in it is gone, so no tensor in use is ever overwritten. GPUs, where torch
+does the same, and dtypes without kernels fall back to torch. Without the pool, a step of the N-ary
+Tree-LSTM on 256 trees takes 1.2 times as long; on 25 trees it makes no difference.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ import torch
 from torch import Tensor
 
 SMALLEST = 1 << 16
-"""Bytes of the smallest tensor that gets a block; the C library keeps smaller ones itself."""
+"""Size of the smallest tensor in the pool, in bytes; the C library keeps smaller ones itself."""
 
 
 def _limit() -> int:
-    """A quarter of the memory of the machine, or of what the process may take."""
+    """A quarter of the machine's memory, or of the limit of the process."""
     limits = []
-    for file in ("memory.max", "memory/memory.limit_in_bytes"):  # of control groups, 2 and 1
-        with suppress(OSError, ValueError):  # "max" says that there is none
+    for file in ("memory.max", "memory/memory.limit_in_bytes"):  # control groups, versions 2 and 1
+        with suppress(OSError, ValueError):  # "max" means no limit
             limits.append(int(Path("/sys/fs/cgroup", file).read_text()))
-    with suppress(AttributeError, ValueError, OSError):  # where there is no such thing
+    with suppress(AttributeError, ValueError, OSError):  # not on every platform
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(limits, default=1 << 31) // 4
 
 
 LARGEST_TOTAL = _limit()
-"""Bytes of the blocks that are kept while nobody uses them; if there are more, none is."""
+"""Limit of the total size of unused blocks, in bytes; beyond it all are freed."""
 
 _TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
-_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)  # blocks that nobody uses, by size
-_unchecked = 0  # bytes that came back since it was last seen whether they are too many
-_lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by what tells of their end
+_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)  # unused blocks by size
+_unchecked = 0  # bytes returned since the total was last compared with the limit
+_lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by the id of the reference
 
 
 def empty(*shape: int, like: Tensor) -> Tensor:
-    """An uninitialized tensor of a shape, of the dtype and on the device of another."""
+    """An uninitialized tensor with the dtype and device of another."""
     num_bytes = math.prod(shape) * like.element_size()
     if num_bytes < SMALLEST or not like.is_cpu or like.dtype not in _TYPES:
         return like.new_empty(shape)
@@ -62,12 +61,12 @@ def empty(*shape: int, like: Tensor) -> Tensor:
 
 
 def kept_bytes() -> int:
-    """Bytes of all blocks that nobody uses."""
+    """Total size of the unused blocks, in bytes."""
     return sum(size * len(blocks) for size, blocks in list(_free.items()))
 
 
 def release() -> None:
-    """Gives all blocks that nobody uses back to the system."""
+    """Returns all unused blocks to the system."""
     _free.clear()
 
 
@@ -76,7 +75,7 @@ def _give_back(reference: weakref.ref[np.ndarray]) -> None:
     if block.size > LARGEST_TOTAL:
         return
     _free[block.size].append(block)
-    # To add up all sizes whenever one comes back takes 3 % of a training step of `arnn`.
+    # Adding up all sizes at every return takes 3 % of a training step of `arnn`.
     global _unchecked
     _unchecked += block.size
     if _unchecked > LARGEST_TOTAL // 64:
@@ -86,6 +85,6 @@ def _give_back(reference: weakref.ref[np.ndarray]) -> None:
 
 
 def _rounded(num_bytes: int) -> int:
-    """The next of eight sizes an octave, so that batches of about one size share blocks."""
+    """Rounds up to one of eight sizes per octave, so that batches of similar size share blocks."""
     step = 1 << max(num_bytes.bit_length() - 4, 12)
     return -(-num_bytes // step) * step

@@ -1,9 +1,9 @@
-"""Rows that are read and written level by level, with gradients and without copies.
+"""Buffers that are read and written level by level, differentiable and without copies.
 
-To autograd a write in place makes a new tensor: a column that is written once a level is copied
-once a level in the backward pass. Here autograd sees reads and writes as operations on a *token*.
-Each takes the token of the one before, so that the backward pass runs through them in exactly the
-opposite order; values and gradients of a column stay in one buffer each.
+To autograd an in-place write makes a new tensor: the gradient of a column that is written once per
+level would be copied once per level. Here autograd sees reads and writes as operations on a
+*token*. Each takes the token of the previous one, so that the backward pass visits them in exactly
+the reverse order, and values and gradients of a column stay in one buffer each.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class Tape:
     """The order of all reads and writes of one propagation."""
 
     def __init__(self) -> None:
-        self.token: Tensor | None = None  # of the last one; None as long as nothing has a gradient
+        self.token: Tensor | None = None  # of the last one; None until something has a gradient
 
 
 class Column:
-    """The values of one name at all rows.
+    """A buffer with the values of one name at all rows.
 
     Args:
-        tape: where to record.
-        values: the first values, (num_rows, ...). The column takes the memory over.
+        tape: the tape to record on.
+        values: initial values, (num_rows, ...). The column takes over their memory.
     """
 
     def __init__(self, tape: Tape, values: Tensor) -> None:
@@ -50,14 +50,14 @@ class Column:
         return result
 
     def write(self, rows: slice, values: Tensor) -> None:
-        """Replaces some rows, each once at most."""
+        """Overwrites some rows, each at most once."""
         if self._recorded or (torch.is_grad_enabled() and values.requires_grad):
             self.tape.token = _Write.apply(self, rows, self.tape.token, values)
         else:
             self.values[rows] = values.detach()
 
     def copy(self, rows: Rows) -> Tensor:
-        """A copy of some rows, as constants."""
+        """A copy of some rows, detached."""
         if isinstance(rows, slice):
             return self.values[rows].clone()
         return self.values.index_select(0, rows)
@@ -71,7 +71,7 @@ class Column:
             buffer.index_add_(0, rows, gradient)
 
     def take_gradient(self, rows: slice) -> Tensor:
-        """The gradient of some rows, then zero: what was there before the write had no effect."""
+        """The gradient of some rows, reset to 0: the values before a write had no effect."""
         buffer = self._gradient()
         gradient = buffer[rows].clone()
         buffer[rows] = 0
@@ -83,7 +83,7 @@ class Column:
         return has_gradient and self.tape.token is not None and torch.is_grad_enabled()
 
     def _gradient(self) -> Tensor:
-        """The gradients of this backward pass, which need not be the first."""
+        """The gradient buffer of this backward pass, which need not be the first."""
         backward_pass = torch._C._current_graph_task_id()
         if self.gradient is None or self._backward_pass != backward_pass:
             self.gradient = torch.zeros_like(self.values)
@@ -92,12 +92,12 @@ class Column:
 
 
 def _token(like: Tensor) -> Tensor:
-    # It carries nothing. By its device the backward pass knows the stream to run in.
+    # It is empty; its device tells the backward pass which stream to run in.
     return like.new_empty(0, dtype=torch.float32)
 
 
 class _Enter(Function):
-    """The first values of a column that have a gradient."""
+    """Initial values of a column that require a gradient."""
 
     @staticmethod
     def forward(ctx: Any, column: Column, token: Tensor | None, values: Tensor) -> Tensor:

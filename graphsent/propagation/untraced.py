@@ -1,4 +1,4 @@
-"""Functions that ``torch.compile`` leaves alone."""
+"""Functions that ``torch.compile`` must not trace."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ _frames: Any = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAcc
 
 
 def untraced(function: _Function) -> _Function:
-    """Keeps ``torch.compile`` out of a function and of all that it calls.
+    """Excludes a function, and everything it calls, from ``torch.compile``: a graph break.
 
-    Traced, arrays of numpy are no arrays of numpy: their addresses, which compiled kernels are
-    given, are those of memory that nobody has. A graph that is being compiled ends before the call,
-    and another one begins after it.
+    Under tracing, numpy arrays are replaced by tensors that the caller does not keep alive, so
+    compiled kernels would be passed dangling addresses.
 
-    It is what ``torch.compiler.disable`` does, which imports ``torch._dynamo``, in seconds, and
-    whose results take longer to call.
+    ``torch.compiler.disable`` does the same, but takes seconds to import ``torch._dynamo``, and its
+    wrappers are slower to call.
     """
-    if not hasattr(_frames, "set_code_exec_strategy"):  # an older torch
+    if not hasattr(_frames, "set_code_exec_strategy"):  # older versions of torch
         return torch._disable_dynamo(function)  # type: ignore[return-value]
     skip = _frames._FrameAction.SKIP
     _frames.set_code_exec_strategy(function.__code__, _frames._FrameExecStrategy(skip, skip))

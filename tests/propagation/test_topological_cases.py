@@ -196,7 +196,7 @@ def test_errors_of_calls():
     cases = [
         ((None, module.summed), {}, "expected a message function, built-in or user-defined"),
         ((module.state, "sum"), {}, "expected a reduce function, built-in or user-defined"),
-        ((module.state, module.summed, False, 3), {}, "expected a function to apply or None"),
+        ((module.state, module.summed, False, 3), {}, "expected an apply function or None"),
         (
             (module.state, module.summed),
             {"ndata": {"h": torch.zeros(14, 3), "x": torch.zeros(14, 3, device="meta")}},

@@ -360,5 +360,7 @@ def test_a_reduce_function_with_other_names_for_some_nodes():
 
 
 def test_graphs_of_other_libraries():
-    with pytest.raises(PropagationError, match=r"expected a DGLGraph, got tuple: build one with dgl\.graph"):
+    with pytest.raises(
+        PropagationError, match=r"expected a DGLGraph, got tuple: build one with dgl\.graph"
+    ):
         prop_nodes_topo(([0], [1]), fn.copy_u("h", "m"), fn.sum("m", "h"))

@@ -1,1 +1,1 @@
-"""Propagation of node data by message, reduce and apply functions, as DGL takes them."""
+"""Propagation of node data by message, reduce and apply functions, as in DGL."""

@@ -1,4 +1,4 @@
-"""What user-defined functions are given: nodes or edges of a level, with their data."""
+"""The arguments of user-defined functions: nodes or edges of a level, with their data."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from graphsent.propagation.tape import Column, Rows
 
 
 class RowData(MutableMapping):
-    """Node or edge data at some rows, gathered where they are asked for.
+    """Node or edge data at some rows, gathered on access.
 
     Args:
-        names: what there is.
-        load: gives the column of a name.
+        names: names of the data.
+        load: returns the column of a name.
         rows: the rows.
     """
 
@@ -66,8 +66,8 @@ class Edges(_EdgeBatch):
     Args:
         graph: the graph.
         schedule: its schedule.
-        rows: the edges' places in the mailbox.
-        data: of the sources, the edges and the targets.
+        rows: rows of the mailbox.
+        data: data of the sources, the edges and the targets.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""DGL's built-in message and reduce functions, on the rows of one level."""
+"""DGL's built-in message and reduce functions on the rows of a level."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent.propagation.errors import PropagationError
 
 _TARGETS = {0: "src", 1: "dst", 2: "data"}
 _OPERATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -30,23 +29,12 @@ _EXTREMES = {"max": -math.inf, "min": math.inf}
 
 
 def is_builtin(function: object) -> bool:
-    """Whether it is one of ``dgl.function``."""
+    """Whether it is a function of ``dgl.function``."""
     return isinstance(function, dgl.function.BuiltinFunction)
 
 
-def check_fields(message_func: Any, reduce_func: Any) -> None:
-    """Raises a PropagationError if a built-in reducer reads what a built-in message is not."""
-    if not (is_builtin(message_func) and is_builtin(reduce_func)):
-        return
-    if message_func.out_field != reduce_func.msg_field:
-        raise PropagationError(
-            f"expected a reduce function of the message {message_func.out_field!r}, got one of "
-            f"{reduce_func.msg_field!r}"
-        )
-
-
 def messages_of(function: Any, edges: Any) -> dict[str, Tensor]:
-    """What a built-in message function makes of edges with ``src``, ``dst`` and ``data``."""
+    """The result of a built-in message function for edges with ``src``, ``dst`` and ``data``."""
     if isinstance(function, dgl.function.CopyMessageFunction):
         return {function.out_field: getattr(edges, _TARGETS[function.target])[function.in_field]}
     left = getattr(edges, _TARGETS[function.lhs])[function.lhs_field]
@@ -59,10 +47,10 @@ def messages_of(function: Any, edges: Any) -> dict[str, Tensor]:
 def reduced_by(
     function: Any, mailbox: Mapping[str, Tensor], beside_others: bool
 ) -> dict[str, Tensor]:
-    """What a built-in reduce function makes of messages (nodes, edges, ...).
+    """The result of a built-in reduce function for messages (nodes, edges, ...).
 
-    As in DGL, nodes without messages have zeros. Only maxima and minima are infinite, where there
-    are messages to other nodes of the level (``beside_others``).
+    As in DGL, nodes without messages get zeros, except that their maxima and minima are infinite
+    if other nodes of the level have messages (``beside_others``).
     """
     messages = mailbox[function.msg_field]
     if messages.shape[1]:

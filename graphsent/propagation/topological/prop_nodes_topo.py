@@ -1,4 +1,4 @@
-"""Propagation of node data in topological order, for any message, reduce and apply function."""
+"""Propagation of node data in topological order by message, reduce and apply functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphsent._dgl import dgl
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.errors import PropagationError, described
 from graphsent.propagation.schedule.schedule import schedule_of
-from graphsent.propagation.topological.builtin_functions import check_fields, is_builtin
+from graphsent.propagation.topological.builtin_functions import is_builtin
 from graphsent.propagation.untraced import untraced
 
 Function = Callable[..., Any]
@@ -29,39 +29,39 @@ def prop_nodes_topo(
     ndata: Mapping[str, Tensor] | None = None,
     edata: Mapping[str, Tensor] | None = None,
 ) -> dict[str, Tensor] | None:
-    """Updates node data, that of every node after that of all its predecessors.
+    """Updates the data of every node after those of all its predecessors.
 
-    It takes the place of ``dgl.prop_nodes_topo``: same arguments and results, built-in functions
-    and user-defined ones. On nodes without incoming edges only ``apply_node_func`` runs; a
-    built-in reduce function gives zeros there, too. Levels are found once a graph, values and
-    gradients are kept in place.
+    A replacement for ``dgl.prop_nodes_topo`` with the same arguments and results, for built-in and
+    user-defined functions. On nodes without incoming edges only ``apply_node_func`` runs, and a
+    built-in reduce function gives zeros. Levels are computed once per graph, and values and
+    gradients are updated in place.
 
-    Data can also be given as arguments, and may then be on another device than the graph, such as a
-    GPU where DGL is built without CUDA; data of the graph itself are moved there when a function
-    asks for them. The host never waits for that device.
+    Data can also be passed as arguments, and may then be on another device than the graph, such as
+    a GPU if DGL is built without CUDA; data of the graph itself are moved there when a function
+    reads them. The host never waits for that device.
 
-    Two things differ from DGL: ``graph.ndata`` itself changes at the end, not after each level
-    (``nodes.data`` and ``edges.src`` are up to date); message functions with user-defined reduce
-    functions are not called for levels without edges.
+    There are two differences from DGL: ``graph.ndata`` itself changes at the end, not after each
+    level (``nodes.data`` and ``edges.src`` are up to date); and message functions are not called
+    for levels without edges if the reduce function is user-defined.
 
     Args:
         graph: a homogeneous acyclic graph.
         message_func: DGL message function, built-in or user-defined.
         reduce_func: DGL reduce function, built-in or user-defined.
-        reverse: take the levels in the order of the reversed graph. Messages still follow the
-            edges as they are, as in DGL; to send them the other way, reverse the graph.
-        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``. What
-            it does not return is not kept.
-        ndata: node data in place of ``graph.ndata``, which is then left as it is.
+        reverse: take the levels in the order of the reversed graph. As in DGL, messages still
+            follow the edges; to send them the other way, reverse the graph.
+        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``. Only
+            what it returns is kept.
+        ndata: node data in place of ``graph.ndata``, which is then unchanged.
         edata: edge data in place of ``graph.edata``.
 
     Returns:
-        With ``ndata`` these and what was computed; None otherwise.
+        With ``ndata``, these and the computed node data; None otherwise.
 
     Raises:
-        PropagationError: if the graph is not homogeneous or has a cycle, if something is no
-            function, if data do not fit the graph or each other, or the functions' results do not
-            fit the data.
+        PropagationError: if the graph is not homogeneous or has a cycle, if an argument is not a
+            function, if data do not fit the graph or each other, or if the functions' results do
+            not fit the data.
     """
     problem = graph_problem(graph)
     if problem:
@@ -73,7 +73,7 @@ def prop_nodes_topo(
     _check_rows("edge", edge_data, graph.num_edges())
     given = [data for data in (ndata, edata) if data is not None]
     schedule = schedule_of(graph, reverse=reverse).to(_device(graph, given))
-    # Its classes are DGL's, which is imported when it is needed.
+    # Its classes derive from DGL's, and DGL is imported on first use.
     from graphsent.propagation.topological.traversal import Traversal
 
     after = Traversal(graph, schedule, before, edge_data).run(
@@ -92,8 +92,14 @@ def _check_functions(message_func: Any, reduce_func: Any, apply_node_func: Any) 
                 f"expected a {name} function, built-in or user-defined, got {function!r}"
             )
     if not (apply_node_func is None or callable(apply_node_func)):
-        raise PropagationError(f"expected a function to apply or None, got {apply_node_func!r}")
-    check_fields(message_func, reduce_func)
+        raise PropagationError(f"expected an apply function or None, got {apply_node_func!r}")
+    if not (is_builtin(message_func) and is_builtin(reduce_func)):
+        return
+    if message_func.out_field != reduce_func.msg_field:
+        raise PropagationError(
+            f"expected a reduce function of the message {message_func.out_field!r}, got one of "
+            f"{reduce_func.msg_field!r}"
+        )
 
 
 def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
@@ -109,7 +115,7 @@ def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
 
 
 def _device(graph: dgl.DGLGraph, given: Iterable[Mapping[str, Tensor]]) -> torch.device:
-    """Where to compute: the device of the data given."""
+    """The device to compute on: that of the given data."""
     devices = {data[name].device for data in given for name in data}
     if len(devices) > 1:
         names = " and ".join(sorted(map(str, devices)))

@@ -1,4 +1,4 @@
-"""DGL's own propagation: the engine ``"dgl"``, and what the others are compared with."""
+"""DGL's own propagation: the engine ``"dgl"``, the reference for all others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from graphsent._dgl import dgl
-from graphsent.propagation.errors import cycle_error
+from graphsent.graphs.levels import cycle_message
+from graphsent.propagation.errors import PropagationError
 
-# DGL says this on the first level, whose nodes have no incoming edges by definition.
+# DGL warns of this on the first level, whose nodes have no incoming edges by definition.
 _NO_EDGES = "The input graph for the user-defined edge function does not contain valid edges"
 
 
@@ -20,7 +21,7 @@ def prop_nodes_topo_of_dgl(
     reverse: bool = False,
     apply_node_func: Callable[..., Any] | None = None,
 ) -> None:
-    """``dgl.prop_nodes_topo`` without its warnings about levels that have no edges.
+    """``dgl.prop_nodes_topo`` without its warnings about levels without edges.
 
     Raises:
         PropagationError: if the graph has a cycle.
@@ -32,4 +33,4 @@ def prop_nodes_topo_of_dgl(
         except dgl.DGLError as error:
             if "loop detected" not in str(error):
                 raise
-            raise cycle_error(graph.num_nodes()) from error
+            raise PropagationError(cycle_message(graph.num_nodes())) from error

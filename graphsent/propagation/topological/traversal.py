@@ -1,4 +1,4 @@
-"""One walk over the levels of a graph, for any message, reduce and apply function."""
+"""A walk over the levels of a graph with arbitrary message, reduce and apply functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 
 
 class Traversal:
-    """One propagation; rows of nodes are by position, rows of edges by place in the mailbox."""
+    """One propagation; node rows are by position, edge rows by row of the mailbox."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Traversal:
     def run(
         self, message_func: Function, reduce_func: Function, apply_node_func: Function | None
     ) -> dict[str, Tensor]:
-        """The node data that the functions have changed, in the graph's order."""
+        """Runs all levels; returns the node data that the functions wrote, by node."""
         for level in self.schedule.levels:
             results: Mapping[str, Tensor] = self._reduced(level, message_func, reduce_func)
             if apply_node_func is not None:
@@ -58,7 +58,7 @@ class Traversal:
     def _reduced(
         self, level: Level, message_func: Function, reduce_func: Function
     ) -> dict[str, Tensor]:
-        """What the nodes of a level reduce their messages to."""
+        """The results of the reduce function at the nodes of a level."""
         builtin = is_builtin(reduce_func)
         if level.first_edge == level.last_edge and not builtin:
             return {}
@@ -67,13 +67,17 @@ class Traversal:
         parts = {name: values.split(sizes) for name, values in messages.items()}
         results: list[Mapping[str, Tensor]] = []
         for number, bucket in enumerate(level.buckets):
-            mailbox = {name: _mailbox(values[number], bucket) for name, values in parts.items()}
+            count = bucket.end - bucket.start
+            mailbox = {
+                name: values[number].reshape(count, bucket.degree, *values[number].shape[1:])
+                for name, values in parts.items()
+            }
             if builtin:
                 results.append(reduced_by(reduce_func, mailbox, len(level.buckets) > 1))
             elif bucket.degree:
                 data = self._node_rows(slice(bucket.start, bucket.end))
                 reduced = reduce_func(self._node_batch(bucket, data, mailbox))
-                results.append(_checked(reduced, "reduce", bucket.end - bucket.start))
+                results.append(_checked(reduced, "reduce", count))
         return self._joined(results, level)
 
     def _messages(self, level: Level, function: Function) -> Mapping[str, Tensor]:
@@ -129,7 +133,7 @@ class Traversal:
         return self.edges[name]
 
     def _column(self, values: Tensor, order: Tensor) -> Column:
-        # A function may ask for data without gradients first, and with them later.
+        # A function may first read data without gradients, and later with them.
         with torch.set_grad_enabled(self.with_gradients):
             return Column(self.tape, values.to(order.device).index_select(0, order))
 
@@ -148,7 +152,7 @@ class Traversal:
         self.written[name] = None
 
     def _initial(self, name: str, num_rows: int, like: Tensor) -> Tensor:
-        """Values of nodes that have none: zeros, unless the graph has an initializer."""
+        """Initial values: zeros, unless the graph has an initializer."""
         shape = (num_rows, *like.shape[1:])
         frame = self.graph._node_frames[0]
         initializer = frame.get_initializer(name) or dgl.init.zero_initializer
@@ -156,7 +160,7 @@ class Traversal:
 
 
 def _checked(results: Any, function: str, num_rows: int) -> Mapping[str, Tensor]:
-    """What a function of the user has returned; a PropagationError if it is of no use."""
+    """The results of a user-defined function; a PropagationError if they are invalid."""
     if not isinstance(results, Mapping):
         raise PropagationError(
             f"expected the {function} function to return a dict of tensors by name, "
@@ -170,8 +174,3 @@ def _checked(results: Any, function: str, num_rows: int) -> Mapping[str, Tensor]
                 f"got {described(values)}"
             )
     return results
-
-
-def _mailbox(messages: Tensor, bucket: Bucket) -> Tensor:
-    """Messages by node, (nodes, edges, ...)."""
-    return messages.reshape(bucket.end - bucket.start, bucket.degree, *messages.shape[1:])
