@@ -358,6 +358,6 @@ def test_inputs_of_another_type_are_not_read_as_numbers_of_the_features():
     graph, cell = tree(30, 3), Scaled(IN_FEATS, HIDDEN_FEATS).double()
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
     explanation = cell.explain(graph)
-    assert (explanation.way, explanation.reason) == ("levels", "inputs are of different types")
+    assert (explanation.way, explanation.reason) == ("levels", "inputs have different dtypes")
     expected = cell(graph, feat, engine="dgl")
     torch.testing.assert_close(cell(graph, feat), expected, rtol=0, atol=1e-12)
