@@ -108,7 +108,7 @@ def test_folds_of_own_data_hold_out_each_line_once(tsv, tmp_path, capsys):
     capsys.readouterr()
     test = [f"--test={tsv}", f"--out={tmp_path}/no"]
     assert main(["train", *flags[:-1], *test, "--folds=all"]) == 2
-    assert "the corpora of the task 'own' have splits, no folds" in capsys.readouterr().err
+    assert "the corpora of the task 'own' have splits, not folds" in capsys.readouterr().err
 
 
 def test_one_file_for_each_label(tmp_path, capsys):
@@ -141,7 +141,7 @@ def test_a_model_of_trees(tsv, tmp_path, capsys):
     flags = ["--hidden=6", "--embedding-dim=6", "--epochs=1", "--num-threads=1"]
     flags += [f"--train={tsv}", f"--out={tmp_path}/run"]
     assert main(["train", *flags]) == 2
-    assert "holds sentences, and the model reads constituency trees" in capsys.readouterr().err
+    assert "holds sentences, but the model reads constituency trees" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     assert main(["train", *flags, "--train-trees", str(trees)]) == 0
     assert main(["evaluate", f"{tmp_path}/run"]) == 0

@@ -101,7 +101,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         ),
         (["train", "--task=sst5", "--out=a", "--epochs=-1"], "epochs: expected at least 1, got -1"),
         (["train", "--task=sst5", "--out=a", "--num-threads=99999999999"], "at most 1024"),
-        (["train", "--task=sst5", "--out=a\udcff"], "expected a name in UTF-8"),
+        (["train", "--task=sst5", "--out=a\udcff"], "expected a valid UTF-8 name"),
         (["train", "--task=sst5", "--out=" + "a" * 300], "File name too long"),
         (["evaluate", "none" * 100], "is not a run"),
         (["predict", "none" * 100], "no such run, model or file"),
