@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from generated_cases import needs_compiler, results, tree
@@ -298,6 +299,62 @@ def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
 def test_random_numbers_of_python():
     cell = type("Mine", (Cell,), {"of": lambda self, h: h * random.random()})()
     assert cell.explain(tree(20, 3)).reason == "it draws random numbers"
+
+
+@pytest.mark.parametrize(
+    "generator", [random.Random(0), np.random.default_rng(0)], ids=["python", "numpy"]
+)
+def test_random_numbers_of_a_generator(generator):
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h * self.generator.random()})()
+    cell.generator = generator
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    for _ in range(2):
+        assert "random generators" in cell.explain(graph).reason
+    assert not torch.equal(cell(graph, feat), cell(graph, feat))
+
+
+def test_a_list_that_grows_with_every_call():
+    def of(self, h):
+        self.seen.append(h.shape[-1])
+        return h * len(self.seen)
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    cell.seen = []
+    assert "it changes" in cell.explain(tree(20, 3)).reason
+
+
+def test_threads_and_a_cell_that_sets_attributes():
+    def of(self, h):
+        self.last = h
+        return torch.tanh(h)
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    expected, found = cell(graph, feat, engine="dgl"), []
+
+    def call():
+        for _ in range(30):
+            found.append(cell(graph, feat))
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 120
+    for one in found:
+        torch.testing.assert_close(one, expected)
+
+
+def test_a_submodule_in_evaluation_mode():
+    def of(self, h):
+        return self.f(h) * (2 if self.f.training else 1)
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    cell.f = nn.Linear(SIZE, SIZE).double()
+    assert_same(cell)
+    cell.f.eval()
+    assert_same(cell)
 
 
 def test_threads_that_trace_one_cell():
