@@ -137,8 +137,8 @@ def _config(given: dict[str, Any]) -> RunConfig:
     for part, names in parts.items():
         chosen = {name: given[name] for name in names if name in given}
         values[part] = {**values.get(part, {}), **chosen}
-    if "vectors" in given or "encoder" in given:
-        values["model_options"].pop("embedding_dim", None)
+    if ("vectors" in given or "encoder" in given) and "embedding_dim" not in given:
+        values["model_options"].pop("embedding_dim", None)  # of the inputs in --config
     return RunConfig.from_dict(values)
 
 

@@ -110,10 +110,11 @@ class RunDirectory:
     def clear(self) -> None:
         """Removes the files of a run, including leftovers of a killed one; keeps all others."""
         self.recover()
-        for file in (self.results, self.checkpoint, self.config, self.splits):
-            file.unlink(missing_ok=True)
         for directory in (self.model, self.logs):
             shutil.rmtree(directory, ignore_errors=True)
+        # The configuration goes last: without it, the directory is not known to be a run.
+        for file in (self.results, self.checkpoint, self.splits, self.config):
+            file.unlink(missing_ok=True)
 
     def recover(self) -> None:
         """Removes partial files of a killed run, and restores a model that it had moved.
@@ -136,6 +137,7 @@ class RunDirectory:
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise TrainingError(f"{self.path}: expected a directory for the run, found a file")
         left = {entry for own in self._own for entry, _ in leftovers(self.path, own.name)}
+        left.add(self.splits)  # is written before the configuration
         if not os.path.isdir(self.path) or not set(self.path.iterdir()) - left:
             return
         if os.path.isfile(self.path / SEVERAL):

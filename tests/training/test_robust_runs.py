@@ -110,6 +110,14 @@ def test_a_start_that_is_killed_before_the_rename(tmp_path):
     assert names(run.path) == {"config.yaml"}
 
 
+def test_a_start_that_is_killed_after_the_splits(tmp_path):
+    run = RunDirectory(tmp_path)
+    run.splits.write_text("{}")
+    with run.held():
+        run.create(CONFIG)
+    assert names(run.path) == {"config.yaml"}
+
+
 def test_a_resumed_run_cleans_up_and_finds_its_model(configure, tmp_path):
     run = RunDirectory(tmp_path / "run")
     train(configure(epochs=1, lr=1e-9, embedding_lr=0.0), run.path, echo=silent)
