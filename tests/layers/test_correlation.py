@@ -11,9 +11,13 @@ from torch.func import functional_call, grad
 from torch.nn.functional import conv1d
 
 from graphsent.layers import KMaxPooling, WideConv1d, correlation, zero_beyond
-from graphsent.layers.correlation import correlate, faster_method
-from graphsent.layers.packing import correlate_in_a_row, kept_columns
-from graphsent.layers.windows import correlate_windows
+from graphsent.layers.correlation import (
+    correlate,
+    correlate_in_a_row,
+    correlate_windows,
+    faster_method,
+    kept_columns,
+)
 
 # Lengths that leave little to pad, and much.
 SOME_LENGTHS = st.sampled_from([[4, 4], [5, 0, 1], [1, 9, 2, 0], [0, 3], [7]])
