@@ -1,10 +1,11 @@
-"""The base of recurrent layers whose states along chains the engine of the cells computes."""
+"""The base class of recurrent layers that run on the engine of the cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,7 +14,6 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from graphsent.kernels.library import kernels_for, needs_gradients
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_lengths
-from graphsent.layers.steps import Batch, fits, packed_batch
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.chains import Chains, Step, chain_recurrence, chain_states, make_chains
@@ -25,17 +25,17 @@ ENGINES = ("auto", "levels", "torch")
 
 
 class Fewest(NamedTuple):
-    """How many steps the longest sequence has at least where the engine is faster than torch.
+    """The number of steps of the longest sequence from which the engine is faster than torch.
 
-    Measured on one core at 300 / 168 in float32, as ``benchmarks/sequences.py`` does: whatever the
-    batch, the engine takes about a millisecond, and torch has a faster LSTM for inference without
-    padding, and for one sequence.
+    Measured by ``benchmarks/sequences.py`` on one core at 300 / 168 in float32. The engine has a
+    fixed cost of about a millisecond; torch's LSTM is faster for inference without padding, and for
+    one sequence.
 
     Attributes:
-        full: forward alone, of sequences of one length that did not come packed.
-        mixed: forward alone, of others.
-        gradients: with gradients, of several sequences.
-        alone: with gradients, of one sequence.
+        full: inference on an unpacked batch without padding.
+        mixed: inference on other batches.
+        gradients: training on several sequences.
+        alone: training on one sequence.
     """
 
     full: float
@@ -44,8 +44,57 @@ class Fewest(NamedTuple):
     alone: float
 
 
+class Batch(NamedTuple):
+    """Inputs in the layout of a packed sequence: all first steps, all second steps, and so on.
+
+    Attributes:
+        data: (num_steps, in_feats).
+        sizes: number of sequences that have each step, (longest,).
+        order: the sequence of each chain, (batch,); None if the order is the same.
+        inverse: the chain of each sequence, (batch,); None if the order is the same.
+        places: rows of ``data`` in the padded batch with its first two dimensions flattened,
+            (num_steps,); None if the order is the same.
+        shape: these two dimensions; None if the input was packed.
+    """
+
+    data: Tensor
+    sizes: np.ndarray
+    order: Tensor | None = None
+    inverse: Tensor | None = None
+    places: Tensor | None = None
+    shape: tuple[int, int] | None = None
+
+
+def packed_batch(
+    input: Tensor, lengths: Tensor | None, batch_first: bool, size: int, longest: int
+) -> Batch:
+    """Packs a padded batch.
+
+    Args:
+        input: (size, longest, in_feats) with ``batch_first``, otherwise (longest, size, in_feats);
+            or one sequence, (longest, in_feats).
+        lengths: (size,) int64; None if all are ``longest``.
+        batch_first: whether the first dimension is the batch.
+        size: number of sequences.
+        longest: number of steps.
+    """
+    if lengths is None:
+        steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
+        sizes = np.full(longest, size)
+        return Batch(steps.reshape(longest * size, -1), sizes, shape=(longest, size))
+    lengths, order = torch.sort(lengths, descending=True)
+    sizes = size - np.cumsum(np.bincount(lengths.numpy(), minlength=longest + 1))[:-1]
+    sizes = sizes[sizes > 0]
+    step = np.repeat(np.arange(len(sizes)), sizes)
+    chain = order.numpy()[np.arange(len(step)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
+    places = torch.from_numpy(chain * longest + step if batch_first else step * size + chain)
+    shape = (size, longest) if batch_first else (longest, size)
+    data, inverse = input.flatten(0, 1).index_select(0, places), torch.argsort(order)
+    return Batch(data, sizes, order, inverse, places, shape)
+
+
 class Recurrent(nn.RNNBase):
-    """What ``LSTM`` and ``GRU`` share: all but the states along chains."""
+    """What ``LSTM`` and ``GRU`` share: everything but one step of the recurrence."""
 
     engine = "auto"
     _fewest: Fewest
@@ -65,14 +114,14 @@ class Recurrent(nn.RNNBase):
         hx: Any = None,
         lengths: Tensor | Sequence[int] | None = None,
     ) -> tuple[Any, Any]:
-        """Runs over a batch of sequences; see the class."""
+        """Runs over a batch of sequences; the class documents arguments and results."""
         if lengths is not None:
             lengths = self._padded_lengths(input, lengths)
         if not self._runs(input, hx, lengths):
             return self._by_torch(input, hx, lengths)
         if isinstance(input, PackedSequence):
-            data, sizes, order, back = input
-            batch = Batch(data, sizes.numpy(), order, back)
+            data, sizes, order, inverse = input
+            batch = Batch(data, sizes.numpy(), order, inverse)
         else:
             batch = packed_batch(input, lengths, self.batch_first, *self._size_and_time(input))
         return self._run(input, hx, batch)
@@ -90,12 +139,12 @@ class Recurrent(nn.RNNBase):
         """The states of one layer and direction along chains, see :mod:`.propagation.chains`.
 
         Args:
-            chains: the sequences as this direction reads them.
-            feat: inputs, (num_steps, ...), or with ``rows`` any rows.
-            rows: (num_steps,) int64, the row of each step.
+            chains: the sequences, in the reading order of this direction.
+            feat: inputs, (num_steps, in_feats), or any rows, selected by ``rows``.
+            rows: the row of each step, (num_steps,) int64.
             start: parts of the states before each chain; zeros by default.
-            layer: from 0.
-            reverse: whether it is the direction from the last step to the first.
+            layer: number of the layer, from 0.
+            reverse: whether the direction is from the last step to the first.
         """
         weights = self._weights_of(layer, reverse)
         bias, step_weights = self._divided(weights)
@@ -115,8 +164,8 @@ class Recurrent(nn.RNNBase):
         return chain_recurrence(self._step, self._num_parts, *shapes)
 
     def runs_over(self, *tensors: Tensor) -> bool:
-        """Whether the engine does what the layer does, for inputs and states like these."""
-        if hasattr(self, "_update_flat_weights"):  # of new versions of torch
+        """Whether the engine supports the layer, for such inputs and states."""
+        if hasattr(self, "_update_flat_weights"):  # in recent versions of torch
             self._update_flat_weights()
         tracing = torch.jit.is_tracing()  # pyright: ignore[reportPrivateImportUsage]
         if self.engine == "torch" or self.proj_size or tracing:
@@ -129,22 +178,22 @@ class Recurrent(nn.RNNBase):
         return not isinstance(generated_library(recurrence, tensors[0].dtype), str)
 
     def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
-        """The bias of the inputs of all steps, and the weights of :meth:`_step`.
+        """The bias added to the inputs of all steps, and the weights passed to :meth:`_step`.
 
         Args:
-            weights: of a layer and direction, in the order of torch: of inputs and states, and
-                their biases, if there are any.
+            weights: weights of a layer and direction in torch's order: of inputs and states, and
+                their biases, if any.
         """
         raise NotImplementedError
 
     def _runs(self, input: Any, hx: Any, lengths: Tensor | None) -> bool:
-        """Whether the engine runs; not over what is none of a layer's inputs, for torch says so."""
+        """Whether the engine runs; invalid inputs are left to torch, which raises the errors."""
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
-        if data.dim() not in (2, 3) or not data.numel() or (packed and not fits(input)):
+        if data.dim() not in (2, 3) or not data.numel() or (packed and not _is_consistent(input)):
             return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
-        if self.engine != "levels":  # first of all: what follows takes its time, too
+        if self.engine != "levels":  # before runs_over, which is slower
             if packed:
                 size, longest = int(input.batch_sizes[0]), len(input.batch_sizes)
             else:
@@ -158,7 +207,7 @@ class Recurrent(nn.RNNBase):
         return self.runs_over(data, *given)
 
     def _size_and_time(self, input: Tensor) -> tuple[int, int]:
-        """Sequences of a padded batch, and its steps."""
+        """The numbers of sequences and steps of a padded batch."""
         if input.dim() == 2:
             return 1, len(input)
         return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
@@ -177,7 +226,7 @@ class Recurrent(nn.RNNBase):
     def _padded_lengths(
         self, input: Tensor | PackedSequence, lengths: Tensor | Sequence[int]
     ) -> Tensor | None:
-        """The lengths on the CPU; None where there is no padding."""
+        """The lengths on the CPU; None if there is no padding."""
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
         lengths, (size, longest) = torch.as_tensor(lengths).cpu(), self._size_and_time(input)
@@ -186,7 +235,7 @@ class Recurrent(nn.RNNBase):
         return None if shortest == longest else lengths
 
     def _run(self, input: Any, hx: Any, batch: Batch) -> tuple[Tensor | PackedSequence, Any]:
-        """What torch's own ``forward`` gives."""
+        """The results of torch's ``forward``, by the engine."""
         alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
         before = self._before(hx, batch, alone)
         output, states = self._layers(batch, before)
@@ -208,23 +257,22 @@ class Recurrent(nn.RNNBase):
         return output, state
 
     def _before(self, hx: Any, batch: Batch, alone: bool) -> list[Tensor] | None:
-        """Parts of the states before all layers and directions, in the order of the chains."""
+        """Parts of the initial states of all layers and directions, in the order of the chains."""
         batch_sizes = torch.from_numpy(batch.sizes)
-        parts = [] if hx is None else [hx] if isinstance(hx, Tensor) else list(hx)
-        if alone:
-            parts = [part.unsqueeze(1) for part in parts]
-        if hx is not None:
-            given: Any = parts[0] if isinstance(hx, Tensor) else tuple(parts)
-            self.check_forward_args(batch.data, given, batch_sizes)
-        else:
+        if hx is None:
             self.check_input(batch.data, batch_sizes)
             return None
+        parts = [hx] if isinstance(hx, Tensor) else list(hx)
+        if alone:
+            parts = [part.unsqueeze(1) for part in parts]
+        given: Any = parts[0] if isinstance(hx, Tensor) else tuple(parts)
+        self.check_forward_args(batch.data, given, batch_sizes)
         if batch.order is None:
             return parts
         return [part.index_select(1, batch.order) for part in parts]
 
     def _layers(self, batch: Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
-        """The outputs of the last layer, and the last states of all layers and directions."""
+        """The outputs of the last layer, and the final states of all layers and directions."""
         chains = make_chains(batch.sizes)
         first, data = chains.num_chains, batch.data
         last = torch.from_numpy(chains.last() + first)
@@ -243,3 +291,9 @@ class Recurrent(nn.RNNBase):
             if layer < self.num_layers - 1:
                 data = functional.dropout(data, self.dropout, self.training)
         return data, [torch.stack(parts) for parts in zip(*states, strict=True)]
+
+
+def _is_consistent(packed: PackedSequence) -> bool:
+    """Whether the rows of data match the batch sizes, as torch's packing functions ensure."""
+    sizes = packed.batch_sizes.numpy()
+    return sizes[-1] > 0 and not (np.diff(sizes) > 0).any() and sizes.sum() == len(packed.data)
