@@ -47,17 +47,13 @@ class _Conv1d(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all from U(-1/sqrt(n), 1/sqrt(n)), n the terms of a sum, as ``torch.nn.Conv1d``."""
+        """Draws from U(-1/sqrt(n), 1/sqrt(n)), n the fan-in, as ``torch.nn.Conv1d`` does."""
         bound = 1 / math.sqrt(self.weight[0].numel())
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
-    def _correlate(self, x: Tensor, lengths: Tensor, margin: int) -> Tensor:
-        """Sums over all windows of x (batch, in_channels, time), padded by ``margin`` zeros."""
-        return correlate(x, lengths, *self.filters(), margin=margin, method=self.method)
-
     def filters(self) -> tuple[Tensor, int]:
-        """The weight of groups of channels that do not mix, and how many groups there are.
+        """The weight of a grouped convolution, and its number of groups.
 
         Returns:
             (out_channels, in_channels / groups, width), and the number of rows, or of pairs of rows
@@ -65,7 +61,7 @@ class _Conv1d(nn.Module):
         """
         if not self.fold:
             return self.weight, self.rows
-        # The sum of two rows is one group that has the inputs of both.
+        # The sum of two rows is one group with the inputs of both.
         pairs = self.weight.unflatten(0, (self.rows // 2, 2, -1)).transpose(1, 2)
         return pairs.flatten(2, 3).flatten(0, 1), self.rows // 2
 
@@ -75,7 +71,7 @@ class _Conv1d(nn.Module):
         return ACTIVATIONS[self.activation](zero_beyond(y, new_lengths)), new_lengths
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
+        """The sizes, and options other than the default."""
         parts = [f"{self.in_channels}, {self.out_channels}, width={self.width}"]
         parts += [f"rows={self.rows}"] * (self.rows != 1) + ["fold=True"] * self.fold
         parts += ["bias=True"] * (self.bias is not None)
@@ -99,7 +95,7 @@ def _at_least(num_steps: int, x: Tensor) -> Tensor:
 
 
 class WideConv1d(_Conv1d):
-    r"""Convolution over every overlap of filter and sentence, so that s words give s + m - 1 steps.
+    r"""Convolution over every overlap of filter and sentence: s words give s + m - 1 steps.
 
     `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
     (Kalchbrenner et al. 2014), sections 3.1 and 3.5: row r of map j is
@@ -108,14 +104,13 @@ class WideConv1d(_Conv1d):
         y_{j,r,t} = f\left(b_{j,r} + \sum_q \sum_{a=1}^{m} w_{j,q,r,a}\, x_{q,r,t-m+a}\right),
         \qquad t = 1, \ldots, s + m - 1
 
-    where x is zero outside of the sentence and q are the maps of x. Filters are not flipped. With
-    ``rows=1`` every output sees every input (full convolution). In the DCNN rows are the dimensions
-    of the embedding, each with filters of its own; folding and pooling follow before bias and
-    non-linearity, which are layers of their own there
-    (:class:`~graphsent.layers.BiasActivation`).
+    where x is zero outside the sentence, and q runs over the maps of x. Filters are not flipped.
+    With ``rows=1``, every output depends on every input (full convolution). In the DCNN, rows are
+    the dimensions of the embedding, each with its own filters; folding and pooling come before bias
+    and activation, which are a separate layer, :class:`~graphsent.layers.BiasActivation`.
 
-    A sentence of length 0 stays empty. Whatever stands beyond the lengths of the sentences in x has
-    no influence, and y is zero beyond the new lengths, after bias and non-linearity.
+    A sentence of length 0 stays empty. Values of x beyond the lengths of the sentences are ignored,
+    and y is zero beyond the new lengths, also with bias and activation.
 
     Channels are numbered row by row: ``channel = row * maps + map``. The parameters are those of
     ``torch.nn.Conv1d`` with ``groups=rows``.
@@ -124,18 +119,18 @@ class WideConv1d(_Conv1d):
         in_channels: rows times maps of x.
         out_channels: rows times maps of y.
         width: m.
-        rows: number of rows; they do not mix.
-        fold: whether rows 2i - 1 and 2i are added up before the bias
-            (:class:`~graphsent.layers.Folding`); y has half of ``out_channels`` then.
+        rows: number of rows, which do not mix.
+        fold: whether rows 2i - 1 and 2i are added before the bias
+            (:class:`~graphsent.layers.Folding`); y then has half of ``out_channels``.
         bias: whether there is a bias.
         activation: f: ``"identity"``, ``"tanh"`` or ``"relu"``.
-        method: how sums are computed: ``"direct"``, ``"fft"`` (by Fourier transforms, equal up
-            to rounding), or ``"auto"``, whichever takes less time: transforms for filters
-            of at least 16 steps in a batch of 50, of at least 24 with eight rows or more
+        method: how sums are computed: ``"direct"``, ``"fft"`` (by Fourier transforms, equal up to
+            rounding), or ``"auto"``, the faster of the two: transforms for filters of at least 16
+            steps in a batch of 50, of at least 24 with eight rows or more
             (:func:`~graphsent.layers.correlation.faster_method`).
 
     Raises:
-        LayerError: Sizes or options that do not fit together, or no such option.
+        LayerError: An option is unknown, or sizes and options do not fit together.
 
     Shapes:
         - x: (batch, in_channels, time)
@@ -155,34 +150,30 @@ class WideConv1d(_Conv1d):
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Convolves: (batch, in_channels, time) -> (batch, out_channels, time + m - 1).
 
-        Args:
-            x: (batch, in_channels, time).
-            lengths: (batch,) int64.
-
         Returns:
-            y and the new lengths, s + m - 1 for s > 0, else 0.
+            y and the new lengths, s + m - 1 for s > 0, otherwise 0.
         """
         check_batch(x, lengths, self.in_channels)
         margin = self.width - 1
         new_lengths = torch.where(lengths > 0, lengths + margin, 0)
-        padded = _at_least(1, zero_beyond(x, lengths))  # empty sentences alone have no steps
-        y = self._correlate(padded, lengths, margin)
+        padded = _at_least(1, zero_beyond(x, lengths))  # a batch of empty sentences has no steps
+        y = correlate(padded, lengths, *self.filters(), margin=margin, method=self.method)
         return self._finish(y[:, :, : x.shape[2] + margin], new_lengths)
 
 
 class NarrowConv1d(_Conv1d):
-    r"""Convolution over the full overlaps of filter and sentence: s words give s - m + 1 steps.
+    r"""Convolution over full overlaps of filter and sentence: s words give s - m + 1 steps.
 
     .. math::
         y_{j,r,t} = f\left(b_{j,r} + \sum_q \sum_{a=1}^{m} w_{j,q,r,a}\, x_{q,r,t+a-1}\right),
         \qquad t = 1, \ldots, \max(1, s - m + 1)
 
-    where x is zero beyond the sentence: one of less than m words gives the single step that it
-    would give with zeros after it up to m. A sentence of length 0 stays empty.
+    where x is zero beyond the sentence: one of fewer than m words is padded with zeros to m, and
+    gives a single step. A sentence of length 0 stays empty.
 
-    With ``rows`` = the dimensions of the embedding and ``activation="tanh"`` this is the first
-    layer of the Max-TDNN (Collobert and Weston 2008), with ``rows=1`` and ``"relu"`` that of the
-    network of Kim (2014). Arguments and parameters are those of
+    With one row per dimension of the embedding and ``activation="tanh"``, this is the first layer
+    of the Max-TDNN (Collobert and Weston 2008); with ``rows=1`` and ``"relu"``, that of the network
+    of Kim (2014). Arguments, errors and parameters are those of
     :class:`~graphsent.layers.WideConv1d`.
 
     Shapes:
@@ -204,15 +195,12 @@ class NarrowConv1d(_Conv1d):
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Convolves: (batch, in_channels, time) -> (batch, out_channels, max(1, time - m + 1)).
 
-        Args:
-            x: (batch, in_channels, time).
-            lengths: (batch,) int64.
-
         Returns:
-            y and the new lengths, max(1, s - m + 1) for s > 0, else 0.
+            y and the new lengths, max(1, s - m + 1) for s > 0, otherwise 0.
         """
         check_batch(x, lengths, self.in_channels)
         margin = self.width - 1
         new_lengths = torch.where(lengths > 0, (lengths - margin).clamp(min=1), 0)
         padded = _at_least(self.width, zero_beyond(x, lengths))
-        return self._finish(self._correlate(padded, lengths, 0), new_lengths)
+        y = correlate(padded, lengths, *self.filters(), margin=0, method=self.method)
+        return self._finish(y, new_lengths)
