@@ -1,8 +1,8 @@
-"""Ordinary tensor modules: convolution and pooling of sentences, sequence encoders, heads.
+"""Layers on tensors: convolution and pooling over sentences, sequence encoders, output heads.
 
-Layers over sentences take ``x`` (batch, channels, time) and ``lengths`` (batch,) int64; one that
-changes the lengths returns ``(y, new_lengths)``. Values beyond a sentence's length have no
-influence on any result, and are zero in results.
+Layers over sentences take ``x`` (batch, channels, time) and ``lengths`` (batch,) int64; those that
+change the lengths return ``(y, new_lengths)``. Values beyond the length of a sentence do not affect
+results, and are zero in results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bias and non-linearity of maps whose sentences have different lengths."""
+"""Bias and activation over sentences of different lengths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
 
-# All of them map zero to zero, so that masked steps stay zero.
+# All map zero to zero, so that masked steps stay zero.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "identity": lambda x: x,
     "relu": torch.relu,
@@ -19,28 +19,27 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def check_activation(name: str) -> None:
-    """Raises a LayerError unless there is a non-linearity of this name."""
+    """Raises a LayerError unless there is an activation of this name."""
     if name not in ACTIVATIONS:
         raise LayerError(f"unknown activation {name!r}: expected one of {', '.join(ACTIVATIONS)}")
 
 
 class BiasActivation(nn.Module):
-    r"""Adds a bias to each channel and applies a non-linearity, within each sentence.
+    r"""Adds a bias to each channel and applies an activation, within each sentence.
 
     .. math::
         y_{b,c,t} = f(x_{b,c,t} + b_c) \text{ for } t < \text{length}_b, \qquad 0 \text{ beyond}
 
     In `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
-    (Kalchbrenner et al. 2014) this follows pooling, with one bias for each map and row that is
-    left after folding. The bias ends with the sentence: beyond it :math:`f(0 + b_c)` would not be
-    zero.
+    (Kalchbrenner et al. 2014), this follows pooling, with one bias per map and row after folding.
+    The bias is not added beyond the length of a sentence: :math:`f(0 + b_c)` would not be zero.
 
     Args:
         num_channels: C.
         activation: f: ``"tanh"``, ``"relu"`` or ``"identity"``.
 
     Raises:
-        LayerError: There is no such non-linearity, or no channel.
+        LayerError: The activation is unknown, or there is no channel.
 
     Shapes:
         - x, y: (batch, C, time)
@@ -75,5 +74,5 @@ class BiasActivation(nn.Module):
         return ACTIVATIONS[self.activation](rows + self.bias)
 
     def extra_repr(self) -> str:
-        """The size and the non-linearity."""
+        """The number of channels, and the activation."""
         return f"{len(self.bias)}, activation={self.activation!r}"

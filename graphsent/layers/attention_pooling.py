@@ -10,7 +10,7 @@ from graphsent.layers.lengths import check_batch, time_mask, zero_beyond
 
 
 class AttentionPooling(nn.Module):
-    r"""A mean over the steps of a sentence, weighted by their similarity to a guide.
+    r"""The mean over the steps of a sentence, weighted by their similarity to a guide vector.
 
     *Tree-LSTM Guided Attention Pooling of DCNN for Semantic Sentence Modeling* (Chen et al.),
     equations 10 and 11:
@@ -19,9 +19,9 @@ class AttentionPooling(nn.Module):
         \alpha_t &= \frac{\exp(\cos(x_t, g) / \tau)}{\sum_{u} \exp(\cos(x_u, g) / \tau)} \\
         y &= \sum_t \alpha_t x_t
 
-    over the steps of the sentence. In the paper g is the state of a Tree-LSTM at the root, and
-    :math:`\tau = 1`, with which no weight is more than :math:`e^2` times another. Gradient reaches
-    x and g through the weights too. A vector whose norm is at most ``eps`` has similarity 0, and no
+    over the steps of the sentence. In the paper, g is the state of a Tree-LSTM at the root, and
+    :math:`\tau = 1`, so that no weight is more than :math:`e^2` times another. Gradients also reach
+    x and g through the weights. A vector whose norm is at most ``eps`` has similarity 0, and no
     gradient through the weights. A sentence of length 0 gets zeros. Half-precision similarities are
     computed in float32.
 
@@ -30,7 +30,8 @@ class AttentionPooling(nn.Module):
         eps: largest norm that counts as zero.
 
     Raises:
-        LayerError: The temperature or ``eps`` is not above 0.
+        LayerError: ``temperature`` or ``eps`` is not above 0; in ``forward``, the shapes do not
+            match.
 
     Shapes:
         - x: (batch, channels, time)
@@ -60,16 +61,10 @@ class AttentionPooling(nn.Module):
     def forward(
         self, x: Tensor, lengths: Tensor, guide: Tensor, *, return_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Averages: (batch, channels, time) -> (batch, channels).
-
-        Args:
-            x: (batch, channels, time).
-            lengths: (batch,) int64.
-            guide: g of each sentence, (batch, channels).
-            return_weights: whether to return the weights too.
+        """Averages x, (batch, channels, time), guided by g, (batch, channels).
 
         Returns:
-            y or ``(y, weights)``.
+            y, (batch, channels); with ``return_weights``, ``(y, weights)``.
         """
         check_batch(x, lengths)
         if guide.shape != x.shape[:2]:
@@ -83,11 +78,11 @@ class AttentionPooling(nn.Module):
         return (y, weights) if return_weights else y
 
     def weights(self, x: Tensor, ranges: Tensor, guide: Tensor) -> Tensor:
-        """The weights of sentences one after another, without padding.
+        """The weights of the steps of concatenated sentences, without padding.
 
         Args:
-            x: (num_steps, channels), the steps of all sentences.
-            ranges: first and last + 1 step of each sentence, (num_sentences, 2) int64.
+            x: the steps of all sentences, (num_steps, channels).
+            ranges: first step and last step + 1 of each sentence, (num_sentences, 2) int64.
             guide: g of each sentence, (num_sentences, channels).
 
         Returns:
@@ -112,18 +107,18 @@ class AttentionPooling(nn.Module):
         steps, guide = self._directions(x), self._directions(guide)
         similarity = (guide[:, None] @ steps).squeeze(1)
         own = time_mask(lengths, x.shape[2])
-        # An empty sentence has no softmax: it gets one over zeros, and then the mask.
+        # For an empty sentence, the softmax is over zeros; the mask follows.
         beyond = ~own & (lengths > 0)[:, None]
         scores = (similarity / self.temperature).masked_fill(beyond, -torch.inf)
         return torch.softmax(scores, 1).masked_fill(~own, 0).to(x.dtype)
 
     def _directions(self, vectors: Tensor) -> Tensor:
-        """Vectors (batch, channels, ...) at norm one; zero where their norm is at most ``eps``."""
+        """Vectors (batch, channels, ...) of norm one, or zero if the norm is at most ``eps``."""
         wide = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
         norm = torch.linalg.vector_norm(wide, dim=1, keepdim=True)
         none = norm <= self.eps
         return (wide / norm.masked_fill(none, 1)).masked_fill(none, 0)
 
     def extra_repr(self) -> str:
-        """The temperature, unless it is that of the paper."""
+        """The temperature, unless it is 1."""
         return "" if self.temperature == 1 else f"temperature={self.temperature}"

@@ -1,7 +1,7 @@
-"""Convolution and pooling of sentences one after another, in compiled code.
+"""Convolution and pooling of concatenated sentences in compiled code.
 
-Sentences are ranges of the rows of a matrix. A function returns None where there is no compiled
-code for its arguments, and its caller computes the same in torch.
+Sentences are ranges of rows of a matrix. A function returns None if there is no compiled code for
+its arguments; its caller then computes the same in torch.
 """
 
 from __future__ import annotations
@@ -19,46 +19,44 @@ from graphsent.propagation.gradients import first_order
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
-_VECTOR_BYTES = 64  # of the widest vectors
+_VECTOR_BYTES = 64  # of the widest SIMD vectors
 
 
 @untraced
 def sum_windows(
     products: Tensor, ranges: Tensor, width: int, words: Tensor | None
 ) -> Tensor | None:
-    """See :func:`graphsent.models.encoders.phrase_convolution.sum_windows`; the sums alone.
+    """The sums of :func:`graphsent.models.encoders.phrase_convolution.sum_windows`.
 
     Args:
         products: (num_rows, width * channels).
         ranges: (num_sentences, 2) int64.
         width: m.
-        words: (num_words,) int64, or None.
+        words: row of each word, (num_words,) int64; None if words are rows.
 
     Returns:
         (num_steps, channels).
     """
     if not kernels_for(products) or not ranges.is_cpu:
         return None
-    if words is None:
-        _check_numbers("words", ranges, len(products) + 1)
-        return _SumWindows.apply(products, ranges.contiguous(), width, None)
-    _check_numbers("words", ranges, len(words) + 1)
-    _check_numbers("rows", words, len(products))
-    return _SumWindows.apply(products, ranges.contiguous(), width, words.contiguous())
+    _check_numbers("words", ranges, len(products if words is None else words) + 1)
+    if words is not None:
+        _check_numbers("rows", words, len(products))
+        words = words.contiguous()
+    return _SumWindows.apply(products, ranges.contiguous(), width, words)
 
 
 @untraced
 def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Tensor] | None:
-    """See :func:`graphsent.models.encoders.phrase_convolution.keep_largest`.
+    """The values of :func:`graphsent.models.encoders.phrase_convolution.keep_largest`.
 
     Args:
         x: (num_rows, channels).
         ranges: (num_sentences, 2) int64.
-        counts: (num_sentences,) int64, numbers of values to keep, at most the sentences' lengths.
+        counts: numbers of values to keep, at most the sentences' lengths, (num_sentences,) int64.
 
     Returns:
-        The values kept, and the position of each in its sentence, both (sum of counts, channels),
-        the latter int32.
+        The kept values, and their positions in the sentence, int32, both (sum of counts, channels).
     """
     if not kernels_for(x) or not ranges.is_cpu:
         return None
@@ -68,7 +66,7 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
 
 @untraced
 def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor | None:
-    """See :func:`graphsent.models.encoders.phrase_convolution.convolve`; the sums alone.
+    """The sums of :func:`graphsent.models.encoders.phrase_convolution.convolve`.
 
     Args:
         x: (num_rows, groups * q).
@@ -94,7 +92,7 @@ def _check_numbers(name: str, numbers: Tensor, count: int) -> None:
 
 
 def _num_steps(ranges: Tensor, width: int) -> int:
-    """Steps of wide convolution, of all sentences together."""
+    """Number of steps of wide convolution over all sentences."""
     lengths = ranges[:, 1] - ranges[:, 0]
     return int(((lengths + width - 1) * (lengths > 0)).sum())
 
@@ -103,12 +101,8 @@ def _longest(ranges: Tensor) -> int:
     return max(0, int((ranges[:, 1] - ranges[:, 0]).max())) if len(ranges) else 0
 
 
-def _threads(x: Tensor) -> int:
-    return threads_for(len(x))
-
-
 def _vectors(count: int, like: Tensor) -> Tensor:
-    """Memory for so many vectors, aligned as they need it."""
+    """Aligned memory for ``count`` SIMD vectors."""
     return torch.empty(count * _VECTOR_BYTES // like.element_size(), dtype=like.dtype)
 
 
@@ -124,7 +118,7 @@ class _SumWindows(Function):
         products = products.contiguous()
         size = products.shape[1] // width
         sums = empty(_num_steps(ranges, width), size, like=products)
-        windows = Windows(width, size, len(ranges), _threads(products))
+        windows = Windows(width, size, len(ranges), threads_for(len(products)))
         windows.point(ranges=ranges, words=words, products=products, sums=sums)
         kernels_of(products).windows_forward(ctypes.byref(windows))
         ctx.save_for_backward(ranges, words)
@@ -138,7 +132,7 @@ class _SumWindows(Function):
         gradient = gradient.contiguous()
         size = gradient.shape[1]
         products = _zeros(ctx.num_rows, ctx.width * size, like=gradient)
-        windows = Windows(ctx.width, size, len(ranges), _threads(products))
+        windows = Windows(ctx.width, size, len(ranges), threads_for(len(products)))
         windows.point(ranges=ranges, words=words, products=products, sums=gradient)
         kernels_of(gradient).windows_backward(ctypes.byref(windows))
         return products, None, None, None
@@ -151,7 +145,7 @@ class _KeepLargest(Function):
         size, num_kept, longest = x.shape[1], int(counts.sum()), _longest(ranges)
         kept = empty(num_kept, size, like=x)
         steps = torch.empty(num_kept, size, dtype=torch.int32)
-        largest = Largest(size, len(ranges), longest, _threads(x))
+        largest = Largest(size, len(ranges), longest, threads_for(len(x)))
         workspace = _vectors(largest.num_threads * (2 * longest + 1), x)
         largest.point(ranges=ranges, counts=counts, rows=x, kept=kept, steps=steps)
         largest.point(workspace=workspace)
@@ -167,7 +161,7 @@ class _KeepLargest(Function):
         ranges, counts, steps = ctx.saved_tensors
         gradient = gradient.contiguous()
         rows = _zeros(ctx.num_rows, gradient.shape[1], like=gradient)
-        largest = Largest(gradient.shape[1], len(ranges), 0, _threads(rows))
+        largest = Largest(gradient.shape[1], len(ranges), 0, threads_for(len(rows)))
         largest.point(ranges=ranges, counts=counts, rows=rows, kept=gradient, steps=steps)
         kernels_of(gradient).largest_backward(ctypes.byref(largest))
         return rows, None, None
@@ -200,7 +194,7 @@ def _run_convolution(
 ) -> None:
     library, (num_outputs, inputs, width) = kernels_of(x), weight.shape
     sizes = groups, inputs, num_outputs // groups, width, len(ranges), _longest(ranges)
-    arguments = Convolution(*sizes, _threads(x))
+    arguments = Convolution(*sizes, threads_for(len(x)))
     count = library.convolution_vectors(ctypes.byref(arguments))
     workspace = _vectors(arguments.num_threads * count, x)
     arguments.point(ranges=ranges, x=x, weight=weight, workspace=workspace, **others)

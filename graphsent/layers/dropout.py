@@ -1,13 +1,11 @@
-"""Dropout with cheap random numbers."""
+"""Dropout with fewer random bits."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Dropout"]
-
-_LEVELS = 1 << 16  # values of the random numbers, one of 16 bits an element
+_LEVELS = 1 << 16  # number of values of the 16 random bits per element
 
 
 class Dropout(nn.Dropout):
@@ -16,11 +14,11 @@ class Dropout(nn.Dropout):
     .. math::
         y = m * x / (1 - p), \qquad m_i \in \{0, 1\}, \quad P(m_i = 0) = p
 
-    On the CPU torch draws a number of 32 or 64 bits for every element, one by one: a quarter of a
-    Tree-LSTM's training step. Here four elements share a draw of 64 bits, and p is rounded to a
-    multiple of :math:`2^{-16}`; the scale is that of the rounded p, so the mean stays exact. Draws
-    come from torch's default generator, but are not those of ``torch.nn.Dropout``. On other
-    devices, in place, or with a p that rounds to 0 or 1, it is torch's own.
+    On the CPU, torch draws a number of 32 or 64 bits for every element, one by one, which takes a
+    quarter of a Tree-LSTM's training step. Here, four elements share a draw of 64 bits, and p is
+    rounded to a multiple of :math:`2^{-16}`; the scale uses the rounded p, so that the mean is
+    exact. Masks are drawn from torch's default generator, but differ from those of
+    ``torch.nn.Dropout``, which runs on other devices, in place, and if p rounds to 0 or 1.
 
     Shapes:
         - x, y: any, floating point

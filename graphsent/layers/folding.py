@@ -1,4 +1,4 @@
-"""Folding: the rows of a sentence's maps are added in pairs."""
+"""Folding: the sum of pairs of rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Folding(nn.Module):
     (Kalchbrenner et al. 2014): after a convolution whose rows do not mix, before pooling. It has
     no parameters and does not depend on the lengths. Channels are numbered row by row,
     ``channel = row * num_maps + map``, as in :class:`~graphsent.layers.WideConv1d`, whose option
-    ``fold`` gives the same result in less time.
+    ``fold`` gives the same result faster.
 
     Args:
-        num_maps: number of maps, which is the number of channels of a row.
+        num_maps: number of maps, that is, of channels per row.
 
     Raises:
-        LayerError: There is no map; in ``forward``, an odd number of rows.
+        LayerError: ``num_maps`` is less than 1; in ``forward``, the number of rows is odd.
 
     Shapes:
         - x: (batch, rows * num_maps, time)
@@ -45,7 +45,7 @@ class Folding(nn.Module):
         """Adds pairs: (batch, rows * num_maps, time) -> (batch, rows / 2 * num_maps, time)."""
         if x.dim() != 3 or x.shape[1] % (2 * self.num_maps):
             raise LayerError(
-                f"expected x of shape (batch, channels, time) with pairs of rows of "
+                f"expected x of shape (batch, channels, time) with an even number of rows of "
                 f"{self.num_maps} channels each, got {tuple(x.shape)}"
             )
         first, second = x.unflatten(1, (-1, 2, self.num_maps)).unbind(2)

@@ -1,4 +1,4 @@
-"""Pooling that keeps the k largest values of each channel in the order of the sentence."""
+"""k-max pooling: the k largest values of each channel, in the order of the sentence."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Pooled = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]
 
 
 def dynamic_k(num_words: Tensor, k_top: int, layer: int, num_layers: int) -> Tensor:
-    r"""The number of values that a layer keeps of each sentence.
+    r"""The number of values that a layer keeps per channel of each sentence.
 
     .. math::
         k_l = \max\left(k_\mathrm{top}, \left\lceil \tfrac{L - l}{L} s \right\rceil\right)
 
-    (Kalchbrenner et al. 2014, section 3.4), in whole numbers, so that nothing is rounded.
+    (Kalchbrenner et al. 2014, section 3.4), in integer arithmetic, without rounding errors.
 
     Args:
         num_words: s, (batch,) int64.
-        k_top: :math:`k_\mathrm{top}`, what the last layer keeps.
+        k_top: :math:`k_\mathrm{top}`, the number that the last layer keeps.
         layer: l, counted from 1.
         num_layers: L, the number of convolutional layers.
 
@@ -42,13 +42,13 @@ def dynamic_k(num_words: Tensor, k_top: int, layer: int, num_layers: int) -> Ten
 def pool_largest(
     x: Tensor, lengths: Tensor, k: Tensor, width: int, return_positions: bool
 ) -> Pooled:
-    """The ``k[b]`` largest values of each channel of sentence b, or all of them if it has less.
+    """The ``k[b]`` largest values of each channel of sentence b, or all if it is shorter.
 
     Args:
         x: (batch, channels, time).
         lengths: (batch,) int64.
         k: (batch,) int64.
-        width: time of the result, at least the largest of ``k``.
+        width: number of steps of the result, at least the largest of ``k``.
         return_positions: whether to return positions.
 
     Returns:
@@ -68,12 +68,12 @@ class KMaxPooling(nn.Module):
     r"""Keeps the k largest values of each channel, in their order in the sentence.
 
     `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
-    (Kalchbrenner et al. 2014), section 3.3. Of equal values the earlier are kept. A sentence of
-    less than k steps keeps all of them, so a sentence of length 0 stays empty. Gradient flows to
-    the kept values alone.
+    (Kalchbrenner et al. 2014), section 3.3. Of equal values, the earlier ones are kept. A sentence
+    of fewer than k steps keeps them all, so that one of length 0 stays empty. Gradients flow only
+    to the kept values.
 
     Args:
-        k: how many values to keep.
+        k: number of values to keep.
 
     Raises:
         LayerError: k is less than 1.
@@ -99,14 +99,9 @@ class KMaxPooling(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor, *, return_positions: bool = False) -> Pooled:
         """Selects: (batch, channels, time) -> (batch, channels, k).
 
-        Args:
-            x: (batch, channels, time).
-            lengths: (batch,) int64.
-            return_positions: whether to return the position of each value in x as well, (batch,
-                channels, k) int64, -1 beyond the new lengths.
-
         Returns:
-            ``(y, new_lengths)`` or ``(y, new_lengths, positions)``.
+            ``(y, new_lengths)``; with ``return_positions`` also the position of each value in x,
+            (batch, channels, k) int64, -1 beyond the new lengths.
         """
         check_batch(x, lengths)
         k = torch.full_like(lengths, self.k)
@@ -118,15 +113,15 @@ class KMaxPooling(nn.Module):
 
 
 class DynamicKMaxPooling(nn.Module):
-    r"""Keeps the k largest values of each channel in order, with k from the sentence's own length.
+    r"""Keeps the k largest values of each channel in order, where k depends on the sentence.
 
     .. math::
         k_l = \max\left(k_\mathrm{top}, \left\lceil \tfrac{L - l}{L} s \right\rceil\right)
 
     `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
     (Kalchbrenner et al. 2014), section 3.4; s is the number of words of the sentence, not the
-    length of the map that is pooled. Apart from k this is :class:`KMaxPooling`. In the last layer
-    k is :math:`k_\mathrm{top}` for every sentence.
+    length of the map being pooled. Apart from k, this is :class:`KMaxPooling`. In the last layer, k
+    is :math:`k_\mathrm{top}` for every sentence.
 
     Args:
         k_top: :math:`k_\mathrm{top}`.
@@ -134,7 +129,7 @@ class DynamicKMaxPooling(nn.Module):
         num_layers: L, the number of convolutional layers.
 
     Raises:
-        LayerError: One of the numbers is less than 1, or there is no such layer.
+        LayerError: A number is less than 1, or ``layer`` is above ``num_layers``.
 
     Shapes:
         - x: (batch, channels, time)
@@ -165,15 +160,9 @@ class DynamicKMaxPooling(nn.Module):
     ) -> Pooled:
         """Selects: (batch, channels, time) -> (batch, channels, largest k).
 
-        Args:
-            x: (batch, channels, time).
-            lengths: steps of each sentence in x, (batch,) int64.
-            num_words: words of each sentence, (batch,) int64.
-            return_positions: whether to return the position of each value in x as well, (batch,
-                channels, largest k) int64, -1 beyond the new lengths.
-
         Returns:
-            ``(y, new_lengths)`` or ``(y, new_lengths, positions)``.
+            ``(y, new_lengths)``; with ``return_positions`` also the position of each value in x,
+            (batch, channels, largest k) int64, -1 beyond the new lengths.
         """
         check_batch(x, lengths)
         check_lengths("num_words", num_words, len(x))
@@ -183,7 +172,7 @@ class DynamicKMaxPooling(nn.Module):
         return pool_largest(x, lengths, k, width, return_positions)
 
     def counts(self, num_words: Tensor) -> Tensor:
-        """The k of each sentence from its number of words, (batch,) int64 -> (batch,) int64."""
+        """The k of each sentence, from its number of words: (batch,) int64 -> (batch,) int64."""
         return dynamic_k(num_words, self.k_top, self.layer, self.num_layers)
 
     def extra_repr(self) -> str:

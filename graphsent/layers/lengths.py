@@ -10,19 +10,19 @@ from torch import Tensor
 from graphsent.layers.errors import LayerError
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-# Tensors of at least this many values are masked bitwise (measured on one core).
+# Tensors of at least this many values are masked bitwise, which is faster (on one core).
 _MANY_VALUES = 2**16
 
 
 def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
-    """Which steps belong to each sentence.
+    """The steps that belong to each sentence.
 
     Args:
         lengths: (batch,) int64.
         num_steps: number of steps of the batch.
 
     Returns:
-        (batch, num_steps) bool, true at step t of sentence b where ``t < lengths[b]``.
+        (batch, num_steps) bool, true at step t of sentence b if ``t < lengths[b]``.
 
     Example:
         >>> import torch
@@ -33,14 +33,14 @@ def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
 
 
 def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
-    """``x`` with zeros at the steps beyond each sentence's length, whatever is there.
+    """``x`` with zeros at the steps beyond each sentence's length.
 
     Args:
         x: (batch, channels, time).
         lengths: (batch,) int64.
 
     Returns:
-        (batch, channels, time). No gradient flows to what was replaced, and NaN is replaced, too.
+        (batch, channels, time). NaN is replaced, too, and no gradient flows to replaced values.
 
     Example:
         >>> import torch
@@ -68,7 +68,7 @@ def lowest_beyond(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 class _ZeroBeyond(torch.autograd.Function):
-    """``x`` where ``own`` is true, else zero: the linear map that is its own transpose.
+    """``x`` where ``own`` is true, otherwise zero: a linear map that is its own transpose.
 
     ``masked_fill`` takes several times as long for many values, and a product would keep NaN.
     """
@@ -76,7 +76,7 @@ class _ZeroBeyond(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, own: Tensor) -> Tensor:
         bits = _INTEGERS[x.element_size()]
-        return (x.view(bits) & -own.to(bits)).view(x.dtype)  # -1 has all bits, 0.0 has none
+        return (x.view(bits) & -own.to(bits)).view(x.dtype)  # -1 has all bits set, 0 none
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
@@ -90,7 +90,7 @@ class _ZeroBeyond(torch.autograd.Function):
 def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> None:
     """Raises a LayerError unless ``x`` and ``lengths`` are a batch.
 
-    The values of ``lengths`` are checked on the CPU only: on a GPU the check would wait for them.
+    The values of ``lengths`` are checked on the CPU only: on a GPU, the check would synchronize.
 
     Args:
         x: expected to be (batch, channels, time), floating point.

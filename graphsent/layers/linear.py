@@ -1,4 +1,4 @@
-"""``torch.nn.Linear`` by the products of the compiled kernels."""
+"""``torch.nn.Linear`` with compiled kernels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from graphsent.propagation.linear import linear
 class Linear(nn.Linear):
     r"""A linear map, :math:`x W^\top + b`, with the arguments and weights of ``torch.nn.Linear``.
 
-    Large matrices of float32 or float64 on a CPU are multiplied by the compiled kernels, all others
-    by torch. Results are the same but for rounding.
+    Large float32 and float64 matrices on the CPU are multiplied by the compiled kernels, others by
+    torch. Results are equal up to rounding.
 
     >>> import torch
     >>> layer = Linear(3, 2)
@@ -20,5 +20,5 @@ class Linear(nn.Linear):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The map of all rows, from (..., in_features) to (..., out_features)."""
+        """Maps all rows: (..., in_features) -> (..., out_features)."""
         return linear(input, self.weight, self.bias)

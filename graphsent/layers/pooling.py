@@ -1,4 +1,4 @@
-"""One number from each channel of a sentence: its largest value, its mean, its sum."""
+"""Pooling of each channel of a sentence to one number: its sum, its mean, its maximum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphsent.layers.lengths import check_batch, lowest_beyond, zero_beyond
 
 
 class SumPooling(nn.Module):
-    r"""The sum over the steps of each sentence; zero where there are none.
+    r"""The sum over the steps of each sentence; zero if there are none.
 
     .. math::
         y_{b,c} = \sum_{t < \text{length}_b} x_{b,c,t}
@@ -32,7 +32,7 @@ class SumPooling(nn.Module):
 
 
 class MeanPooling(nn.Module):
-    r"""The mean over the steps of each sentence; zero where there are none.
+    r"""The mean over the steps of each sentence; zero if there are none.
 
     .. math::
         y_{b,c} = \frac{1}{\text{length}_b} \sum_{t < \text{length}_b} x_{b,c,t}
@@ -55,12 +55,12 @@ class MeanPooling(nn.Module):
 
 
 class MaxPooling(nn.Module):
-    r"""The largest value of each channel within each sentence; zero where there are no steps.
+    r"""The largest value of each channel within each sentence; zero if there are no steps.
 
     .. math::
         y_{b,c} = \max_{t < \text{length}_b} x_{b,c,t}
 
-    Of equal values the first is selected: it alone gets the gradient.
+    Of equal values, the first is selected, and only it receives a gradient.
 
     Shapes:
         - x: (batch, channels, time)
@@ -81,11 +81,8 @@ class MaxPooling(nn.Module):
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Selects: (batch, channels, time) -> (batch, channels).
 
-        Args:
-            x: (batch, channels, time).
-            lengths: (batch,) int64.
-            return_positions: whether to return the position of each value as well, (batch,
-                channels) int64, -1 for a sentence of length 0.
+        With ``return_positions``, also returns the position of each value, (batch, channels) int64,
+        -1 for a sentence of length 0.
         """
         check_batch(x, lengths)
         if not x.shape[2]:

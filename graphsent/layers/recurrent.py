@@ -1,4 +1,4 @@
-"""``torch.nn.LSTM`` and ``torch.nn.GRU`` by the engine of the cells."""
+"""``torch.nn.LSTM`` and ``torch.nn.GRU`` on the engine of the cells."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from graphsent.layers.chained import Fewest, Recurrent
 
 
 class LSTM(Recurrent, nn.LSTM):
-    r"""``torch.nn.LSTM``, its arguments, weights and results, by generated walks over chains.
+    r"""``torch.nn.LSTM`` on the engine of the cells, with the same arguments, weights and results.
 
     .. math::
         c_t = \sigma(f_t) * c_{t-1} + \sigma(i_t) * \tanh(g_t), \qquad
         h_t = \sigma(o_t) * \tanh(c_t)
 
-    with the sums i, f, g, o of :math:`W x_t + b + U h_{t-1} + b'`. It differs from torch's in how
-    fast it is, and in that a padded batch may come with lengths.
+    with the sums i, f, g, o of :math:`W x_t + b + U h_{t-1} + b'`. It differs from torch's in
+    speed, and in that a padded batch can be passed with lengths.
 
-    What the engine does not do runs in torch, with the same results: projections (``proj_size``),
-    devices and types of numbers without compiled kernels, autocast, tracing and compiling. So
-    does, with ``engine="auto"``, what is faster there: passes with gradients over one sequence, and
-    passes without gradients over batches without padding, or of less than 16 steps.
+    What the engine does not support falls back to torch, with the same results: projections
+    (``proj_size``), devices and dtypes without compiled kernels, autocast, tracing and compiling.
+    With ``engine="auto"``, so does what is faster in torch: training on one sequence, and inference
+    on batches without padding or of fewer than 16 steps.
 
     Args:
-        *args: those of ``torch.nn.LSTM``, as are other options.
-        engine: ``"auto"``; ``"levels"``, the engine wherever it can; or ``"torch"``, its own code.
+        *args: arguments of ``torch.nn.LSTM``, which also takes the other keyword arguments.
+        engine: ``"auto"``, ``"levels"`` (the engine, if it supports the layer) or ``"torch"``.
 
     Raises:
-        LayerError: there is no such engine; or lengths are not those of the batch.
+        LayerError: the engine is unknown; in ``forward``, the lengths do not fit the batch.
 
     Shapes:
         - ``input``: (time, batch, input_size), with ``batch_first`` (batch, time, input_size);
           (time, input_size) for one sequence; or a ``PackedSequence``
         - ``hx``: h and c before the first step, each (layers * directions, batch, hidden_size);
           zeros by default
-        - ``lengths``: (batch,) int64, 1 to time, of a padded batch; all of time by default
-        - result: the h of the last layer, as the input, directions * hidden_size wide and zero
-          beyond the lengths; and h and c after the last step, shaped as ``hx``
+        - ``lengths``: lengths of a padded batch, (batch,) int64, from 1 to time; time by default
+        - result: h of the last layer, shaped as the input, with directions * hidden_size features,
+          zero beyond the lengths; and h and c after the last step, shaped as ``hx``
 
     Example:
         >>> import torch
@@ -52,7 +52,6 @@ class LSTM(Recurrent, nn.LSTM):
     """
 
     _fewest = Fewest(full=inf, mixed=16, gradients=1, alone=inf)
-
     _num_parts = 2
 
     @staticmethod
@@ -67,22 +66,22 @@ class LSTM(Recurrent, nn.LSTM):
 
 
 class GRU(Recurrent, nn.GRU):
-    r"""``torch.nn.GRU``, its arguments, weights and results, by generated walks over chains.
+    r"""``torch.nn.GRU`` on the engine of the cells, with the same arguments, weights and results.
 
     .. math::
         n_t = \tanh(W_n x_t + b_n + \sigma(r_t) * (U_n h_{t-1} + b'_n)), \qquad
         h_t = (1 - \sigma(z_t)) * n_t + \sigma(z_t) * h_{t-1}
 
-    with the sums r, z of :math:`W x_t + b + U h_{t-1} + b'`. All else is as in :class:`LSTM`, but
-    that a state is h alone, and that torch is faster at forward passes without padding only up to
-    31 steps, and with gradients up to 3, whatever the number of sequences.
+    with the sums r, z of :math:`W x_t + b + U h_{t-1} + b'`. All else is as in :class:`LSTM`,
+    except that a state is only h, and that torch is faster for inference without padding only up to
+    31 steps, and for training up to 3 steps, for any number of sequences.
 
     Args:
-        *args: those of ``torch.nn.GRU``, as are other options.
+        *args: arguments of ``torch.nn.GRU``, which also takes the other keyword arguments.
         engine: see :class:`LSTM`.
 
     Raises:
-        LayerError: there is no such engine; or lengths are not those of the batch.
+        LayerError: the engine is unknown; in ``forward``, the lengths do not fit the batch.
 
     Example:
         >>> import torch
@@ -92,7 +91,6 @@ class GRU(Recurrent, nn.GRU):
     """
 
     _fewest = Fewest(full=32, mixed=16, gradients=4, alone=4)
-
     _num_parts = 1
 
     @staticmethod

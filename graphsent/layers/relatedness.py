@@ -1,4 +1,4 @@
-"""How related two sentences are: a distribution over the scores 1, 2, ..., its mean, its loss."""
+"""Relatedness of two sentences: a distribution over the scores 1, 2, ..., its mean and loss."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ def sparse_target(scores: Tensor, num_levels: int) -> Tensor:
         p_{\lfloor y \rfloor} = \lfloor y \rfloor + 1 - y, \qquad
         p_{\lfloor y \rfloor + 1} = y - \lfloor y \rfloor
 
-    and all mass is on y where it is a whole number (Tai et al. 2015, section 4.2).
+    and all mass is on y if y is an integer (Tai et al. 2015, section 4.2).
 
     Args:
         scores: y of each pair, (num_pairs,), floating point, from 1 to num_levels.
         num_levels: K, at least 2.
 
     Returns:
-        (num_pairs, num_levels), dtype and device of ``scores``.
+        (num_pairs, num_levels), with the dtype and device of ``scores``.
 
     Raises:
-        LayerError: A score is out of range (not checked on a GPU, which would have to wait).
+        LayerError: A score is out of range (not checked on a GPU, where it would synchronize).
     """
     if scores.is_cpu and not ((scores >= 1) & (scores <= num_levels)).all():
         found = [round(float(score), 6) for score in scores if not 1 <= score <= num_levels]
         raise LayerError(f"expected scores from 1 to {num_levels}, got {found[0]}")
-    # At y = K the pair of neighbours is K - 1 and K, with all mass on the upper one.
+    # At y = K, the neighbours are K - 1 and K, with all mass on the upper one.
     lower = scores.floor().clamp(max=num_levels - 1)
     index = lower.long().unsqueeze(1) - 1
     above = (scores - lower).unsqueeze(1)
@@ -98,16 +98,16 @@ def sparse_target(scores: Tensor, num_levels: int) -> Tensor:
 
 
 def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
-    r"""Mean over the pairs of :math:`\mathrm{KL}(p \,\|\, \hat p)`, p the :func:`sparse_target`.
+    r"""The mean over pairs of :math:`\mathrm{KL}(p \,\|\, \hat p)`, p the :func:`sparse_target`.
 
-    Torch's old criterion, which the code of Tai et al. uses, divides by the number of levels too.
+    The Lua Torch criterion in the code of Tai et al. also divides by the number of levels.
 
     Args:
         logits: (num_pairs, num_levels).
         scores: gold scores, (num_pairs,).
 
     Raises:
-        LayerError: The shapes do not fit, or a score is out of range; see :func:`sparse_target`.
+        LayerError: The shapes do not match, or a score is out of range; see :func:`sparse_target`.
     """
     if logits.dim() != 2 or scores.shape != logits.shape[:1]:
         raise LayerError(

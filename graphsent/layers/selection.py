@@ -1,4 +1,4 @@
-"""Positions of the k largest values of each row, for many rows with different k at once."""
+"""Positions of the k largest values of each row, for many rows with different k."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from graphsent.layers.lengths import lowest_beyond, time_mask
 def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
     """Positions of the ``k[b]`` largest values of each channel of sentence b, in order.
 
-    Of equal values the earlier are taken; NaN counts as the largest value.
+    Of equal values, the earlier ones are selected; NaN counts as the largest value.
 
     Args:
         x: (batch, channels, time).
         lengths: (batch,) int64.
-        k: (batch,) int64, from 0 to ``lengths`` each.
-        width: at most time, at least the largest of ``k``.
+        k: (batch,) int64, each from 0 to the length.
+        width: number of steps of the result, at most time and at least the largest of ``k``.
 
     Returns:
-        (batch, channels, width) int64: rising positions in x, beyond ``k[b]`` the last one of x.
+        (batch, channels, width) int64: increasing positions in x, beyond ``k[b]`` the last of x.
     """
     values = lowest_beyond(x.detach(), lengths)
     if not values.is_cpu:
@@ -32,7 +32,7 @@ def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
 
 
 class _Selection(torch.autograd.Function):
-    """``by_threshold`` under the transforms of ``torch.func``, which numpy cannot see."""
+    """``by_threshold``, such that ``torch.func`` transforms do not look into numpy."""
 
     @staticmethod
     def forward(values: Tensor, k: Tensor, width: int) -> Tensor:
@@ -48,12 +48,12 @@ class _Selection(torch.autograd.Function):
 
 
 def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
-    """As :func:`select_largest`, by torch's stable sort.
+    """:func:`select_largest` by torch's stable sort.
 
     Args:
         values: (batch, channels, time), minus infinity beyond the lengths.
         k: (batch,) int64.
-        width: of the result, (batch, channels, width) int64.
+        width: number of steps of the result, (batch, channels, width) int64.
     """
     order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
     num_steps = values.shape[2]
@@ -62,16 +62,11 @@ def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
 
 
 def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
-    """As :func:`by_sorting`, by numpy's sort: about three times as fast on one core.
+    """:func:`by_sorting` by numpy's sort, about three times as fast on one core.
 
-    Numpy sorts short rows ten times as fast as torch, but neither stably nor with positions. So the
-    values are compared with the k-th largest, and torch sorts the rows in which more or fewer than
-    k values reach it.
-
-    Args:
-        values: (batch, channels, time), minus infinity beyond the lengths.
-        k: (batch,) int64.
-        width: of the result, (batch, channels, width) int64.
+    Numpy sorts short rows ten times as fast as torch, but neither stably nor with positions. Values
+    are therefore compared with the k-th largest, and torch sorts only the rows in which more or
+    fewer than k values reach it.
     """
     num_steps = values.shape[2]
     wide = values.to(torch.promote_types(values.dtype, torch.float32))  # numpy has no bfloat16
@@ -91,7 +86,7 @@ def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
 
 
 def _kept_by_sorting(values: Tensor, k: Tensor, rows: Tensor) -> np.ndarray:
-    """Whether each value of some rows is kept: (num_rows, time) bool."""
+    """Whether each value of the marked rows is kept: (num_rows, time) bool."""
     chosen = values[rows]
     order = chosen.sort(dim=1, descending=True, stable=True).indices
     first = time_mask(k[rows.nonzero()[:, 0]], values.shape[2])

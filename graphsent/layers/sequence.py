@@ -1,4 +1,4 @@
-"""Recurrent networks over sequences of different lengths."""
+"""Recurrent encoders of sequences of different lengths."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _CELLS = {"lstm": LSTM, "gru": GRU}
 
 
 class SequenceEncoder(nn.Module):
-    r"""The last state of an LSTM or GRU; of both directions, the two last states side by side.
+    r"""The final state of an LSTM or GRU, or the concatenated final states of both directions.
 
     .. math::
         y = h_n \qquad \text{or} \qquad y = [\overrightarrow{h}_n ; \overleftarrow{h}_1]
 
     from zero initial states. The state of a sequence does not depend on the lengths of others.
-    Cells and initial values are those of ``torch.nn.LSTM`` and ``torch.nn.GRU``, which have two
-    biases a gate and apply the reset gate after the product:
+    Cells and initialization are those of ``torch.nn.LSTM`` and ``torch.nn.GRU``, which have two
+    biases per gate and apply the reset gate after the product:
     :math:`\tilde h = \tanh(W x + b + r * (U h + b'))`.
 
-    Sequences that begin with the same row share their beginnings, read from left to right, and
-    those that end with the same row their ends, read from right to left: each of these states is
-    computed once. That is done by the engine, see :class:`~graphsent.layers.LSTM`; where torch runs
-    instead, it reads every sequence by itself.
+    Sequences that begin at the same row share their states from left to right, and those that end
+    at the same row share their states from right to left: each is computed once. This needs the
+    engine, see :class:`~graphsent.layers.LSTM`; the fallback to torch reads every sequence
+    separately.
 
     Args:
         in_feats: size of the inputs.
         hidden_feats: size of the state of each direction.
         cell: ``"lstm"`` or ``"gru"``.
-        bidirectional: whether sequences are read from both ends, by cells of their own.
+        bidirectional: whether sequences are also read from the end, by a separate cell.
 
     Raises:
-        ModelError: There is no such cell.
+        ModelError: The cell is unknown.
 
     Shapes:
-        - ``feat``: (num_rows, in_feats), or with ``index`` any rows
-        - y: (num_sequences, hidden_feats), or twice that
+        - ``feat``: (num_rows, in_feats)
+        - y: (num_sequences, hidden_feats), or (num_sequences, 2 * hidden_feats)
 
     Example:
         >>> import torch
@@ -74,20 +74,20 @@ class SequenceEncoder(nn.Module):
 
     @untraced
     def forward(self, feat: Tensor, ranges: Tensor, index: Tensor | None = None) -> Tensor:
-        """Runs over sequences, each of which is a range of the rows of ``feat``.
+        """Runs over sequences, each of which is a range of rows of ``feat``.
 
         Args:
             feat: inputs, (num_rows, in_feats).
-            ranges: first and last + 1 row of each sequence, (num_sequences, 2) int64. They may
-                overlap. The state of an empty one is zero.
-            index: (num_words,) int64; ranges are of ``feat[index]``. What depends on a row alone is
-                computed once.
+            ranges: first row and last row + 1 of each sequence, (num_sequences, 2) int64. They may
+                overlap. The state of an empty sequence is zero.
+            index: (num_words,) int64; if given, ranges are of ``feat[index]``, and what depends on
+                a row of ``feat`` only is computed once.
 
         Returns:
             (num_sequences, out_feats).
 
         Raises:
-            LayerError: Ranges, or ``index``, refer to rows that do not exist.
+            LayerError: ``ranges`` or ``index`` refer to rows that do not exist.
         """
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
@@ -108,14 +108,14 @@ class SequenceEncoder(nn.Module):
     def _last_states(
         self, feat: Tensor, ranges: np.ndarray, words: np.ndarray, reverse: bool
     ) -> Tensor:
-        """Last states of one direction, by the engine, (num_sequences, hidden_feats)."""
+        """Final states of one direction by the engine, (num_sequences, hidden_feats)."""
         chains, steps, last = _shared_chains(ranges, reverse)
         rows = torch.from_numpy(words[steps])
         h = self.cell.chain_states(chains, feat, rows, reverse=reverse)[0]
         return h.index_select(0, torch.from_numpy(last + chains.num_chains))
 
     def _packed(self, feat: Tensor, ranges: Tensor) -> Tensor:
-        """Last states of all directions, by torch, (num_sequences, out_feats)."""
+        """Final states of all directions by torch, (num_sequences, out_feats)."""
         begin, end = ranges.unbind(1)
         lengths = (end - begin).cpu()
         steps = torch.arange(int(lengths.max()), device=ranges.device)
@@ -128,18 +128,18 @@ class SequenceEncoder(nn.Module):
 
 
 def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:
-    """Raises a LayerError unless all numbers are rows: compiled code would not notice."""
+    """Raises a LayerError unless all rows exist, which compiled code does not check."""
     low, high = rows.min(), rows.max()
     if low < 0 or high >= num_rows:
         raise LayerError(f"expected {name} of rows from 0 to {num_rows - 1}, got {low} to {high}")
 
 
 def _shared_chains(ranges: np.ndarray, reverse: bool) -> tuple[Chains, np.ndarray, np.ndarray]:
-    """One chain for all ranges that begin with the same row, or end with it.
+    """One chain for all ranges that begin at the same row or, with ``reverse``, end at it.
 
     Args:
-        ranges: first and last + 1 row of each sequence, (num_sequences, 2), none of them empty.
-        reverse: whether they are read from the end.
+        ranges: first row and last row + 1 of each sequence, (num_sequences, 2), none empty.
+        reverse: whether sequences are read from the end.
 
     Returns:
         The chains; the row of each step; and the last step of each range, (num_sequences,).
