@@ -1,6 +1,6 @@
-// How struct affine of library.h is made.
+// The linear map before `start`, by blocks of rows: functions on struct affine of library.h.
 
-// Finds its own arrays.
+// Takes the arrays of a map from an arena.
 static void begin_affine(struct affine *a, struct arena *arena, int backward, int64_t threads) {
   a->block = CACHE / (a->in_feats + a->columns) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
   a->block = smaller(a->block, larger(a->num_rows, 1));
@@ -19,24 +19,28 @@ static void pack_affine(const struct affine *a, int64_t thread, int64_t threads)
   pack_transposed(a->weight, a->in_feats, a->in_feats, a->columns, a->packed, thread, threads);
 }
 
-// Some rows of the sums, padded(columns) numbers each, in the scratch of a thread.
+// The sums of some rows, padded(columns) numbers each, in the scratch memory of a thread.
 static const real *affine_rows(const struct affine *a, int64_t first, int64_t count,
                                int64_t thread) {
   const int64_t width = padded(a->columns), depth = a->in_feats;
   const real *inputs = a->inputs + first * depth;
   real *sums = a->scratch + thread * a->stride;
   for (int64_t n = 0; n < count; n++) memcpy(sums + n * width, a->bias, a->columns * sizeof(real));
-  const struct sums to = {sums, width, NULL, 0, 1};
   if (a->packed) {
+    const struct sums to = {sums, width, NULL, 0, 1};
     multiply_into(inputs, depth, count, a->packed, depth, a->columns, to);
   } else {
-    pack_and_multiply(a->weight, depth, depth, a->columns, sums + a->block * width, 0, inputs,
-                      count, to, 0, 1);
+    real *panel = sums + a->block * width;
+    for (int64_t j = 0; j < width; j += PANEL) {
+      const struct sums some = {sums + j, width, NULL, 0, 1};
+      pack_panel(a->weight, depth, depth, a->columns, j / PANEL, panel);
+      multiply_into(inputs, depth, count, panel, depth, PANEL, some);
+    }
   }
   return sums;
 }
 
-// The gradients that are wanted, from those of all sums.
+// The requested gradients, from those of all sums.
 static void affine_gradients(const struct affine *a, const real *dsums, int64_t thread,
                              int64_t threads) {
   const int64_t depth = a->in_feats, columns = a->columns;

@@ -1,8 +1,7 @@
-// Products of matrices, on one weight that is packed before: a tile of sums stays in registers while a
-// panel streams by.
+// Matrix products with a packed matrix: a tile of sums stays in registers while a panel streams by.
 
-// Packs some panels of rows, from the first one. The processor does not see by itself which rows
-// come next.
+// Packs the panels from `begin` to `end` of `depth` rows, starting at row `first`. Rows are
+// prefetched, because the processor cannot predict which come next.
 static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t columns,
                       real *packed, int64_t begin, int64_t end) {
   for (int64_t k = 0; k < depth; k++) {
@@ -22,7 +21,7 @@ static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int
   }
 }
 
-// Packs a part of the panels of a matrix, (depth, columns).
+// Packs one part of the panels of a matrix, (depth, columns).
 static void pack(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
                  int64_t part, int64_t parts) {
   const struct rows rows = {matrix, stride, NULL, NULL};
@@ -31,13 +30,12 @@ static void pack(const real *matrix, int64_t stride, int64_t depth, int64_t colu
             share(0, panels, part + 1, parts));
 }
 
-// Tells the processor that numbers in each of the next rows, PANEL of them or those that there are,
-// are needed soon: it does not see that by itself.
-static inline void fetch(const real *from, int64_t stride, int64_t there_are) {
-  for (int i = 0; i < smaller(PANEL, there_are); i++) __builtin_prefetch(from + i * stride);
+// Prefetches the next rows, at most PANEL, which the processor does not do by itself.
+static inline void fetch(const real *from, int64_t stride, int64_t num_rows) {
+  for (int i = 0; i < smaller(PANEL, num_rows); i++) __builtin_prefetch(from + i * stride);
 }
 
-// Packs a panel of a matrix that is there as its transpose, (columns, depth).
+// Packs a panel of a matrix that is given as its transpose, (columns, depth).
 static void pack_panel(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
                        int64_t panel, real *to) {
   const real *from = matrix + panel * PANEL * stride;
@@ -54,7 +52,7 @@ static void pack_panel(const real *matrix, int64_t stride, int64_t depth, int64_
   }
 }
 
-// Packs a part of the panels of such a matrix.
+// Packs one part of the panels of such a matrix.
 static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
                             real *packed, int64_t part, int64_t parts) {
   const int64_t panels = padded(columns) / PANEL, last = share(0, panels, part + 1, parts);
@@ -63,7 +61,7 @@ static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, i
   }
 }
 
-// Copies some columns of rows for one tile after the other.
+// Copies `width` columns of rows, in blocks of TILE_ROWS columns, one per tile.
 static void turn_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t column,
                       int64_t width, real *to) {
   for (int64_t k = 0; k < depth; k++, to += TILE_ROWS) {
@@ -76,8 +74,8 @@ static void turn_rows(const struct rows *rows, int64_t first, int64_t depth, int
   }
 }
 
-// What tiles work on, one below the other: sums = rows @ panel. The rows are `across` numbers from
-// each other, the numbers of a row `along`.
+// The work of `count` tiles, one below the other: sums = rows @ panel. Rows have stride `across`,
+// the numbers of a row stride `along`.
 struct tile {
   const real *rows;
   int64_t across, along;
@@ -87,7 +85,7 @@ struct tile {
   int64_t count;
 };
 
-// Where rows are few, each has SPLIT sums, of every SPLIT-th product: one would wait for itself.
+// If rows are few, each has SPLIT independent sums, of every SPLIT-th product, to hide latency.
 #define TILE(ROWS, SPLIT)                                                         \
   static void tile##ROWS(const struct tile *t) {                                  \
     const int64_t across = t->across, along = t->along, depth = t->depth;         \
@@ -150,7 +148,7 @@ static void (*const tiles[])(const struct tile *) = {
 #endif
 };
 
-// Makes the sums of tiles, of which so many columns are wanted.
+// Computes the sums of tiles, of which the first `columns` are stored.
 static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
   if (columns >= PANEL) {
     tiles[height](t);
@@ -172,13 +170,13 @@ static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
   }
 }
 
-// sums = rows @ packed; what comes behind the last column is overwritten where a row of sums has
-// padded(columns) numbers.
+// sums = rows @ packed; if rows of sums have stride padded(columns), numbers after the last column
+// are overwritten.
 static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
                           int64_t depth, int64_t columns, struct sums to) {
   if (!num_rows) return;
   const int64_t num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
-  const int64_t height = num_rows / num_tiles, taller = num_rows % num_tiles;  // about the same
+  const int64_t height = num_rows / num_tiles, taller = num_rows % num_tiles;
   const int64_t first = taller * (height + 1);
   if (to.stride == padded(columns)) columns = padded(columns);
   for (int64_t j = 0; j < columns; j += PANEL, to.matrix += PANEL) {
@@ -193,25 +191,7 @@ static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, co
   }
 }
 
-// Packs a part of the panels of a weight, (columns, depth), and multiplies rows by each of them
-// while it is in the cache: sums = rows @ weight.T. The panels are `apart` numbers from each other;
-// 0: only the last one is kept.
-static void pack_and_multiply(const real *weight, int64_t across, int64_t depth, int64_t columns,
-                              real *packed, int64_t apart, const real *rows, int64_t num_rows,
-                              struct sums to, int64_t part, int64_t parts) {
-  const int64_t panels = padded(columns) / PANEL, last = share(0, panels, part + 1, parts);
-  const int64_t wanted = to.stride == padded(columns) ? padded(columns) : columns;
-  for (int64_t panel = share(0, panels, part, parts); panel < last; panel++) {
-    const int64_t j = panel * PANEL;
-    struct sums here = to;
-    here.matrix += j;
-    pack_panel(weight, across, depth, columns, panel, packed + panel * apart);
-    multiply_into(rows, depth, num_rows, packed + panel * apart, depth, smaller(wanted - j, PANEL),
-                  here);
-  }
-}
-
-// sums = rows.T @ others, (num_sums, columns), both of the same number of rows; some rows of sums.
+// One part of the rows of sums = rows.T @ others, (num_sums, columns), summed over num_rows rows.
 static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows others,
                                 int64_t columns, int64_t num_rows, struct sums to, real *scratch,
                                 int64_t part, int64_t parts) {
