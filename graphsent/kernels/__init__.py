@@ -1,1 +1,1 @@
-"""Compiled code for CPUs: what builds and loads it, and the C that is not generated."""
+"""Compiled kernels for CPUs: building and loading them, and the C that is not generated."""

@@ -1,8 +1,7 @@
-"""Where the compiled kernels come from: a compiler, and a directory that keeps what it made.
+"""Building compiled libraries, and caching them on disk.
 
-The libraries are in :func:`graphsent._cache.cache_directory`, one for each
-version of the source, type of numbers and processor. Their names tell what they were made from, and
-what they hold: one that is damaged is built anew.
+Libraries are stored in :func:`graphsent._cache.cache_directory`, one per version of the source,
+dtype and processor. Their names contain hashes of source and content: a damaged one is rebuilt.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ if TYPE_CHECKING:
 
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
-"""Seconds after which a compiler is given up, and waiting for another process that builds."""
+"""Timeout in seconds of a compiler run, and of waiting for another process that builds."""
 
 SHARED = (Linear, Windows, Largest, Convolution)
-"""Structures of ``kernels.c`` that Python has, too."""
+"""Structures that ``kernels.c`` shares with Python."""
 
 PATIENCE = 2.0
-"""Seconds after which the user is told what takes so long."""
+"""Seconds after which a warning says that a build is running."""
 
 _COMMAND = (
     "-std=gnu11",
@@ -50,7 +49,7 @@ _COMMAND = (
     "-fPIC",
     "-shared",
 )
-# Bytes of a vector, rows of a tile of sums that fits the registers, options.
+# Bytes of a SIMD vector, rows of a tile of sums that fits the registers, compiler options.
 _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {
     "AVX512": (64, 12, ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma")),
     "AVX2": (32, 6, ("-mavx2", "-mfma")),
@@ -64,7 +63,7 @@ Loaded = TypeVar("Loaded")
 
 
 def options_of(real: str) -> tuple[str, ...]:
-    """Options of the compiler for this processor and a type of numbers, float or double."""
+    """Compiler options for this processor and a C type, ``"float"`` or ``"double"``."""
     capability = torch.backends.cpu.get_cpu_capability()
     machine = platform.machine().replace("arm64", "aarch64")
     found = capability if capability in _PROCESSORS else machine
@@ -76,25 +75,25 @@ def options_of(real: str) -> tuple[str, ...]:
 def build(
     options: tuple[str, ...], load: Callable[[Path], Loaded], text: str | None = None
 ) -> Loaded:
-    """Loads the library in the cache; builds it, if there is none that is of use.
+    """Loads a library from the cache, or builds it if there is no usable one.
 
     Args:
-        options: those of the compiler.
-        load: loads a library; an OSError or AttributeError says that it is of no use. Then it is
+        options: compiler options.
+        load: loads a library; raises an OSError or AttributeError if it is not usable. It is then
             deleted, and the next compiler is tried.
-        text: what to compile in place of ``kernels.c``; it may include the headers of the kernels.
+        text: C source to compile instead of ``kernels.c``; may include the headers of the kernels.
 
     Raises:
-        OSError: if the cache cannot be written or used, or others may write to it, or somebody else
-            takes too long to build.
-        RuntimeError: if no compiler makes a library that is of use, the user has no home, or this
-            is no Unix.
+        OSError: if the cache cannot be written or used, if others may write to it, or if another
+            process takes too long to build.
+        RuntimeError: if no compiler produces a usable library, the user has no home directory, or
+            the system is not a Unix.
     """
     if os.name != "posix":
         raise RuntimeError("they are built on Unix only")
     directory, key = cache_directory(), _key(options, text)
     _make_private(directory)
-    if text is not None:  # of which there may be many: those of different texts need not wait
+    if text is not None:  # in separate directories, so that builds do not wait for each other
         directory = directory / "recurrences" / key[:2]
         _make_private(directory)
     loaded = _load_cached(directory, key, load)
@@ -104,7 +103,7 @@ def build(
     telling.start()
     try:
         with only_builder(directory, LONGEST) as scratch:
-            loaded = _load_cached(directory, key, load)  # somebody may have built it by now
+            loaded = _load_cached(directory, key, load)  # another process may have built it
             if loaded is None:
                 loaded = _load_built(directory, key, scratch, options, load, text)
             return loaded
@@ -113,7 +112,7 @@ def build(
 
 
 def _make_private(directory: Path) -> None:
-    """Makes a directory for libraries; raises a PermissionError if it is no place for them."""
+    """Creates a directory for libraries; raises a PermissionError if it is unsafe or unusable."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = directory.stat()
     if status.st_uid != os.getuid():
@@ -125,15 +124,15 @@ def _make_private(directory: Path) -> None:
 
 
 def _load_cached(directory: Path, key: str, load: Callable[[Path], Loaded]) -> Loaded | None:
-    """The library in the cache, or None; those that are damaged or of no use are deleted."""
+    """The library in the cache, or None; deletes damaged and unusable ones."""
     for library in sorted(directory.glob(f"{key}-*.so")):
         try:
             if library.name == _name(key, library):
                 return load(library)
-        except FileNotFoundError:  # somebody else has deleted it
+        except FileNotFoundError:  # another process has deleted it
             continue
         except (OSError, AttributeError) as error:
-            _log.info("%s is of no use: %s", library, error)
+            _log.info("%s is not usable: %s", library, error)
         library.unlink(missing_ok=True)
     return None
 
@@ -146,7 +145,7 @@ def _load_built(
     load: Callable[[Path], Loaded],
     text: str | None,
 ) -> Loaded:
-    """The first library that is of use, of all compilers, with OpenMP and without."""
+    """The first usable library of all compilers, with or without OpenMP."""
     problems = []
     with resources.as_file(_source()) as source:
         file = scratch / "library.c"
@@ -169,13 +168,13 @@ def _load_built(
 
 
 def _try(library: Path, scratch: Path) -> None:
-    """Loads a library in another process: what is damaged may end the one that loads it."""
-    if sys.executable and not getattr(sys, "frozen", False):  # else it is another program
+    """Loads a library in another process, because a damaged one may crash the process."""
+    if sys.executable and not getattr(sys, "frozen", False):  # otherwise it is not Python
         run((sys.executable, "-I", "-S", "-c", _TRIAL, str(library)), scratch, LONGEST)
 
 
 def _compilers() -> list[str]:
-    """All there are, each once, whatever it is called."""
+    """All installed compilers, without aliases."""
     found = filter(None, map(shutil.which, COMPILERS))
     return list({os.path.realpath(compiler): compiler for compiler in found}.values())
 
@@ -185,7 +184,7 @@ def _source() -> Traversable:
 
 
 def _key(options: tuple[str, ...], text: str | None) -> str:
-    """It changes with all that a library depends on."""
+    """A hash of everything that a library depends on."""
     files = sorted(_source().iterdir(), key=lambda file: file.name)
     texts = [file.read_text(encoding="utf-8") for file in files if file.name.endswith((".c", ".h"))]
     parts = (*_COMMAND, *options, platform.platform(), *texts, _KERNELS if text is None else text)
@@ -193,7 +192,7 @@ def _key(options: tuple[str, ...], text: str | None) -> str:
 
 
 def _name(key: str, library: Path) -> str:
-    """What a library with this content is called."""
+    """The file name of a library, from its key and content."""
     return f"{key}-{_digest(library.read_bytes())}.so"
 
 

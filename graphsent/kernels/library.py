@@ -1,12 +1,11 @@
-"""The optional compiled kernels: built at their first use, if there is a compiler.
+"""The optional compiled kernels, built on first use if there is a compiler.
 
-``c/`` holds plain C, without headers of torch or Python. What a package brings along would
-have to run on every processor and would be missing in editable installations; some seconds of
-the compiler at the first use give code for this processor, whatever way graphsent was installed.
-Without compiler, or without a place to keep what it makes, everything runs in torch, with the same
-results but for rounding.
+``c/`` holds plain C, without headers of torch or Python. Libraries shipped with a package would
+have to run on every processor, and be missing in editable installations; compiling for some seconds
+on first use gives code for this processor, however graphsent was installed. Without a compiler, or
+without a usable cache directory, everything runs in torch, with the same results up to rounding.
 
-``GRAPHSENT_KERNELS=0`` in the environment turns the kernels off.
+The environment variable ``GRAPHSENT_KERNELS=0`` turns the kernels off.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from graphsent.kernels.build import SHARED, build, options_of
 from graphsent.kernels.structures import check_layout
 
 SWITCH = "GRAPHSENT_KERNELS"
-"""Environment variable; ``0`` means that nothing is compiled or loaded."""
+"""Environment variable; with ``0``, nothing is compiled or loaded."""
 
 ROWS_A_THREAD = 64
-"""Fewer are not worth waiting for another thread."""
+"""Number of rows per thread below which more threads do not pay off."""
 
 _TYPES = {torch.float32: "float", torch.float64: "double"}
-# What other functions take: whole (n)umbers, (p)ointers and (r)eal numbers.
+# Argument types of the functions: i(n)tegers, (p)ointers and (r)eal numbers.
 _FUNCTIONS = {
     "fill_schedule": "nnppppp",
     "fill_slots": "nnnnppp",
@@ -43,34 +42,30 @@ _FUNCTIONS = {
     "linear_numbers": "pn",
 }
 _lock = threading.Lock()
-_PLAIN: Any = Tensor  # of which type checkers do not know how operations are looked up
+_PLAIN: Any = Tensor  # type checkers do not know Tensor.__torch_dispatch__
 _log = logging.getLogger(__name__)
 
 
 def switched_off() -> bool:
-    """Whether the environment says that nothing is to be compiled or loaded."""
+    """Whether the environment turns the kernels off."""
     return os.environ.get(SWITCH) == "0"
 
 
 def threads_for(num_rows: int) -> int:
-    """Number of threads for work on so many rows: as many as torch takes, if it is enough."""
+    """Number of threads for work on ``num_rows`` rows, at most that of torch."""
     return min(torch.get_num_threads(), 1 + num_rows // ROWS_A_THREAD)
 
 
 def kernels_for(*tensors: Tensor | None) -> bool:
-    """Whether there are compiled kernels for numbers of this type, on this device.
-
-    Args:
-        *tensors: see :func:`library_of`.
-    """
+    """Whether there are compiled kernels for these tensors, see :func:`library_of`."""
     return library_of(*tensors) is not None
 
 
 def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
-    """The kernels for numbers of a type, if there are any.
+    """The compiled kernels for these tensors; None if there are none.
 
-    Args:
-        *tensors: all of float32, or all of float64, and all on the CPU; None is left out.
+    There are kernels for tensors in memory on the CPU, all float32 or all float64; None among the
+    tensors is ignored.
     """
     dtype = next((part.dtype for part in tensors if part is not None), None)
     if dtype not in _TYPES or _transformed():
@@ -82,16 +77,16 @@ def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
 
 
 def in_memory(tensor: Tensor) -> bool:
-    """Whether a tensor on the CPU has an address: fake, sparse and other wrapped ones have not."""
+    """Whether a tensor on the CPU has an address, unlike fake, sparse and wrapped tensors."""
     kind: Any = type(tensor)
     return kind.__torch_dispatch__ is _PLAIN.__torch_dispatch__ and tensor.layout == torch.strided
 
 
 def _transformed() -> bool:
-    """Whether torch does more than compute: it must see each operation then, as kernels are not.
+    """Whether torch has to see each operation, so that kernels must not run.
 
-    In ``torch.func``, ``torch.export``, ``make_fx``, traces of TorchScript, counters of operations,
-    and where derivatives go forward.
+    This is so in ``torch.func``, ``torch.export``, ``make_fx``, TorchScript tracing, FLOP counters
+    and forward-mode differentiation.
     """
     return (
         torch._C._are_functorch_transforms_active()
@@ -102,7 +97,7 @@ def _transformed() -> bool:
 
 
 def library_for(real: str) -> ctypes.CDLL | None:
-    """The kernels for a type of C, ``"float"`` or ``"double"``; both have those for indices."""
+    """The kernels for a C type, ``"float"`` or ``"double"``; both include those for indices."""
     if switched_off():
         return None
     with _lock:
@@ -110,7 +105,7 @@ def library_for(real: str) -> ctypes.CDLL | None:
 
 
 def kernels_of(like: Tensor) -> ctypes.CDLL:
-    """The kernels for numbers ``like`` these, which are known to be there."""
+    """The kernels for the dtype of ``like``, which are known to exist."""
     library = _load(_TYPES[like.dtype])
     assert library is not None
     return library
@@ -124,18 +119,18 @@ def needs_gradients(*tensors: Tensor | None) -> bool:
 
 
 def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """The tensors in the order that the kernels expect."""
+    """The tensors in contiguous memory."""
     return [None if part is None else part.contiguous() for part in tensors]
 
 
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:
-    """Whether cells run compiled kernels; builds them, if that was not done yet.
+    """Whether cells run compiled kernels; builds them if necessary.
 
-    Why there are none is logged by ``graphsent.kernels.library`` at level INFO.
+    If not, ``graphsent.kernels.library`` logs the reason at level INFO.
 
     Args:
-        dtype: of the features; there are kernels for float32 and float64.
-        device: of the features; there are kernels for CPUs.
+        dtype: dtype of the features; there are kernels for float32 and float64.
+        device: device of the features; there are kernels for the CPU.
     """
     device = torch.device(device)
     return device.type == "cpu" and kernels_for(torch.empty(0, dtype=dtype, device=device))
@@ -143,7 +138,7 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
 
 @functools.cache
 def _load(real: str) -> ctypes.CDLL | None:
-    """The library for a type of C; None, for good, if it can be neither found nor built."""
+    """The library for a C type; None, from then on, if it can be neither loaded nor built."""
     try:
         return build(options_of(real), _open)
     except (OSError, RuntimeError) as error:
@@ -152,11 +147,11 @@ def _load(real: str) -> ctypes.CDLL | None:
 
 
 def _open(path: Path) -> ctypes.CDLL:
-    """Loads a library, with the types of its functions.
+    """Loads a library and declares its functions.
 
     Raises:
-        AttributeError: if it has not got all of them.
-        OSError: if it cannot be loaded, or has other structures.
+        AttributeError: if it lacks one of them.
+        OSError: if it cannot be loaded, or its structures have a different layout.
     """
     library = ctypes.CDLL(str(path))
     kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p, "r": ctypes.c_double}

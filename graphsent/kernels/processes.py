@@ -1,6 +1,6 @@
-"""What a build needs of the system: a place and processes that leave nothing behind.
+"""The directory and subprocesses of a build, which leave nothing behind.
 
-Whatever ends a build, a signal that nobody can handle included: the next one cleans up.
+If a build is killed, the next one cleans up.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _PAUSE = 0.05
 
 @contextmanager
 def only_builder(directory: Path, longest: float) -> Iterator[Path]:
-    """A new directory inside another, for one process at a time; both end together.
+    """A temporary directory inside another, for one process at a time.
 
-    Where the file system has no locks, several may build at once.
+    If the file system does not support locks, several processes may build at once.
 
     Args:
-        directory: the other one.
-        longest: seconds to wait for those that build.
+        directory: the parent directory.
+        longest: seconds to wait for another process that builds.
 
     Raises:
         OSError: if nothing can be written there.
-        TimeoutError: if others go on building.
+        TimeoutError: if another process builds for longer.
     """
     with _lock(directory, longest) as locked:
-        for left in directory.glob(f"{_PREFIX}*") if locked else ():  # by those that were killed
+        for left in directory.glob(f"{_PREFIX}*") if locked else ():  # left by killed builds
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(
             dir=directory, prefix=_PREFIX, ignore_cleanup_errors=True
@@ -44,8 +44,8 @@ def only_builder(directory: Path, longest: float) -> Iterator[Path]:
 
 @contextmanager
 def _lock(directory: Path, longest: float) -> Iterator[bool]:
-    """Whether a directory is locked meanwhile; False where that cannot be."""
-    import fcntl  # on Unix only
+    """Locks a directory; yields False if the file system does not support it."""
+    import fcntl  # Unix only
 
     descriptor, end, locked = os.open(directory, os.O_RDONLY), time.monotonic() + longest, None
     try:
@@ -62,22 +62,22 @@ def _lock(directory: Path, longest: float) -> Iterator[bool]:
                 locked = False
         yield locked
     finally:
-        if locked:  # processes that were forked meanwhile have the descriptor, too
+        if locked:  # processes forked in the meantime have the descriptor, too
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 
 def run(command: Sequence[str], scratch: Path, longest: float) -> None:
-    """Runs a command, and ends all of its processes if it takes too long.
+    """Runs a command, and kills all of its processes if it takes too long.
 
     Args:
         command: the program and its arguments.
         scratch: the directory for its temporary files.
-        longest: seconds that it may take.
+        longest: timeout in seconds.
 
     Raises:
         OSError: if it cannot be run.
-        RuntimeError: if it fails; tells what it said.
+        RuntimeError: if it fails; the message contains its output.
         TimeoutError: if it takes too long.
     """
     environment = {**os.environ, "TMPDIR": str(scratch)}

@@ -1,4 +1,4 @@
-"""Structures that Python and C share; C tells where their fields are when a library is loaded."""
+"""Structures shared by Python and C, whose layouts are compared when a library is loaded."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from torch import Tensor
 
 
 class Structure(ctypes.Structure):
-    """What a function in C works on: numbers first, then pointers.
+    """The arguments of a C function: integers first, then pointers.
 
     Attributes:
-        tag: of the structure in C.
+        tag: name of the structure in C.
     """
 
     tag: str
 
     def point(self, **tensors: Tensor | None) -> None:
-        """Sets pointers by name; the caller keeps the tensors, which are contiguous."""
+        """Sets pointers by name; the caller keeps the contiguous tensors alive."""
         for name, tensor in tensors.items():
             setattr(self, name, address_of(tensor))
 
 
 def address_of(tensor: Tensor | None) -> int | None:
-    """Where a contiguous tensor begins.
+    """The address of a contiguous tensor.
 
     Raises:
-        TypeError: if it is in no memory, as wrappers and fakes are.
+        TypeError: if it is not in memory, as wrapped and fake tensors.
     """
     if tensor is None:
         return None
@@ -35,13 +35,13 @@ def address_of(tensor: Tensor | None) -> int | None:
     if not address and tensor.numel():
         raise TypeError(
             f"expected a tensor in memory for compiled code, got a {type(tensor).__name__}; "
-            "with GRAPHSENT_KERNELS=0 all runs in torch"
+            "with GRAPHSENT_KERNELS=0 everything runs in torch"
         )
     return address
 
 
 def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
-    """The fields of a structure, from names separated by blanks."""
+    """The fields of a structure, from names separated by spaces."""
     return [
         *((name, ctypes.c_int64) for name in numbers.split()),
         *((name, ctypes.c_void_p) for name in pointers.split()),
@@ -49,7 +49,7 @@ def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
 
 
 def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
-    """Text in C that tells size and offsets of structures to :func:`check_layout`."""
+    """C source that declares the size and offsets of structures for :func:`check_layout`."""
     text = ""
     for kind in kinds:
         offsets = "".join(f", offsetof(struct {kind.tag}, {name})" for name, *_ in kind._fields_)
@@ -58,9 +58,9 @@ def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
 
 
 def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None:
-    """Raises an OSError unless the structures are in C what they are in Python.
+    """Raises an OSError if the layout of a structure differs between C and Python.
 
-    An AttributeError, if the library does not tell.
+    Raises an AttributeError if the library does not declare it.
     """
     for kind in kinds:
         here = [ctypes.sizeof(kind), *(getattr(kind, name).offset for name, *_ in kind._fields_)]

@@ -1,4 +1,4 @@
-// Adadelta of some rows of a table, each named once.
+// Adadelta on selected rows of a table, each listed once.
 
 static inline vec square_root(vec x) {
 #if SINGLE
@@ -17,11 +17,11 @@ static inline double power(double x, int64_t exponent) {
   return result;
 }
 
-// With g the gradient plus weight_decay * table and d = sqrt(steps + eps) / sqrt(squares + eps) * g:
-// squares = rho squares + (1 - rho) g * g, then steps = rho steps + (1 - rho) d * d, table -= rate * d
-// in n of `num_rows` rows of a size. Before, squares and steps are multiplied by rho once for each
-// step since `last` in which the row had no gradient. Returns 0, and does nothing, if there is no
-// such row.
+// Updates n of `num_rows` rows of `size` numbers: with g = gradient + weight_decay * table and
+// d = sqrt(steps + eps) / sqrt(squares + eps) * g, sets squares = rho squares + (1 - rho) g * g,
+// then steps = rho steps + (1 - rho) d * d and table -= rate * d. Before, squares and steps are
+// multiplied by rho once per step since `last` in which the row had no gradient. Returns 0, and
+// changes nothing, if a row does not exist.
 int64_t adadelta_rows(int64_t num_rows, int64_t size, int64_t n, const int64_t *rows,
                       const real *gradients, real *squares, real *steps, real *table, real *last,
                       int64_t step, double rate, double rho, double eps,

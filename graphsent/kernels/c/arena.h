@@ -1,4 +1,4 @@
-// Memory for several arrays in one piece, which costs less than many small ones.
+// Several arrays in one block of memory, which is faster than many small allocations.
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -9,7 +9,7 @@
 #define ALLOW(from, bytes) ((void)0)
 #endif
 
-// Bytes from `begin`, of which so many are in use; without `begin` they are only counted.
+// Memory from `begin`, of which `used` bytes are taken; if `begin` is NULL, they are only counted.
 struct arena {
   char *begin;
   int64_t used;
@@ -17,7 +17,7 @@ struct arena {
 
 enum { ALIGNED = 64 };
 
-// The next bytes; the sanitizer knows where they end.
+// Takes the next bytes, and tells the sanitizer where they end.
 static void *take_bytes(struct arena *arena, int64_t bytes) {
   char *here = arena->begin ? arena->begin + arena->used : NULL;
   arena->used += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
@@ -34,5 +34,5 @@ static int64_t *take_places(struct arena *arena, int64_t n) {
   return take_bytes(arena, n * sizeof(int64_t));
 }
 
-// Numbers that all that is in use takes.
+// The size of the used memory, in numbers.
 static int64_t numbers_in(const struct arena *arena) { return arena->used / sizeof(real); }

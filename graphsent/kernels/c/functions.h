@@ -1,15 +1,15 @@
-// The exponential function and what is made of it, to about two units in the last place.
+// The exponential function and functions of it, accurate to about two units in the last place.
 
 static inline vec choose(mask which, vec yes, vec no) {
   return (vec)((which & (mask)yes) | (~which & (mask)no));
 }
 
-// exp(x) = 2^n (1 + s) with s = exp(r) - 1, x = n log 2 + r, |r| <= log(2) / 2; returns s. Numbers
-// beyond the range are cut; NaN stays.
+// Returns s and sets power = 2^n in exp(x) = 2^n (1 + s), where x = n log 2 + r, |r| <= log(2) / 2
+// and s = exp(r) - 1. Numbers out of range are clamped; NaN is kept.
 static inline vec exp_parts(vec x, vec *power) {
 #if SINGLE
   const real limit = 87, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
-  const real shift = 12582912 + 127;  // 1.5 * 2^23: the sum's last bits are n and the bias
+  const real shift = 12582912 + 127;  // 1.5 * 2^23: the last bits of the sum are n and the bias
   enum { DIGITS = 23, TERMS = 7 };
 #else
   const real limit = 708, log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;

@@ -1,7 +1,7 @@
-// What is known of nodes before any number of theirs: schedule.py, slots.py and feats.py of
+// Index arrays: schedules, slots, distinct words. schedule.py, slots.py and feats.py of
 // graphsent.propagation, and table.py of graphsent.models.embeddings, do the same in numpy.
 
-// Turns counts into the places where equal keys begin: the sums of those before each.
+// Replaces counts by their exclusive prefix sums: the places at which equal keys begin.
 static void counts_to_places(int64_t *counts, int64_t size) {
   for (int64_t i = 0, sum = 0; i < size; i++) {
     const int64_t count = counts[i];
@@ -10,8 +10,8 @@ static void counts_to_places(int64_t *counts, int64_t size) {
   }
 }
 
-// Sorts nodes, those in `from` or 0 to n - 1, by keys below `bound`; equal ones keep their order.
-// `places` has room for the bound; afterwards it has where each key ends.
+// Sorts nodes, those in `from` or 0 to n - 1, by keys below `bound`, stably. `places` has room for
+// `bound` numbers; afterwards it holds the end of each key.
 static void sort_nodes(const int64_t *keys, int64_t bound, const int64_t *from, int64_t n,
                        int64_t *places, int64_t *to) {
   memset(places, 0, bound * sizeof(int64_t));
@@ -23,9 +23,9 @@ static void sort_nodes(const int64_t *keys, int64_t bound, const int64_t *from, 
   }
 }
 
-// Fills `parts`, 4 * n + 3 * m numbers, with the schedule of n nodes and m edges: what it has
-// packed, in-degrees by position and ends of levels. `scratch` has room for 3 * n + m + 1. Returns
-// the number of levels, plus one; 0 if a number is none of a node, or of a level that there can be.
+// Fills `parts`, 4 * n + 3 * m numbers, with the schedule of n nodes and m edges: packed arrays,
+// in-degrees by position, and ends of levels. `scratch` has room for 3 * n + m + 1 numbers. Returns
+// the number of levels plus one; 0 if a node or level is out of range.
 int64_t fill_schedule(int64_t n, int64_t m, const int64_t *source, const int64_t *target,
                       const int64_t *level, int64_t *parts, int64_t *scratch) {
   int64_t *nodes = parts, *position = nodes + n, *edges = position + n;
@@ -61,8 +61,8 @@ int64_t fill_schedule(int64_t n, int64_t m, const int64_t *source, const int64_t
   return levels + 1;
 }
 
-// Fills the slots of a schedule from its parts; returns 0 if an edge is in none that there is, or
-// in one with another. `places` are the slots of edges by id, NULL: their places in the mailbox.
+// Fills the slots of a schedule from its parts; returns 0 if a slot does not exist, or holds two
+// edges. `places` are the slots of edges by ID; if NULL, their positions in the mailbox.
 int64_t fill_slots(int64_t n, int64_t m, int64_t num_sources, int64_t count, const int64_t *parts,
                    const int64_t *places, int64_t *slots) {
   const int64_t *edges = parts + 2 * n, *source = edges + m, *target = source + m;
@@ -79,9 +79,9 @@ int64_t fill_slots(int64_t n, int64_t m, int64_t num_sources, int64_t count, con
   return 1;
 }
 
-// The words of n nodes, each once, in the order of their last occurrences, and the place of each
-// node's word among them; -1 for none, as any negative number is. Returns how many there are.
-// `table` has room for 2 * (mask + 1) numbers, a power of two above n; `places` for n.
+// The distinct words of n nodes, in the order of last occurrences, and the index of each node's
+// word among them, -1 for none (a negative token). Returns the number of distinct words. `table`
+// has room for 2 * (mask + 1) numbers, mask + 1 a power of two above n; `places` for n.
 int64_t distinct_words(int64_t n, const int64_t *tokens, int64_t mask, int64_t *table,
                        int64_t *words, int64_t *places) {
   int64_t *word_at = table, *last_at = table + mask + 1, count = 0;

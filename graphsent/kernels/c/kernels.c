@@ -1,8 +1,8 @@
-// What is compiled once: products, which generated walks call, too, and what comes before and after
-// walks; ../build.py builds it, ../library.py loads it.
+// The library that is compiled once: products, which generated walks also call, and what comes
+// before and after walks. ../build.py builds it, ../library.py loads it.
 //
-// Plain C with the vector types of GCC and Clang. Built once for each type of numbers: SINGLE is 1
-// for float, 0 for double. VECTOR_BYTES and TILE_ROWS fit the processor.
+// Plain C with the vector types of GCC and Clang, built once per type of numbers: SINGLE is 1 for
+// float, 0 for double. VECTOR_BYTES and TILE_ROWS depend on the processor.
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,20 +1,20 @@
-// The k largest numbers of each column of a sentence, in their order.
+// The k largest numbers of each column of a sentence, in order.
 
 struct largest {
   int64_t size, num_units, longest, num_threads;
-  const int64_t *ranges;  // first and last + 1 row of each sentence
-  const int64_t *counts;  // how many numbers of a column are kept, from 0 to all
-  real *rows;             // (num_rows, size); their gradients, on the way back
-  real *kept;             // (sum of counts, size); the same
-  int32_t *steps;         // (sum of counts, size): where in its sentence each stood
-  real *workspace;        // of each thread 2 * longest + 1 vectors
+  const int64_t *ranges;  // first row and last row + 1 of each sentence
+  const int64_t *counts;  // numbers of a column to keep, from 0 to all
+  real *rows;             // (num_rows, size); gradients in the backward pass
+  real *kept;             // (sum of counts, size); gradients in the backward pass
+  int32_t *steps;         // (sum of counts, size): the position of each in its sentence
+  real *workspace;        // 2 * longest + 1 vectors per thread
 };
 
 enum { BITS = 8 * sizeof(word) };
 
-// Numbers as integers of the same order; what is no number comes after all others.
+// Numbers as integers of the same order; NaN comes last.
 static inline mask order_of(vec x) {
-  const mask none = {0}, bits = (mask)(x + 0);  // there is no -0 now
+  const mask none = {0}, bits = (mask)(x + 0);  // turns -0 into 0
   const mask most = none + (word)(((uint64_t)1 << (BITS - 1)) - 1);
   return (mask)choose(x != x, (vec)most, (vec)(bits ^ (bits >> (BITS - 1) & most)));
 }
@@ -29,7 +29,7 @@ static inline mask lower(mask a, mask b) {
   return a;
 }
 
-// The least of the k largest integers of each lane, from a list of those so far, with room for k.
+// The k-th largest integer of each lane, by a sorted list of the k largest so far.
 static inline mask least_of_few(const mask *order, int64_t num_steps, int64_t k, mask *list) {
   for (int64_t j = 0; j < k; j++) list[j] = order[j];
   for (int64_t j = 1; j < k; j++) {
@@ -50,7 +50,7 @@ static inline mask least_of_few(const mask *order, int64_t num_steps, int64_t k,
   return list[k - 1];
 }
 
-// The same bit by bit, for many.
+// The same bit by bit, for large k.
 static inline mask least_of_many(const mask *order, int64_t num_steps, int64_t k) {
   const mask none = {0};
   mask least = none + (word)((uint64_t)1 << (BITS - 1));
@@ -64,7 +64,7 @@ static inline mask least_of_many(const mask *order, int64_t num_steps, int64_t k
   return least;
 }
 
-// Where the k largest of n columns stand, `places` (k, LANES), with room for one more row.
+// Positions of the k largest numbers of n columns: `places`, (k, LANES), has room for one more row.
 static inline void find_largest(const real *rows, int64_t size, int64_t num_steps, int64_t k, int n,
                                 mask *order, word *places) {
   for (int64_t t = 0; t < num_steps; t++) order[t] = order_of(load(rows + t * size, n));
@@ -72,14 +72,14 @@ static inline void find_largest(const real *rows, int64_t size, int64_t num_step
                               : least_of_many(order, num_steps, k);
   mask above = {0};
   for (int64_t t = 0; t < num_steps; t++) above -= order[t] > least;
-  mask equal = (word)k - above;  // so many of those that are the least, the first ones
+  mask equal = (word)k - above;  // number of values equal to the least to keep, the first ones
   word count[LANES] = {0};
   for (int64_t t = 0; t < num_steps; t++) {
     const mask is_equal = (order[t] == least) & (equal > 0);
     const mask is_kept = (order[t] > least) | is_equal;
     equal += is_equal;
     UNROLL for (int i = 0; i < LANES; i++) {
-      places[count[i] * LANES + i] = t;  // the next one that is kept writes over it if it is not
+      places[count[i] * LANES + i] = t;  // overwritten by the next one unless it is kept
       count[i] -= is_kept[i];
     }
   }
@@ -124,5 +124,5 @@ static void largest_backward_by(const struct largest *l, int64_t thread, int64_t
 
 void largest_forward(const struct largest *w) { IN_TEAM(largest_forward_by, w); }
 
-// Adds to the gradients of all rows those of what was kept.
+// Adds the gradients of the kept numbers to those of the rows.
 void largest_backward(const struct largest *w) { IN_TEAM(largest_backward_by, w); }

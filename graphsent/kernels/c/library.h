@@ -1,18 +1,18 @@
-// What generated walks call of the kernels, which are compiled once, not for each of them.
+// The kernel functions that generated walks call, which are compiled only once.
 
-// The first outputs of a linear map: sums = inputs @ weight.T + bias, some rows at a time.
+// The first outputs of a linear map: sums = inputs @ weight.T + bias, in blocks of rows.
 struct affine {
   int64_t in_feats, num_rows, columns, num_outputs;  // columns of the sums, rows of the weight
-  int64_t block;                                     // rows that are handled at once
+  int64_t block;                                     // rows per block
   const real *inputs, *weight, *bias;
-  real *dinputs, *dweight, *dbias;  // NULL: not wanted
-  real *packed;   // the weight, or NULL where the forward pass takes it panel by panel
-  real *scratch;  // of the team, `stride` numbers a thread
+  real *dinputs, *dweight, *dbias;  // NULL if not requested
+  real *packed;   // the weight, or NULL if the forward pass packs it panel by panel
+  real *scratch;  // `stride` numbers per thread
   int64_t stride;
 };
 
 struct library {
-  int64_t teams;  // TEAMS of the kernels: without, they have no barriers
+  int64_t teams;  // TEAMS of the kernels: without teams, they have no barriers
   void (*pack)(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
                int64_t part, int64_t parts);
   void (*pack_transposed)(const real *matrix, int64_t stride, int64_t depth, int64_t columns,
@@ -32,7 +32,7 @@ struct library {
 #ifdef GENERATED
 static const struct library *library;
 
-// Returns whether they can work together.
+// Returns whether this library and the kernels can run in the same team.
 int64_t use_library(const struct library *given) {
   library = given;
   return given->teams == TEAMS;

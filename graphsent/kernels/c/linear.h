@@ -1,11 +1,11 @@
-// A linear map of rows by itself, outside of walks: sums = inputs @ weight.T + bias.
+// A linear map of rows, outside walks: sums = inputs @ weight.T + bias.
 
 struct linear {
   int64_t num_rows, in_feats, columns, num_threads;
   const real *inputs, *weight, *bias;  // the bias may be NULL
-  real *sums;                          // (num_rows, columns); their gradients, on the way back
-  real *dinputs, *dweight, *dbias;     // NULL: not wanted
-  real *workspace;                     // as many numbers as linear_numbers says
+  real *sums;                          // (num_rows, columns); gradients in the backward pass
+  real *dinputs, *dweight, *dbias;     // NULL if not requested
+  real *workspace;                     // linear_numbers() numbers
 };
 
 static struct affine affine_of(const struct linear *l, struct arena *arena) {
@@ -29,7 +29,7 @@ int64_t linear_numbers(const struct linear *l, int64_t backward) {
   return numbers_in(&arena);
 }
 
-// Each thread makes some columns of all sums.
+// Each thread computes some columns of all rows.
 static void linear_forward_by(const struct linear *l, int64_t thread, int64_t threads) {
   const int64_t depth = l->in_feats, columns = l->columns, panels = padded(columns) / PANEL;
   const int64_t last = share(0, panels, thread + 1, threads);

@@ -1,7 +1,7 @@
-// Matrices as products take and make them. All rows are those of C: one number after the other.
+// Operands and results of matrix products. The numbers of a row are contiguous.
 
-// A packed matrix has panels of PANEL columns one after the other, with their rows one below the
-// other. The last panel is filled with zeros.
+// A packed matrix consists of panels of PANEL columns, each with contiguous rows. The last panel is
+// padded with zeros.
 enum { PANEL = 2 * LANES, CACHE = (1 << 18) / sizeof(real), TURNED = 8 * TILE_ROWS };
 
 static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -10,18 +10,18 @@ static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static inline int64_t padded(int64_t columns) { return (columns + PANEL - 1) / PANEL * PANEL; }
 
-// Part `part` of `parts` of a range begins here.
+// The beginning of part `part` of `parts` of a range.
 static inline int64_t share(int64_t first, int64_t last, int64_t part, int64_t parts) {
   return first + (last - first) * part / parts;
 }
 
-// The same for vectors of n numbers, none of which is divided.
+// The same for n numbers, without dividing a vector.
 static inline int64_t share_lanes(int64_t n, int64_t part, int64_t parts) {
   return smaller(n, share(0, (n + LANES - 1) / LANES, part, parts) * LANES);
 }
 
-// Some rows of a matrix: those that are listed, or the first ones. A number below zero is ~row of
-// another matrix.
+// Some rows of a matrix: the listed ones, or the first ones. A negative number is ~row of another
+// matrix.
 struct rows {
   const real *matrix;
   int64_t stride;
@@ -34,8 +34,8 @@ static inline const real *row_of(const struct rows *rows, int64_t n) {
   return row < 0 ? rows->others + ~row * rows->stride : rows->matrix + row * rows->stride;
 }
 
-// Where rows of sums go, one below the other or, where rows are listed, to those less the first;
-// and whether they are added to what is there.
+// The destination of rows of sums: consecutive rows or, if listed, rows `listed[n] - first`; and
+// whether they are added to what is there.
 struct sums {
   real *matrix;
   int64_t stride;
@@ -48,7 +48,7 @@ static inline real *place_of(const struct sums *to, int64_t n) {
   return to->matrix + (to->listed ? to->listed[n] - to->first : n) * to->stride;
 }
 
-// The places from the n-th row.
+// The destination from the n-th row on.
 static inline struct sums after(struct sums to, int64_t n) {
   if (to.listed) {
     to.listed += n;
@@ -58,7 +58,7 @@ static inline struct sums after(struct sums to, int64_t n) {
   return to;
 }
 
-// Numbers that multiply_transposed needs.
+// Size in numbers of the scratch memory of multiply_transposed.
 static int64_t scratch_for_transposed(int64_t columns) {
   const int64_t block = CACHE / padded(columns) + 1;
   return block * (padded(columns) + TURNED);

@@ -1,24 +1,24 @@
-// Which products a walk over slots makes. Those of empty slots are left out. Those of the states of
-// the first level come before the walk, once for all nodes that see the same row of the start in
-// the same slot: words that come several times (with a product for each node, a step of treelstm
-// with 25 sentences takes 1.10 of the time). Such a row and slot are a pair; an inner node that
-// is seen in a slot is a link. For the gradients of weights, pairs are links of rows after the
+// The products that a walk over slots computes, without those of empty slots. Those of first-level
+// states come before the walk, once for all nodes that see the same row of the start in the same
+// slot, as words that occur several times do (with a product per node, a step of treelstm with 25
+// sentences takes 1.10 times as long). Such a combination of row and slot is a pair; an inner node
+// that is seen in a slot is a link. For the gradients of weights, pairs are links of rows after the
 // last.
 
 struct places {
-  int64_t *pair_ends;    // (count) the pairs of a slot come after those of the slot before
+  int64_t *pair_ends;    // (count) end of the pairs of each slot
   int64_t *pair_starts;  // (pairs) row of the start
   int64_t *pair_of;      // (inner, count) the pair that a node sees in a slot, or -1
-  int64_t *earlier;      // (count, inner + 1) links of a slot to earlier rows
+  int64_t *earlier;      // (count, inner + 1) number of links of a slot in earlier rows
   int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the position that it sees
-                                      // or, of pairs, ~row of the start
+                                      // or, for pairs, ~row of the start
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
-  // Of the backward pass:
-  int64_t *first_seen;  // (pairs + 1) where the nodes that see a pair begin in
-  int64_t *seen_by;     // (inner * count) their rows
+  // In the backward pass:
+  int64_t *first_seen;  // (pairs + 1) beginning of the nodes that see a pair, in
+  int64_t *seen_by;     // (inner * count) rows of nodes
 };
 
-// Numbers of all but those of the backward pass, and of these.
+// Sizes of the arrays of both passes, and of those of the backward pass.
 static int64_t size_of_places(const struct walk *w, int64_t inner) {
   return w->count * (2 + 5 * inner + w->num_starts);
 }
@@ -27,7 +27,7 @@ static int64_t size_of_seen(const struct walk *w, int64_t inner) {
   return 2 * w->count * inner + 1;
 }
 
-// Where they are.
+// Divides the memory.
 static struct places places_of(const struct walk *w, int64_t inner) {
   struct places p = {.pair_ends = w->places};
   p.pair_starts = p.pair_ends + w->count;
@@ -81,7 +81,7 @@ static void find_places(const struct walk *w, int64_t inner) {
   }
 }
 
-// Which nodes see a pair, in the order of their rows.
+// Finds the nodes that see each pair, in the order of their rows.
 static void find_seen(const struct walk *w, int64_t inner) {
   struct places p = places_of(w, inner);
   const int64_t pairs = number_of_pairs(w);

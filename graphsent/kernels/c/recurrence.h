@@ -1,35 +1,35 @@
-// What walks over the levels of a schedule have that are generated from a recurrence; the same
-// structure is in structures.py.
+// The arguments of generated walks over the levels of a schedule; structures.py has the same
+// structure.
 //
-// Rows of states: first those of the start, then those of inner nodes by position, then zeros.
+// Rows of states: those of the start, then those of inner nodes by position, then a row of zeros.
 
 struct walk {
   int64_t num_levels, num_sources, num_starts, num_nodes, num_edges, num_threads;
-  int64_t count;  // slots a node; 0 where predecessors are not told apart
-  int64_t keep;   // whether a backward pass follows, which needs what is in `kept`
-  int64_t num_projected, start_feats, start_outputs;  // where the first input of the start is the
-                                                      // first outputs of a linear map: so many, and
-                                                      // the sizes of the map
-  int64_t kept_size, places_size, workspace_size;  // numbers in them
-  const int64_t *level_ends;  // (1 + num_levels) position behind the last one of each level
+  int64_t count;  // slots per node; 0 without slots
+  int64_t keep;   // whether a backward pass follows, which needs `kept`
+  int64_t num_projected, start_feats, start_outputs;  // if the first input of the start consists of
+                                                      // the first outputs of a linear map: their
+                                                      // number, and the sizes of the map
+  int64_t kept_size, places_size, workspace_size;  // in numbers
+  const int64_t *level_ends;  // (1 + num_levels) position after the last one of each level
   const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
-                              // (edges) position of the node that each edge comes from
-  const int64_t *first_edge;  // (inner + 1) the edges to a node begin here
-  const int64_t *leaves;      // (num_sources) their rows in the start; their own where NULL
+                              // (edges) position of the source of each edge
+  const int64_t *first_edge;  // (inner + 1) the beginning of the edges to a node
+  const int64_t *leaves;      // (num_sources) their rows in the start; NULL if each has its own
   const int64_t *nodes;       // (num_nodes) the rows of results
-  const int64_t *input_strides;      // 0: one row for all nodes
-  const int64_t *start_strides;      // of inputs of the start
-  const int64_t *const *input_rows;  // (inner) their rows in an input; their own where NULL
+  const int64_t *input_strides;      // 0 for one row for all nodes
+  const int64_t *start_strides;      // of the inputs of the start
+  const int64_t *const *input_rows;  // (inner) their rows in an input; NULL if each has its own
   const real *const *inputs;
   const real *const *start_inputs;  // (num_starts, width), or NULL
   const real *start_x, *start_weight, *start_bias;  // (num_starts, feats), of the linear map
-  const real *const *start;         // (num_starts, size) where the start is given
+  const real *const *start;         // (num_starts, size) if the start is given
   const real *const *constants;
   real *const *results;  // (num_nodes, size), or NULL
-  // Gradients: of the results, or NULL, and of what was given; NULL where they are not wanted.
+  // Gradients of the results, or NULL, and of the arguments; NULL if not requested.
   const real *const *dresults;
-  const int64_t *const *dinput_rows;  // rows of zeros that several nodes add to, or NULL
-  real *const *dinputs;               // as inputs, but for rows of their own without dinput_rows
+  const int64_t *const *dinput_rows;  // rows, zero at first, that several nodes add to, or NULL
+  real *const *dinputs;               // as inputs; without dinput_rows, each node has its own row
   real *const *dstart_inputs, *const *dstart, *const *dconstants;
   real *dstart_x, *dstart_weight, *dstart_bias;
   real *kept, *workspace;
@@ -39,7 +39,7 @@ struct walk {
 
 #include "places.h"
 
-// The first row of a level above the first one, among inner nodes.
+// The first row of a level after the first, among inner nodes.
 static inline int64_t first_row(const struct walk *w, int64_t level) {
   return w->level_ends[level] - w->num_sources;
 }
@@ -55,7 +55,7 @@ static inline const real *input_at(const struct walk *w, int64_t n, int64_t row)
   return w->inputs[n] + (rows ? rows[row] : row) * w->input_strides[n];
 }
 
-// Where each of a list of rows begins in the list ordered by row, and the order.
+// Sorts a list of rows: the order, and the beginning of each row in it.
 static void order_by_row(const int64_t *rows, int64_t length, int64_t num_rows, int64_t *first,
                          int64_t *order) {
   memset(first, 0, (num_rows + 2) * sizeof(int64_t));
@@ -82,7 +82,7 @@ static void give_results(const struct walk *w, int part, const real *states, int
   }
 }
 
-// The gradients of the results of the start, of which several nodes may share a row.
+// The gradients of the results of the start, whose rows several nodes may share.
 static void take_gradients(const struct walk *w, int part, real *to, int64_t size, int64_t thread,
                            int64_t threads) {
   const int64_t from = share_lanes(size, thread, threads);
@@ -96,7 +96,7 @@ static void take_gradients(const struct walk *w, int part, real *to, int64_t siz
   }
 }
 
-// The gradient that the result of an inner node has, or zeros.
+// The gradient of the result of an inner node, or zeros.
 static inline const real *given_at(const struct walk *w, int part, int64_t row, int64_t size,
                                    const real *zeros) {
   if (!w->dresults[part]) return zeros;
@@ -104,7 +104,7 @@ static inline const real *given_at(const struct walk *w, int part, int64_t row, 
   return w->dresults[part] + (w->nodes ? w->nodes[position] : position) * size;
 }
 
-// Adds up what the threads have found of a row, each `apart` numbers from the one before.
+// Adds up the threads' results for a row, which are `apart` numbers from each other.
 static void add_up(real *to, const real *found, int64_t apart, int64_t width, int64_t thread,
                    int64_t threads) {
   const int64_t from = share_lanes(width, thread, threads);
@@ -129,7 +129,7 @@ static inline vec exponential_or_infinite(vec x) {
   return choose(x > limit, all((real)INFINITY), exponential(x));
 }
 
-// The sum of the numbers of a vector and another one.
+// The sum of the numbers of a vector and of another number.
 static inline real sum_of(vec x, real more) {
   for (int i = 0; i < LANES; i++) more += x[i];
   return more;

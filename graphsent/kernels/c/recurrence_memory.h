@@ -1,15 +1,15 @@
-// The memory of a generated walk. Macros name its arrays, each with the numbers in it: WHOLE of
-// both passes; KEPT for all nodes if a backward pass follows, else of a block, the second number;
-// FORWARD and BACKWARD of one pass, FORWARD_BLOCK and BACKWARD_BLOCK of a thread of it.
+// The memory of a generated walk. Macros list its arrays and their sizes: WHOLE, of both passes;
+// KEPT, of all nodes if a backward pass follows, otherwise of a block, the second size; FORWARD and
+// BACKWARD, of one pass; FORWARD_BLOCK and BACKWARD_BLOCK, of a thread in one pass.
 
-// What a thread knows of a walk.
+// The state of a thread in a walk.
 struct own {
   struct walk walk;
   struct arena kept_arena, work_arena;
   int64_t thread, threads, inner, num_rows, block, edge_block, pairs_a_slot;
-  int64_t first_edge, last_edge, num_places;  // the edges to a block of nodes; numbers in places
+  int64_t first_edge, last_edge, num_places;  // the edges to a block of nodes; size of places
   struct places places;
-  int64_t *rows, *target;     // of edges or slots: the state that is seen; of edges: by which node
+  int64_t *rows, *target;     // the state seen by an edge or slot; the node of an edge
   int64_t *out_first, *out;   // (num_rows + 3), and the edges or slots that see each state
   real *state[PARTS], *dstate[PARTS], *given[PARTS];
   struct affine affine;
@@ -21,7 +21,7 @@ struct own {
 };
 
 #define TAKE(name, numbers) s->name = take(arena, numbers);
-// All threads have as many numbers.
+// An array of the same size for each thread.
 #define TAKE_OWN(name, numbers)           \
   {                                       \
     real *here = take(work, numbers);     \
@@ -32,7 +32,7 @@ struct own {
 #define TAKE_UNKEPT(name, numbers, block) \
   if (!w->keep) TAKE_OWN(name, block)
 
-// How many nodes are handled at once.
+// Chooses the number of nodes per block.
 static void choose_block(struct own *s) {
   const struct walk *w = &s->walk;
   int64_t largest = larger(w->num_starts, 1), degree = 0;
@@ -64,7 +64,7 @@ static void take_projection(struct own *s, struct arena *kept, int backward) {
   if (backward) s->dprojected = take(&s->work_arena, w->num_starts * w->num_projected);
 }
 
-// Finds the arrays, or how many numbers there are in all of them.
+// Divides the memory into arrays, or computes its size.
 static void divide(struct own *s, const struct walk *given, int64_t thread, int64_t threads,
                    int backward) {
   *s = (struct own){.walk = *given, .thread = thread, .threads = threads};
@@ -116,7 +116,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   }
 }
 
-// Finds the rows of states that nodes see; behind all others is one of zeros.
+// Finds the rows of states that nodes see; the last row is zero.
 static void find_rows(struct own *s) {
   const struct walk *w = &s->walk;
   for (int part = 0; part < PARTS; part++) {

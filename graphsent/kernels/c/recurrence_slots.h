@@ -1,6 +1,6 @@
-// What generated walks over slots do with the states in them.
+// Products of generated walks over slots.
 
-// Begins the sums of some rows, with the products of the states of the first level in some slots.
+// Initializes the sums of some rows with the products of first-level states in some slots.
 static void begin_sums(const struct own *s, const int *slots, int count, int64_t first,
                        int64_t last, const real *pairs, int64_t width, real *to, int64_t stride) {
   for (int64_t r = first; r < last; r++, to += stride) {
@@ -47,7 +47,7 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
                 (struct sums){to, PADDED(SIZE), s->places.link_rows + at + link, first, 0});
 }
 
-// Sums of the products of the states of the first level in a slot, once for equal ones.
+// The products of first-level states in a slot, once per pair.
 static void multiply_pairs(struct own *s, int part, int slot, const real *packed, int64_t width,
                            real *to, int64_t stride, int more) {
   const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
@@ -61,7 +61,7 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
   }
 }
 
-// The gradients of the sums of pairs: those of all nodes that see them.
+// The gradients of the sums of pairs, from those of all nodes that see them.
 static void sum_pairs(struct own *s, real *sums, int64_t stride, int64_t width) {
   const int64_t pairs = number_of_pairs(&s->walk);
   const int64_t last = share(0, pairs, s->thread + 1, s->threads);
@@ -74,7 +74,7 @@ static void sum_pairs(struct own *s, real *sums, int64_t stride, int64_t width) 
   }
 }
 
-// The gradients of the states of the first level through pairs.
+// The gradients of first-level states through pairs.
 static void multiply_pairs_back(struct own *s, int part, int slot, const real *sums,
                                 int64_t stride, int64_t width, const real *packed) {
   const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
@@ -90,7 +90,7 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
   }
 }
 
-// The gradient of some columns of a weight that states in a slot are multiplied by.
+// The gradient of the columns of a weight that multiply the states in a slot.
 static void weigh_slot(struct own *s, int part, int slot, const real *sums, int64_t apart,
                        int64_t width, real *to, int64_t stride, int more) {
   const struct walk *w = &s->walk;

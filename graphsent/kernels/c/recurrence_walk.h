@@ -1,6 +1,6 @@
-// The way of a generated walk through levels; the functions for some rows are generated.
+// The loop of a walk over levels; the functions for blocks of rows are generated.
 
-// The row behind those that are handled at once, one at least.
+// The row after a block of at least one row.
 static int64_t end_of_block(const struct own *s, int64_t first, int64_t last) {
   const int64_t *edges = s->walk.first_edge;
   int64_t row = first + 1;
@@ -16,8 +16,7 @@ static void find_edges(struct own *s, int64_t first, int64_t last) {
   s->last_edge = s->walk.first_edge[last];
 }
 
-// The states of some rows of the start where they are given, or their gradients where these are
-// wanted.
+// Copies given states of some rows of the start, or their gradients if requested.
 static void copy_start(const real *const *from, real *const *to, int64_t first, int64_t last) {
   for (int part = 0; part < PARTS; part++) {
     if (!to[part]) continue;
@@ -25,7 +24,7 @@ static void copy_start(const real *const *from, real *const *to, int64_t first, 
   }
 }
 
-// The first input of some rows of the start.
+// Computes the first input of some rows of the start.
 static void project_start(struct own *s, int64_t first, int64_t last) {
   const int64_t columns = s->walk.num_projected;
   for (int64_t row = first; row < last && columns; row += s->affine.block) {

@@ -1,14 +1,14 @@
-// Wide convolution in groups of channels that do not mix, with a group in each lane.
+// Wide convolution in groups of channels that do not mix, one group per SIMD lane.
 
 struct convolution {
-  int64_t num_groups, inputs, outputs, width;  // the latter three of a group
+  int64_t num_groups, inputs, outputs, width;  // the latter three per group
   int64_t num_units, longest, num_threads;
-  const int64_t *ranges;  // first and last + 1 row of each sentence
+  const int64_t *ranges;  // first row and last row + 1 of each sentence
   real *x;                // (num_rows, num_groups * inputs)
   real *y;                // (sum of length + width - 1, num_groups * outputs)
   const real *weight;     // (num_groups * outputs, inputs, width)
   real *dx, *dy, *dweight;
-  real *workspace;  // of each thread as many vectors as convolution_vectors says
+  real *workspace;  // convolution_vectors() vectors per thread
 };
 
 // Rows and columns of a tile of sums.
@@ -30,9 +30,9 @@ int64_t convolution_vectors(const struct convolution *c) {
   return 2 * num_weights(c) + margined(c) * channels;
 }
 
-// What a thread works on: n groups from `group` on, turned so that each has a lane.
+// The data of a thread: n groups from `group` on, transposed so that each has a lane.
 struct lanes {
-  int64_t group, n, inputs, outputs, width;  // the latter three rounded up
+  int64_t group, n, inputs, outputs, width;  // the last three rounded up
   vec *weight, *dweight;                     // (outputs, inputs, width)
   vec *x, *y;                                // (steps, inputs), (steps, outputs)
 };
@@ -49,7 +49,7 @@ static struct lanes lanes_of(const struct convolution *c, int64_t thread) {
   return l;
 }
 
-// Rows of `count` channels a group to lanes.
+// Copies rows, with `count` channels per group, to lanes.
 static inline void turn(const struct lanes *l, const real *rows, int64_t num_rows, int64_t stride,
                         int64_t count, vec *to, int64_t across) {
   for (int64_t t = 0; t < num_rows; t++, to += across) {
@@ -60,7 +60,7 @@ static inline void turn(const struct lanes *l, const real *rows, int64_t num_row
   }
 }
 
-// Lanes to rows; with `more` they are added.
+// Copies lanes to rows; adds them if `more`.
 static inline void turn_back(const struct lanes *l, const vec *from, int64_t across, real *rows,
                              int64_t num_rows, int64_t stride, int64_t count, int more) {
   for (int64_t t = 0; t < num_rows; t++, from += across) {
@@ -74,7 +74,7 @@ static inline void turn_back(const struct lanes *l, const vec *from, int64_t acr
   }
 }
 
-// Takes up the next groups.
+// Begins the next groups.
 static void take_groups(const struct convolution *c, struct lanes *l, int64_t group, int64_t last) {
   l->group = group;
   l->n = smaller(LANES, last - group);
@@ -145,7 +145,7 @@ static void convolve_lanes(const struct convolution *c, const struct lanes *l, i
   }
 }
 
-// Adds to the gradients of weights.
+// Adds to the gradients of the weights.
 static void weights_back(const struct convolution *c, const struct lanes *l, int64_t num_steps) {
   for (int64_t j = 0; j < c->outputs; j += WIDE) {
     for (int64_t q = 0; q < c->inputs; q++) {
@@ -164,7 +164,7 @@ static void weights_back(const struct convolution *c, const struct lanes *l, int
   }
 }
 
-// Gradients of n rows of x, in the place of x.
+// Gradients of n rows of x, which overwrite x.
 static void rows_back(const struct convolution *c, const struct lanes *l, int64_t n) {
   for (int64_t q = 0; q < c->inputs; q += WIDE) {
     for (int64_t t = 0; t < n; t += TALL) {
@@ -230,5 +230,5 @@ static void convolve_back_by(const struct convolution *c, int64_t thread, int64_
 
 void convolve(const struct convolution *w) { IN_TEAM(convolve_by, w); }
 
-// Adds to the gradients of x, and sets those of weights; either may be left out.
+// Adds to the gradients of x, and sets those of the weights; either may be NULL.
 void convolve_back(const struct convolution *w) { IN_TEAM(convolve_back_by, w); }

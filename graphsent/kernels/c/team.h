@@ -1,5 +1,5 @@
-// The code of one thread in a team; the barriers in it hold for the team. All compute as the caller
-// does, as to numbers below the normal range: threads that wait from an earlier team would not know.
+// Teams of threads, which run the same function; barriers in it synchronize the team. All threads
+// take the caller's setting for subnormal numbers, which those of an earlier team would not know.
 #ifdef __SSE__
 #include <xmmintrin.h>
 #define ARITHMETIC() _mm_getcsr()

@@ -1,4 +1,4 @@
-// Vectors of numbers.
+// SIMD vectors.
 
 #if SINGLE
 typedef float real;
@@ -18,7 +18,7 @@ enum { LANES = VECTOR_BYTES / sizeof(real) };
 
 static inline vec all(real x) { return x - (vec){0}; }
 
-// The next n numbers as a vector; n is LANES, a constant, but in rows shorter than that.
+// The next n numbers as a vector; n is the constant LANES except in shorter rows.
 static inline vec load(const real *from, int n) {
   if (n == LANES) return *(const unaligned *)from;
   vec x = {0};
@@ -34,7 +34,7 @@ static inline void store(real *to, vec x, int n) {
   }
 }
 
-// The numbers of two vectors that `from` names; those of the second come after those of the first.
+// The numbers of two vectors with indices `from`; those of the second follow those of the first.
 static inline vec pick(vec a, vec b, mask from) {
 #ifdef __clang__
   vec x;
@@ -45,7 +45,7 @@ static inline vec pick(vec a, vec b, mask from) {
 #endif
 }
 
-// Exchanges a bit, a constant, of the numbers of rows with that of the numbers in them.
+// Swaps a bit, a constant, of the row index with that of the index within a row.
 static inline __attribute__((always_inline)) void exchange(vec *rows, int bit) {
   mask low, high;
   UNROLL for (int i = 0; i < LANES; i++) {
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void exchange(vec *rows, int bit) {
   }
 }
 
-// Copies LANES rows of LANES numbers to columns; the rows are so many numbers from each other.
+// Transposes LANES rows of LANES numbers; `across` and `apart` are the strides of rows.
 static inline void transpose(const real *from, int64_t across, real *to, int64_t apart) {
   vec rows[LANES];
   UNROLL for (int i = 0; i < LANES; i++) rows[i] = load(from + i * across, LANES);
@@ -71,8 +71,8 @@ static inline void transpose(const real *from, int64_t across, real *to, int64_t
   UNROLL for (int i = 0; i < LANES; i++) store(to + i * apart, rows[i], LANES);
 }
 
-// Runs STEP(j, n), which handles n numbers from the j-th, over a row. The last vector overlaps the
-// one before: a step must not read what it writes.
+// Runs STEP(j, n), which handles n numbers from the j-th on, over a row. The last vector overlaps
+// the one before: a step must not read what it writes.
 #define OVER_ROW(size, STEP)                                  \
   int64_t at = 0;                                             \
   for (; at + LANES <= size; at += LANES) { STEP(at, LANES) } \

@@ -1,20 +1,20 @@
-// Sums over the windows of sentences, of what each word adds at each of its places in a window.
+// Sums over the windows of sentences; each word adds a term per position in a window.
 
 struct windows {
   int64_t width, size, num_units, num_threads;
-  const int64_t *ranges;  // first and last + 1 word of each sentence
-  const int64_t *words;   // the row of each word, or NULL: their own
+  const int64_t *ranges;  // first word and last word + 1 of each sentence
+  const int64_t *words;   // the row of each word; NULL if each has its own
   real *products;         // (num_rows, width, size)
   real *sums;             // (sum of length + width - 1, size)
 };
 
-// What word n adds at a place of a window.
+// The term of word n at a position in a window.
 static inline real *term(const struct windows *w, int64_t n, int64_t place) {
   return w->products + ((w->words ? w->words[n] : n) * w->width + place) * w->size;
 }
 
-// Runs WINDOW over all windows, with the number `first` of its first word, that of its `last` + 1,
-// the place of the first one in it, and the `row` of its sum.
+// Runs WINDOW for all windows, given the number `first` of its first word, the number `last` after
+// its last word, the `place` of the first word in it, and the `row` of its sum.
 #define OVER_WINDOWS(w, WINDOW)                                                     \
   real *row = w->sums;                                                              \
   for (int64_t u = 0; u < w->num_units; u++) {                                      \
@@ -52,5 +52,5 @@ static void windows_backward_by(const struct windows *w, int64_t thread, int64_t
 
 void windows_forward(const struct windows *w) { IN_TEAM(windows_forward_by, w); }
 
-// Adds to the gradients of the products those of the sums.
+// Adds the gradients of the sums to those of the products.
 void windows_backward(const struct windows *w) { IN_TEAM(windows_backward_by, w); }
