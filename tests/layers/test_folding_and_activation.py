@@ -42,7 +42,7 @@ def test_golden_folding():
 
 @pytest.mark.parametrize("shape", [(2, 6, 3), (2, 4)])
 def test_a_row_without_a_neighbour_is_refused(shape):
-    with pytest.raises(LayerError, match="pairs of rows of 2 channels each, got"):
+    with pytest.raises(LayerError, match="an even number of rows of 2 channels each, got"):
         Folding(2)(torch.zeros(shape))
     with pytest.raises(LayerError, match="expected num_maps of at least 1, got 0"):
         Folding(0)
