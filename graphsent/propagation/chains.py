@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.backends.c.library import generated_library
-from graphsent.propagation.backends.c.plan import Inputs, Start
-from graphsent.propagation.backends.c.walk import run_recurrence
+from graphsent.propagation.backends.c.walk import Start, run_recurrence
 from graphsent.propagation.recurrence.recurrence import Recurrence, trace
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -146,7 +145,8 @@ def chain_states(
         chains.schedule,
         chains.slots,
         Start(start, True, 0, leaves),
-        Inputs((inputs,), input_rows),
+        (inputs,),
+        input_rows,
         {str(number): weight for number, weight in enumerate(weights)},
         None,
     )

@@ -1,8 +1,8 @@
-"""The states of all nodes of a graph: the one entry that cells call.
+"""The states of all nodes of a graph: the entry point of cells.
 
-Inputs are projected where they are needed only, and once a row where nodes share them. Then the
-recursion runs in the fastest way that it allows: in code that was generated from it, or in torch by
-what was traced, or by its ``combine``, once a level.
+Inputs are projected only where they are needed, and once per row if nodes share them. Then the
+recursion runs in the fastest way that supports it: in generated code, in torch by the traced
+expressions, or by its ``combine``, once per level.
 """
 
 from __future__ import annotations
@@ -15,22 +15,12 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.autocast import autocast_enabled, without_autocast
-from graphsent.propagation.backends.c.plan import Inputs, Start
-from graphsent.propagation.backends.c.walk import run_recurrence
+from graphsent.propagation.backends.c.walk import Start, run_recurrence
 from graphsent.propagation.backends.levels import run_levels, run_traced
-from graphsent.propagation.feats import (
-    IndexedFeat,
-    first_of_run,
-    take,
-    with_zeros,
-)
+from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
-from graphsent.propagation.recurrence.evaluation import (
-    chosen_rows,
-    hoisted_inputs,
-    placed_columns,
-)
+from graphsent.propagation.recurrence.evaluation import chosen_rows, hoisted_inputs, placed_columns
 from graphsent.propagation.schedule.indices import to_device
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -41,13 +31,13 @@ State = tuple[Tensor, ...]
 
 
 class FirstOutputs(NamedTuple):
-    """The columns of a linear map that ``start`` reads, as long as nobody has made them.
+    """The columns of a linear map that ``start`` reads, not computed yet.
 
     Attributes:
         rows: (num_rows, in_feats).
-        weight: (out_feats, in_feats), the rows of these columns first.
+        weight: (out_feats, in_feats), the rows for these columns first.
         bias: (out_feats,).
-        count: how many columns, out_feats at most.
+        count: number of columns, at most out_feats.
     """
 
     rows: Tensor
@@ -57,14 +47,14 @@ class FirstOutputs(NamedTuple):
 
 
 class _Projected(NamedTuple):
-    """What the inputs have become.
+    """Projected inputs.
 
     Attributes:
-        leaves: what ``start`` reads: rows of the nodes without predecessors, by position; or what
-            makes these.
-        shared: (num_leaves,) their rows in ``leaves``; None: each has its own.
-        inner: what ``combine`` reads, rows of the other nodes, or one row (size,) for all of them.
-        inner_rows: (num_inner,) their rows in ``inner``; None: each has its own.
+        leaves: inputs of ``start``, one row per node without predecessors by position, or a
+            deferred product that yields them.
+        shared: (num_leaves,) the row of each node in ``leaves``, if nodes share rows.
+        inner: inputs of ``combine``, one row per other node, or one row (size,) for all of them.
+        inner_rows: (num_inner,) the row of each node in ``inner``, if nodes share rows.
     """
 
     leaves: Tensor | FirstOutputs
@@ -73,7 +63,7 @@ class _Projected(NamedTuple):
     inner_rows: np.ndarray | None = None
 
     def every_inner(self) -> Tensor:
-        """``inner`` without shared rows."""
+        """``inner`` with a row for each node."""
         return self.inner if self.inner_rows is None else take(self.inner, self.inner_rows)
 
 
@@ -83,10 +73,10 @@ class Run:
     Args:
         cell: the cell, a :class:`graphsent.cells.recursion.Recursion`.
         schedule: of the graph, on the CPU.
-        slots: which predecessor is in which slot, on the CPU, of cells that tell them apart.
+        slots: the predecessor in each slot, on the CPU, of cells with ordered predecessors.
         feat: inputs of all nodes, (num_nodes, in_feats), on the device to compute on.
-        extra: node data of ``input_names`` beside x, in their order, (num_nodes, ...) each.
-        initial: parts of the states that stand before nodes without predecessors, (num_nodes,
+        extra: node data of ``input_names`` after x, in this order, (num_nodes, ...) each.
+        initial: parts of the initial states before nodes without predecessors, (num_nodes,
             hidden_feats) each.
     """
 
@@ -105,8 +95,10 @@ class Run:
         self.schedule = schedule.to(feat.device)
         self.num_leaves = schedule.num_sources
         alone = schedule.num_levels < 2
-        # Under autocast, states without edges are of the type of those with edges.
-        found = _ALONE if alone and not autocast_enabled("cpu") else self._found(extra)
+        found: Found | str = _ALONE
+        # Under autocast, states without edges have the dtype of those with edges.
+        if not alone or autocast_enabled("cpu"):
+            found = find_recurrence(cell, self.rows, extra, None if slots is None else slots.count)
         self.found = _ALONE if alone else found
         self.traced = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
@@ -122,20 +114,15 @@ class Run:
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
-    def _found(self, extra: Mapping[str, Tensor]) -> Found | str:
-        """What was traced from the cell, or why it was not."""
-        num_slots = None if self.slots is None else self.slots.count
-        return find_recurrence(self.cell, self.rows, extra, num_slots)
-
     def states(self, num_results: int | None = None) -> State:
         """The states of all nodes, each part (num_nodes, hidden_feats).
 
         Args:
-            num_results: so many parts, h first, by node; all by position by default.
+            num_results: number of parts to return, h first, by node; by default all, by position.
         """
         if self.compiled is None:
             return self._states(num_results)
-        # Products of bfloat16, level by level in torch, take twice the time of a training run, and
+        # Level by level in torch, products in bfloat16 double the time of a training run, and take
         # memory for code of every size of a level.
         with without_autocast("cpu"):
             return self._states(num_results)
@@ -158,11 +145,9 @@ class Run:
     # Inputs
 
     def _project(self) -> _Projected:
-        if isinstance(self.feat, Tensor):
-            return self._project_rows(self.feat)
-        return self._project_indexed(self.feat)
-
-    def _project_rows(self, feat: Tensor) -> _Projected:
+        feat = self.feat
+        if not isinstance(feat, Tensor):
+            return self._project_indexed(feat)
         if not self.cell.inner_input:
             leaves = feat.index_select(0, self.schedule.nodes[: self.num_leaves])
             return _Projected(self._of_leaves(leaves), None, self._of_no_input())
@@ -175,7 +160,7 @@ class Run:
         if not self.cell.inner_input or inner.max(initial=-1) < 0:
             return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())
         first = int(inner.min())
-        if leaves.max(initial=-1) < first:  # no row is for nodes of both kinds
+        if leaves.max(initial=-1) < first:  # no row is shared by nodes of both kinds
             rows, others = feat.rows.split((first, len(feat.rows) - first))
             of_leaves = self._project_leaves(rows, leaves)
             return _Projected(*of_leaves, *self._project_nodes(others, inner - first))
@@ -191,7 +176,7 @@ class Run:
     def _project_leaves(
         self, rows: Tensor, index: np.ndarray
     ) -> tuple[Tensor | FirstOutputs, np.ndarray | None]:
-        """The first fields of :class:`_Projected`."""
+        """The first two fields of :class:`_Projected`."""
         rows, index = with_zeros(rows, index)
         if len(rows) > len(index):
             return self._of_leaves(take(rows, index)), None
@@ -201,9 +186,10 @@ class Run:
         return take(self._made(x), index), None
 
     def _project_nodes(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
-        """What ``project`` gives for some nodes, and their rows in it; None: each has its own.
+        """Projects all rows, or the inputs of the nodes if they are fewer.
 
-        It is made of all rows, or of the nodes if they are fewer.
+        Returns:
+            The projected rows, and the row of each node in them; None if each has its own.
         """
         rows, index = with_zeros(rows, index)
         if len(rows) > len(index):
@@ -212,12 +198,12 @@ class Run:
         return (x, index) if first_of_run(index) is None else (take(x, index), None)
 
     def _projected(self, rows: Tensor) -> Tensor:
-        """What ``project`` gives."""
+        """``project``, by the compiled linear map if it is nothing else."""
         known = None if self.compiled is None else self.compiled.linear()
         return self.cell.checked_project(rows) if known is None else linear(rows, *known)
 
     def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
-        """What ``start`` reads; before it there may be a state, and then it is ``combine``."""
+        """The inputs of ``start``; with an initial state, those of ``combine``."""
         traced = None if self.initial is not None else self.traced
         known = None if traced is None else traced.linear()
         if traced is None or known is None or traced.recurrence.start.hoisted:
@@ -230,34 +216,35 @@ class Run:
         return outputs if by_walk else self._made(outputs)
 
     def _made(self, outputs: Tensor | FirstOutputs) -> Tensor:
-        """Outputs, those that ``start`` does not read being zeros."""
+        """Computes deferred outputs; columns that ``start`` does not read are zeros."""
         if isinstance(outputs, Tensor):
             return outputs
         rows, weight, bias, count = outputs
         made = linear(rows, weight[:count], bias[:count])
-        assert self.traced is not None  # it has said which columns
+        assert self.traced is not None  # see _of_leaves
         recurrence = self.traced.recurrence
         return placed_columns(made, recurrence.columns, recurrence.input_widths[0])
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
-        """Whether ``project`` gives rows of the type of its inputs, as it does for zeros."""
+        """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""
         width = traced.recurrence.input_widths[0]
         return inner.dtype == self.rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
 
     def _of_no_input(self) -> Tensor:
+        """The projection of zeros, (size,)."""
         known = None if self.compiled is None else self.compiled.linear()
         if known is not None:
             return known[1]
         return self._projected(self.rows.new_zeros(1, self.rows.shape[1])).squeeze(0)
 
     def _shares_leaves(self) -> bool:
-        """Whether equal inputs give equal states, as in what was traced."""
+        """Whether equal inputs of leaves give equal states."""
         return self.traced is not None and not self.leaf_extra and self.initial is None
 
     # States
 
     def _start(self, x: _Projected) -> State:
-        """States of the nodes without predecessors, or of those that share their rows."""
+        """States for ``x.leaves``: of the nodes without predecessors, or of the rows they share."""
         if self.initial is None:
             return self.cell.checked_start(self._made(x.leaves), *self.leaf_extra)
         shape = self.schedule.num_nodes, self.cell.hidden_feats
@@ -268,33 +255,29 @@ class Run:
         return self.cell.checked_combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
 
     def _run_compiled(
-        self,
-        compiled: Found,
-        shared: Tensor | None,
-        x: _Projected,
-        num_results: int | None,
+        self, compiled: Found, shared: Tensor | None, x: _Projected, num_results: int | None
     ) -> State:
         recurrence, library, parameters, _ = compiled
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
             inner, rows = x.every_inner(), None
             inner = inner.expand(self.schedule.num_nodes - self.num_leaves, inner.shape[-1])
-        given = self.initial is not None
         projected = 0
-        if given:
+        if self.initial is not None:
             start = self._start(x)
-        elif isinstance(x.leaves, FirstOutputs) and recurrence.projects_starts:
+        elif isinstance(x.leaves, FirstOutputs):
             *rows_and_map, projected = x.leaves
             start = (*rows_and_map, *self.leaf_extra)
         else:
-            start = (self._made(x.leaves), *self.leaf_extra)
+            start = (x.leaves, *self.leaf_extra)
         return run_recurrence(
             recurrence,
             library,
             self.on_host,
             self.slots,
-            Start(start, given, projected, shared),
-            Inputs((inner, *self.inner_extra), rows),
+            Start(start, self.initial is not None, projected, shared),
+            (inner, *self.inner_extra),
+            rows,
             parameters,
             num_results,
         )
@@ -305,29 +288,25 @@ class Run:
         inputs = (rows, *self.inner_extra)
         traced, same = self.traced, len({part.dtype for part in (*inputs, *start)}) == 1
         if traced is not None and same and rows.shape[1:] == traced.recurrence.input_widths[:1]:
-            return self._run_traced(traced, start, (inner, *self.inner_extra), slots)
+            combine = traced.recurrence.combine
+            inputs = (inner, *self.inner_extra)
+            with without_autocast(self.schedule.device.type):
+                tensors = combine.tensors(traced.parameters)
+                constants = [part.to(start[0].dtype) for part in tensors]
+                inputs = (*inputs, *hoisted_inputs(combine.hoisted, inputs, constants))
+                return run_traced(traced.recurrence, self.schedule, start, inputs, constants, slots)
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
-
-    def _run_traced(
-        self, traced: Found, start: State, inputs: Sequence[Tensor], slots: Slots | None
-    ) -> State:
-        combine = traced.recurrence.combine
-        with without_autocast(self.schedule.device.type):
-            tensors = combine.tensors(traced.parameters)
-            constants = [part.to(start[0].dtype) for part in tensors]
-            inputs = [*inputs, *hoisted_inputs(combine.hoisted, inputs, constants)]
-            return run_traced(traced.recurrence, self.schedule, start, inputs, constants, slots)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:
         return None if index is None else to_device(torch.from_numpy(index), self.feat.device)
 
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
-        """Rows of the nodes without predecessors, and of the others."""
+        """Splits rows by position into those of nodes without predecessors, and the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
 
 
 def _in_type(values: Any, dtype: torch.dtype) -> Any:
-    """States in a type of numbers; what are none is left to be refused."""
+    """Casts states to a dtype; invalid values are left to the checks of the cell."""
     if isinstance(values, Tensor) and values.is_floating_point():
         return values.to(dtype)
     if isinstance(values, (list, tuple)):

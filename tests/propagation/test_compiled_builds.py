@@ -162,7 +162,7 @@ def test_walks_and_kernels_agree_on_teams_of_threads(teams, tmp_path):
         subprocess.run([*command, *files], check=True)
     kernels = ctypes.CDLL(str(tmp_path / "kernels.so"))
     if len(teams) == 1:
-        with pytest.raises(OSError, match="are not both built with OpenMP, or without it"):
+        with pytest.raises(OSError, match="are not both built with, or both without, OpenMP"):
             _open(kernels, tmp_path / "walk.so")
     else:
         _open(kernels, tmp_path / "walk.so")

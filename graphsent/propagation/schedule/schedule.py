@@ -115,6 +115,12 @@ class Schedule(Unchanging):
             levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
         return tuple(levels)
 
+    @cached_property
+    def first_edge(self) -> Tensor:
+        """(num_inner + 1,) first mailbox row of each node after the first level, and the end."""
+        inner = torch.arange(self.num_sources, self.num_nodes + 1, device=self.device)
+        return torch.searchsorted(self.target, inner)
+
     @property
     def num_levels(self) -> int:
         """Number of levels."""

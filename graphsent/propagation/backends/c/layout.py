@@ -1,28 +1,27 @@
-"""Where the values of a recurrence are in memory."""
+"""The memory layout of the values of a recurrence."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphsent.propagation.backends.c.arrays import LEAVES, Unsupported, needed
-from graphsent.propagation.backends.c.parts import Part
+from graphsent.propagation.backends.c.parts import LEAVES, Part, Unsupported, needed
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.recurrence.recurrence import Differentiated, Recurrence
 
 NODE, SOURCE, EDGE = Domain.NODE, Domain.SOURCE, Domain.EDGE
 ROW = {NODE: "r", SOURCE: "q", EDGE: "e"}
-"""Names of the rows of values."""
+"""Names of row indices in C."""
 GROUPS = ("WHOLE", "KEPT", "FORWARD", "BACKWARD", "FORWARD_BLOCK", "BACKWARD_BLOCK")
-"""Kinds of arrays, see ``recurrence_memory.h``."""
+"""Groups of arrays, see ``recurrence_memory.h``."""
 
 
 class Array(NamedTuple):
-    """Where the rows of a value are.
+    """The array of a value.
 
     Attributes:
-        name: of the pointer in ``struct own``.
-        stride: numbers from a row to the next, in C.
-        group: one of :data:`GROUPS`; ``"STATE"`` for a part of the states.
+        name: name of the pointer in ``struct own``.
+        stride: distance between rows in numbers, as C code.
+        group: one of :data:`GROUPS`, or ``"STATE"`` for a part of the states.
     """
 
     name: str
@@ -31,7 +30,7 @@ class Array(NamedTuple):
 
     @property
     def begin(self) -> str:
-        """The first number."""
+        """The address of the first number, as C code."""
         return f"s->{self.name}"
 
 
@@ -39,13 +38,14 @@ class Layout:
     """The arrays of a walk.
 
     Args:
-        recurrence: what a node computes.
+        recurrence: the recurrence of a node.
 
     Attributes:
-        arrays: by group, each with its numbers, in C.
+        places: the array of each value.
+        arrays: size of each array in numbers, as C code, by group and name.
 
     Raises:
-        Unsupported: if there is no C for it.
+        Unsupported: if the recurrence cannot be compiled.
     """
 
     def __init__(self, recurrence: Recurrence) -> None:
@@ -57,21 +57,14 @@ class Layout:
         self.start = Part(recurrence.start, "w", starts=True)
         self.places: dict[Value, Array] = {}
         self.arrays: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
-        self._check()
-        for part in (self.combine, self.start):
-            self._place(part)
-
-    def _check(self) -> None:
         for part in (self.combine, self.start):
             for value in (*part.values, *part.back_values):
                 if value.op in ("product", "back") and value.domain == Domain.CONSTANT:
-                    raise Unsupported("it multiplies numbers that are the same for all nodes")
+                    raise Unsupported("it multiplies a weight by the same numbers for all nodes")
         if any(value.op == "product" for value in self.start.values):
             raise Unsupported("it multiplies by several weights at nodes without predecessors")
-
-    def numbers_a_node(self) -> int:
-        """Numbers that a node takes in the cache."""
-        return self.size + sum(v.width for v in self.combine.forward if v.domain in (NODE, EDGE))
+        for part in (self.combine, self.start):
+            self._place(part)
 
     # Arrays
 
@@ -84,7 +77,7 @@ class Layout:
                 self._add(part, value, "WHOLE")
             else:
                 self._add(part, value, "KEPT" if value in part.kept else "FORWARD_BLOCK")
-        whole = self._whole_behind(part)
+        whole = self._read_after_block(part)
         for value in sorted(part.backward, key=lambda value: value.number):
             all_rows = value in whole or value.domain == SOURCE
             self._add(part, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
@@ -94,7 +87,9 @@ class Layout:
         rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
         if part.starts:
             rows = "w->num_starts"
-        if group == "BACKWARD" and self._in_slots(part, value):
+        if group == "BACKWARD" and any(
+            share.sums is value and self.of_slot(share.term) for share in part.gradients.weights
+        ):
             rows = f"({rows} + number_of_pairs(w))"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
         array = self.places[value] = Array(f"{part.prefix}{value.number}", stride, group)
@@ -103,18 +98,12 @@ class Layout:
             numbers += f", {block} * {stride}"
         self.arrays[group][array.name] = numbers
 
-    def _in_slots(self, part: Part, sums: Value) -> bool:
-        """Whether gradients of products of states in slots are there."""
-        return any(
-            share.sums is sums and self.of_slot(share.term) for share in part.gradients.weights
-        )
-
     def of_slot(self, term: Term) -> bool:
-        """Whether a product is one of the states in a slot."""
+        """Whether a term multiplies the state in a slot."""
         return self.slotted and term.rows.op == "state"
 
-    def _whole_behind(self, part: Part) -> set[Value]:
-        """Arrays of the backward pass that are read after their block: by sources, or weights."""
+    def _read_after_block(self, part: Part) -> set[Value]:
+        """Arrays of the backward pass that are read after their block, by sources or weights."""
         readers = [value for value in part.back_values if value.op == "pull"]
         read = [ref.value for value in readers for ref in value.args]
         if self.slotted:
@@ -124,7 +113,7 @@ class Layout:
         return set(whole)
 
     def differentiated(self) -> Differentiated:
-        """Which gradients the walk makes."""
+        """The gradients that the walk computes."""
         num_inputs = len(self.recurrence.input_widths)
         combine, start = self.combine, self.start
         inputs, starts = (part.differentiated_inputs(num_inputs) for part in (combine, start))
@@ -134,7 +123,7 @@ class Layout:
     # Addresses
 
     def address(self, part: Part, value: Value) -> str:
-        """Where the row of a value begins."""
+        """The address of a row of a value."""
         state_row = "r" if part.starts else "(w->num_starts + r)"
         if value.op == "input":
             if part.starts:
@@ -162,14 +151,14 @@ class Layout:
         return f"{array.begin} + {row} * {array.stride}"
 
     def block(self, part: Part, value: Value) -> tuple[str, str]:
-        """Where the rows of a block begin, and their stride."""
+        """The address of the first row of a block, and the stride."""
         stride = str(value.width) if value.op in LEAVES else self.places[value].stride
         begin = "s->first_edge" if value.domain == EDGE else "first"
         row = ROW[value.domain]
         return f"({{ const int64_t {row} = {begin}; {self.address(part, value)}; }})", stride
 
     def all_rows(self, value: Value) -> tuple[str, str]:
-        """Where the rows of all nodes, sources or edges begin, and their stride."""
+        """The address of the first of all rows, and the stride."""
         if value.op == "state":
             return f"s->state[{value.data[0]}]", "SIZE"
         array = self.places[value]
@@ -178,5 +167,5 @@ class Layout:
         return array.begin, array.stride
 
     def constant(self, part: Part, number: int) -> int:
-        """The number of a constant among those of both functions."""
+        """The number of a constant among those of ``combine``, then ``start``."""
         return number + (len(self.recurrence.combine.constants) if part.starts else 0)

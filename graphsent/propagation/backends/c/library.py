@@ -1,4 +1,4 @@
-"""Generated libraries: built at the first use of a recurrence, kept by their text."""
+"""Generated libraries: built at the first use of a recurrence, and cached by their source."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import torch
 from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import SWITCH, library_for, switched_off
 from graphsent.kernels.structures import Walk, check_layout
-from graphsent.propagation.backends.c.arrays import Unsupported
 from graphsent.propagation.backends.c.layout import Layout
+from graphsent.propagation.backends.c.parts import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL | str:
-    """The library of a recurrence for a type of numbers, or why there is none."""
+    """The library of a recurrence for a dtype, or why there is none."""
     if dtype not in _TYPES:
         return f"there is no compiled code for {dtype}"
     kernels = library_for(_TYPES[dtype])
@@ -40,7 +40,7 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
 
 
 def _text(recurrence: Recurrence) -> str | Unsupported:
-    """The C of a recurrence, which is kept with it."""
+    """The C source of a recurrence, cached with it."""
     known = recurrence.derived
     if "text" not in known:
         try:
@@ -67,7 +67,6 @@ def _open(kernels: ctypes.CDLL, path: Path) -> ctypes.CDLL:
         getattr(library, name)
     check_layout(library, (Walk,))
     if not library.use_library(ctypes.byref(ctypes.c_char.in_dll(kernels, "library_of_walks"))):
-        raise OSError(f"{path} and the kernels are not both built with OpenMP, or without it")
-    # Kept as long as they are called.
-    library.kernels = kernels  # type: ignore[attr-defined]
+        raise OSError(f"{path} and the kernels are not both built with, or both without, OpenMP")
+    library.kernels = kernels  # type: ignore[attr-defined]  # it calls them
     return library

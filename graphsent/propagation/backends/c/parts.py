@@ -1,105 +1,162 @@
-"""The functions of a cell with their gradients, and which of their values have arrays."""
+"""The functions of a cell with their gradients, and which of their values are stored in arrays."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
-from graphsent.propagation.backends.c.arrays import (
-    LEAVES,
-    Unsupported,
-    choose_arrays,
-    needed,
-)
 from graphsent.propagation.recurrence.differentiation import Share, differentiate
-from graphsent.propagation.recurrence.expressions import Value, reached
+from graphsent.propagation.recurrence.expressions import Domain, Value, reached
+from graphsent.propagation.recurrence.operations import OPERATIONS
 from graphsent.propagation.recurrence.recurrence import Traced
+
+LEAVES = ("input", "constant", "state", "gradient", "number", "degree")
+"""Values that are given."""
+
+_ARRAYS = ("product", "back", "rowsum", "sum", "pull", "softmax", "pack")
+CHEAP = 3
+"""Up to this number of operations is repeated where their result is needed again."""
+
+
+class Unsupported(Exception):
+    """A recurrence that can be traced but not compiled; the message is the reason."""
 
 
 class Part:
-    """One of the functions of a cell, with its gradients.
+    """``start`` or ``combine`` of a cell, with its gradients.
 
     Args:
         traced: the function.
-        prefix: of the names of arrays.
-        starts: whether its nodes are those of the first level.
+        prefix: prefix of the names of arrays.
+        starts: whether it is ``start``.
+
+    Attributes:
+        values: values of the forward pass, in order.
+        back_values: values of the backward pass, in order.
+        forward: values of the forward pass that are stored in arrays.
+        kept: those of them that the backward pass reads.
+        backward: values of the backward pass that are stored in arrays.
+        direct: values that are stored as a part of the states, with its number.
     """
 
     def __init__(self, traced: Traced, prefix: str, *, starts: bool) -> None:
         self.traced, self.prefix, self.starts = traced, prefix, starts
         self.results = traced.results
-        count = traced.num_values
         self.gradients = differentiate(traced.expressions, traced.results)
         self.values = reached(ref.value for part in self.results for ref in part)
-        whole = [value for _, value in self._whole_results()]
-        self.forward = choose_arrays(self.values, whole, set())
-        behind = self.gradients.values()
-        forward = set(self.values)
+        known = set(self.values)
+        whole = {  # parts of the new state that are all columns of one value
+            number: refs[0].value
+            for number, refs in enumerate(self.results)
+            if refs == [refs[0].value.ref()] and refs[0].value.op not in LEAVES
+        }
+        self.forward = _choose_arrays(self.values, whole.values(), set())
+        of_gradients = self.gradients.values()
         self.back_values = [
             value
-            for value in reached(behind)
-            if value not in forward and (value.number >= count or value.op == "gradient")
+            for value in reached(of_gradients)
+            if value not in known and (value.number >= traced.num_values or value.op == "gradient")
         ]
-        used = self._used_behind()
-        self.kept = {value for value in needed(used, self.forward) if value in self.forward}
-        roots = {share.sums for share in self.gradients.weights}
-        known = set(self.forward) | set(self.values)
-        self.backward = choose_arrays(self.back_values, roots, known) - set(self.values)
-        self.direct = self._direct()
-
-    def _used_behind(self) -> list[Value]:
-        """Values of the forward pass that the backward pass reads, or what they are made of."""
-        known = set(self.values)
         used = [v for value in self.back_values for v in value.inputs() if v in known]
-        used += [v for v in self.gradients.values() if v in known]
-        return used + [share.term.rows for share in self.gradients.weights]
-
-    def _whole_results(self) -> list[tuple[int, Value]]:
-        """Parts of the new state that are all columns of one value."""
-        found = []
-        for number, refs in enumerate(self.results):
-            value = refs[0].value
-            if len(refs) == 1 and refs[0] == value.ref() and value.op not in LEAVES:
-                found.append((number, value))
-        return found
-
-    def _direct(self) -> dict[Value, int]:
-        """The values whose array is that of a part of the states."""
-        found: dict[Value, int] = {}
-        for number, value in self._whole_results():
+        used += [v for v in of_gradients if v in known]
+        used += [share.term.rows for share in self.gradients.weights]
+        self.kept = self.forward.intersection(needed(used, self.forward))
+        roots = [share.sums for share in self.gradients.weights]
+        self.backward = _choose_arrays(self.back_values, roots, known) - known
+        self.direct: dict[Value, int] = {}
+        for number, value in whole.items():
             if value.op not in ("product", "pack"):
-                found.setdefault(value, number)
-        return found
+                self.direct.setdefault(value, number)
 
     def input_width(self, number: int) -> int:
-        """Numbers in a row of an input."""
+        """Number of columns of an input."""
         return next(v.width for v in self.values if v.op == "input" and v.data == number)
 
     def differentiated_inputs(self, num_inputs: int) -> tuple[str, ...]:
-        """Of which inputs, hoisted ones behind the others, there are gradients: "all" or ""."""
+        """Which inputs, then hoisted ones, have gradients: ``"all"`` or empty."""
         count = num_inputs + len(self.traced.hoisted)
         return tuple("all" if n in self.gradients.inputs else "" for n in range(count))
 
     def differentiated_constants(self) -> tuple[str, ...]:
-        """Whether the gradient of each constant is filled, or added to zeros."""
+        """Which constants have gradients, see :class:`.recurrence.Differentiated`."""
         return tuple(self._kind(number, shape) for number, shape in enumerate(self.traced.shapes))
 
     def _kind(self, number: int, shape: tuple[int, ...]) -> str:
         terms = [share.term for share in self.gradients.weights if share.term.weight == number]
         shares = self.gradients.constants.get(number, ())
         if terms and shares:
-            raise Unsupported("it uses a parameter as a weight and as numbers")
+            raise Unsupported("it uses a parameter both in a product and elementwise")
         if not terms:
             return "" if not shares else "all" if width_of(shares) == math.prod(shape) else "some"
         filled: set[int] = set()
         for term in terms:
             columns = set(range(term.column, term.column + term.rows.width))
             if columns & filled and not columns <= filled:
-                return "some"  # it would add to some columns what it stores in others
+                return "some"  # a product would add to some columns, and overwrite others
             filled |= columns
         return "all" if len(filled) == shape[1] else "some"
 
 
 def width_of(shares: Sequence[Share]) -> int:
-    """The columns up to the last of some shares."""
+    """The end of the last column of some shares."""
     return max(share.first + share.ref.width for share in shares)
+
+
+def needed(values: Iterable[Value], arrays: set[Value]) -> list[Value]:
+    """The arrays and leaves from which values without arrays are computed in place."""
+    found: dict[Value, None] = {}
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if value in arrays or value.op in LEAVES:
+            found[value] = None
+        else:
+            waiting.extend(value.inputs())
+    return list(found)
+
+
+def _choose_arrays(
+    values: Sequence[Value], roots: Iterable[Value], known: set[Value]
+) -> set[Value]:
+    """The values to store in arrays.
+
+    Args:
+        values: all computed values, in order.
+        roots: those that need an array.
+        known: those that have one already.
+    """
+    uses: dict[Value, list[tuple[Value, int, int]]] = defaultdict(list)
+    for value in values:
+        for ref in value.args:
+            last = ref.first + (1 if ref.spread else ref.width)
+            uses[ref.value].append((value, ref.first, last))
+    chosen = set(known) | {value for value in roots if value.op not in LEAVES}
+    cost: dict[Value, int] = {}
+    for value in values:
+        if value.op in LEAVES or value in known:
+            cost[value] = 0
+            continue
+        if value.domain == Domain.CONSTANT:
+            raise Unsupported(f"it computes {value.op} of parameters once per node")
+        made_of = sum(cost.get(ref.value, 0) for ref in value.args if ref.value not in chosen)
+        cost[value] = 1 + made_of
+        slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
+        if slow or _is_often_used(value, uses[value], cost[value]):
+            chosen.add(value)
+        if value.op == "product":
+            chosen |= {term.rows for term in value.data if term.rows.op not in LEAVES}
+    return chosen
+
+
+def _is_often_used(value: Value, uses: list[tuple[Value, int, int]], cost: int) -> bool:
+    """Whether repeating an operation takes longer than storing its result."""
+    most = 0
+    for _, first, last in uses:
+        most = max(most, sum(a < last and first < b for _, a, b in uses))
+    at_edges = value.domain != Domain.EDGE and any(
+        user.domain == Domain.EDGE or user.op in ("sum", "pull") for user, *_ in uses
+    )
+    return (
+        (most > 1 and cost > CHEAP) or (at_edges and cost > 1) or (value.op == "div" and most > 1)
+    )

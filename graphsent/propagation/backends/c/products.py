@@ -1,53 +1,37 @@
-"""What products of a walk do, forward and back, in C."""
+"""The matrix products of a walk, forward and backward, in C."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
 from graphsent.propagation.backends.c.parts import Part
 from graphsent.propagation.recurrence.expressions import Term, Value
 
 
-class Weight(NamedTuple):
-    """Some columns of a weight, packed for one direction."""
-
-    term: Term
-    back: bool
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Numbers of the rows that are multiplied, and of the products."""
-        depth, columns = self.term.rows.width, self.term.width
-        return (columns, depth) if self.back else (depth, columns)
-
-
 class Products:
-    """Writes products, and takes note of what they need before and behind them.
+    """Writes products, and records what they need before and after the walk.
 
     Args:
-        layout: where values are.
+        layout: the layout.
 
     Attributes:
-        weights: that are to be packed.
-        pairs: products of states in slots, with the sums that they are a part of; those of the
-            first level come before the walk forward, and behind the walk back.
+        weights: columns of weights to pack, each for one direction.
+        pairs: terms of states in slots by direction, with the sum that they are a part of: those
+            of level 0 are computed before the walk forward, and after the walk back.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.weights: list[Weight] = []
+        self.weights: list[tuple[Term, bool]] = []
         self.pairs: dict[bool, list[tuple[Value, Term]]] = {False: [], True: []}
 
     def _packed(self, term: Term, *, back: bool) -> str:
-        weight = Weight(term, back)
-        if weight not in self.weights:
-            self.weights.append(weight)
-            depth, columns = weight.sizes
+        if (term, back) not in self.weights:
+            self.weights.append((term, back))
+            depth, columns = _sizes(term, back)
             name = f"packed{len(self.weights) - 1}"
             arrays = self.layout.arrays["BACKWARD" if back else "FORWARD"]
             arrays[name] = f"{depth} * (int64_t)PADDED({columns})"
-        return f"s->packed{self.weights.index(weight)}"
+        return f"s->packed{self.weights.index((term, back))}"
 
     def pack(self, *, back: bool) -> str:
         """Packs the weights of a pass."""
@@ -56,7 +40,7 @@ class Products:
             if of_back != back:
                 continue
             function = "pack" if back else "pack_transposed"
-            depth, columns = Weight(term, back).sizes
+            depth, columns = _sizes(term, back)
             stride = self.layout.recurrence.combine.shapes[term.weight][1]
             text += (
                 f"  {function}(w->constants[{term.weight}] + {term.column}, {stride}, {depth}, "
@@ -67,7 +51,7 @@ class Products:
     # A block of rows
 
     def multiplied(self, part: Part, value: Value) -> str:
-        """Makes a product, or the gradient of what it multiplies, for a block of rows."""
+        """Computes a product, or the gradient of its rows, for a block of rows."""
         back = value.op == "back"
         to, stride = self.layout.block(part, value)
         terms: list[Term] = [value.data] if back else list(value.data)
@@ -78,7 +62,7 @@ class Products:
         count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
         for term in terms:
             packed = self._packed(term, back=back)
-            depth, columns = Weight(term, back).sizes
+            depth, columns = _sizes(term, back)
             rows = value.args[0].value if back else term.rows
             begin, row_stride = self.layout.block(part, rows)
             if not self.layout.of_slot(term):
@@ -99,7 +83,7 @@ class Products:
         return text + "}\n"
 
     def _from_pairs(self, value: Value, stride: str) -> str:
-        """Begins sums with the products of the states of the first level."""
+        """Initializes sums with the products of the states of level 0."""
         name = f"pairs{value.number}"
         self.layout.arrays["FORWARD"][name] = f"w->count * s->pairs_a_slot * {stride}"
         slots = sorted({term.rows.data[1] for term in value.data if self.layout.of_slot(term)})
@@ -112,7 +96,7 @@ class Products:
     # All rows
 
     def pairs_forward(self) -> str:
-        """Products of the states of the first level in slots."""
+        """Products of the states of level 0 in slots."""
         seen, text = set(), ""
         for value, term in self.pairs[False]:
             number, slot = term.rows.data
@@ -126,7 +110,7 @@ class Products:
         return f"  BARRIER\n{text}" if text else ""
 
     def pairs_backward(self) -> str:
-        """Through products of the states of the first level in slots."""
+        """The backward pass of :meth:`pairs_forward`."""
         text = ""
         for sums in dict.fromkeys(sums for sums, _ in self.pairs[True]):
             array = self.layout.places[sums]
@@ -168,3 +152,9 @@ class Products:
                 "s->turned, s->thread, s->threads);\n"
             )
         return text
+
+
+def _sizes(term: Term, back: bool) -> tuple[int, int]:
+    """Columns of the rows that are multiplied, and of their products."""
+    depth, columns = term.rows.width, term.width
+    return (columns, depth) if back else (depth, columns)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphsent.kernels.structures import Walk, layout_in_c
-from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.passes import Passes
+from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
+from graphsent.propagation.backends.c.parts import Part, width_of
+from graphsent.propagation.backends.c.products import Products
+from graphsent.propagation.backends.c.steps import ZEROS, Steps, over_edges, over_rows
+from graphsent.propagation.recurrence.differentiation import Share
+from graphsent.propagation.recurrence.expressions import Domain
 
 _HEAD = """#define GENERATED
 #include <math.h>
@@ -26,34 +32,21 @@ _ROWS = f"{_WALK}  (void)first;\n  (void)last;\n"
 
 
 def source_of(layout: Layout) -> str:
-    """The text of a library.
-
-    Args:
-        layout: of the recurrence.
-
-    Raises:
-        Unsupported: if there is no C for it.
-    """
-    passes = Passes(layout)
+    """The source of the library of a recurrence with this layout."""
+    passes = _Passes(layout)
     functions = _functions("struct own *s, int64_t first, int64_t last", _ROWS, passes.of_rows())
     functions += _functions("struct own *s", _WALK, passes.of_all())
-    slots = '#include "recurrence_slots.h"\n' if layout.slotted else ""
-    return "".join(
-        (
-            _HEAD,
-            _sizes(layout, passes),
-            '#include "recurrence.h"\n#include "recurrence_memory.h"\n',
-            slots,
-            _projected(layout),
-            functions,
-            '#include "recurrence_walk.h"\n',
-            layout_in_c((Walk,)),
-        )
+    headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
+    headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
+    text = _HEAD + _sizes(layout, passes) + headers + _projected(layout) + functions
+    return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
+
+
+def _sizes(layout: Layout, passes: _Passes) -> str:
+    """Constants and arrays of the recurrence."""
+    numbers_a_node = layout.size + sum(
+        value.width for value in layout.combine.forward if value.domain in (NODE, EDGE)
     )
-
-
-def _sizes(layout: Layout, passes: Passes) -> str:
-    """Numbers and arrays that differ between recurrences."""
     copied = [layout.size, *(term.width for _, term in passes.products.pairs[True])]
     weighed = "0"
     for depth in sorted({share.term.rows.width for share in layout.combine.gradients.weights}):
@@ -61,7 +54,7 @@ def _sizes(layout: Layout, passes: Passes) -> str:
     text = (
         f"enum {{ SIZE = {layout.size}, PARTS = {layout.recurrence.num_parts}, "
         f"COUNT = {layout.count}, ACCUMULATED = {max(passes.num_accumulated, 1)}, "
-        f"PROJECTED = {layout.columns[-1][1]}, NUMBERS_A_NODE = {layout.numbers_a_node()}, "
+        f"PROJECTED = {layout.columns[-1][1]}, NUMBERS_A_NODE = {numbers_a_node}, "
         f"COPIED = {max(copied)} }};\n"
         "#define PADDED(n) (((n) + PANEL - 1) / PANEL * PANEL)\n"
         f"#define WEIGHED {weighed}\n"
@@ -73,7 +66,7 @@ def _sizes(layout: Layout, passes: Passes) -> str:
 
 
 def _projected(layout: Layout) -> str:
-    """The function that puts columns of a projection where they are read."""
+    """The function that scatters columns of a projection to where they are read."""
     text, at = "", 0
     for first, last in layout.columns:
         text += f"  memcpy(to + {first}, sums + {at}, {last - first} * sizeof(real));\n"
@@ -85,3 +78,195 @@ def _functions(arguments: str, head: str, bodies: dict[str, str]) -> str:
     return "".join(
         f"static void {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
     )
+
+
+class _Passes:
+    """Writes the functions of the two passes over a walk."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.products = layout, Products(layout)
+        self.steps = Steps(layout, self.products)
+        self.num_accumulated = 0
+        self.accumulators: dict[str, tuple[int, str]] = {}  # offset, and code that adds up threads
+
+    def of_all(self) -> dict[str, str]:
+        """Bodies of the functions of all rows by name; call it after :meth:`of_rows`."""
+        summed = "".join(text for _, text in self.accumulators.values())
+        return {
+            "pairs_forward": self.products.pairs_forward(),
+            "pairs_backward": self.products.pairs_backward(),
+            "weights_backward": summed + self.products.weights_backward(),
+            "pack_forward": self.products.pack(back=False),
+            "pack_backward": self.products.pack(back=True),
+        }
+
+    def of_rows(self) -> dict[str, str]:
+        """Bodies of the functions of a block of rows by name."""
+        combine, start = self.layout.combine, self.layout.start
+        inner = (NODE, EDGE)
+        return {
+            "nodes_forward": self._made(combine, inner) + self._states(combine),
+            "sources_forward": self._made(combine, (SOURCE,)),
+            "start_forward": self._made(start, inner) + self._states(start),
+            "nodes_backward": self._made(combine, inner, back=True)
+            + self._inputs(combine)
+            + self._constants(combine, inner),
+            "sources_backward": self._made(combine, (SOURCE,), back=True)
+            + self._state_gradients(starts=False)
+            + self._constants(combine, (SOURCE,)),
+            "starts_backward": self._made(combine, (SOURCE,), back=True)
+            + self._state_gradients(starts=True)
+            + self._constants(combine, (SOURCE,)),
+            "start_backward": self._made(start, inner, back=True)
+            + self._start_inputs(start)
+            + self._constants(start, inner),
+        }
+
+    def _made(self, part: Part, domains: Sequence[Domain], *, back: bool = False) -> str:
+        """Computes the values of a pass that have arrays."""
+        values, arrays = part.values, part.forward
+        if back:
+            values, arrays = part.back_values, part.backward
+        return self.steps.made(part, [v for v in values if v in arrays and v.domain in domains])
+
+    def _states(self, part: Part) -> str:
+        """Copies the parts of the states that are not stored there directly."""
+        text, row = "", "r" if part.starts else "(w->num_starts + r)"
+        for number, refs in enumerate(part.results):
+            if len(refs) > 1 or part.direct.get(refs[0].value) != number:
+                text += self.steps.stored(part, refs, f"s->state[{number}] + {row} * SIZE")
+        return over_rows(NODE, text)
+
+    # Gradients of states
+
+    def _state_gradients(self, *, starts: bool) -> str:
+        """Computes gradients of states, of inner nodes or of starts, from those of successors."""
+        text = ""
+        for number in range(self.layout.recurrence.num_parts):
+            given = f"given_at(w, {number}, q - w->num_starts, SIZE, s->zeros)"
+            given = f"s->given[{number}] + q * SIZE" if starts else given
+            slotted = self.layout.slotted
+            added = self._of_slots(number, starts) if slotted else self._of_edges(number)
+            row = f"real *to = s->dstate[{number}] + q * SIZE;"
+            text += f"{{ const real *given = {given}; {row}\n{added}}}\n"
+        return over_rows(SOURCE, text)
+
+    def _of_edges(self, number: int) -> str:
+        shares = self.layout.combine.gradients.states.get((number, None), [])
+        return self._added(shares, "to", "given", starts=False) or _copied("to", "given", 0, "SIZE")
+
+    def _of_slots(self, number: int, starts: bool) -> str:
+        """Adds one successor after the other; alternating buffers let the loops overlap."""
+        cases = ""
+        for slot in range(self.layout.count):
+            shares = self.layout.combine.gradients.states.get((number, slot), [])
+            text = self._added(shares, "sum", "from", starts=starts)
+            cases += f"case {slot}: {{\n{text}}} break;\n" if text else ""
+        if not cases:
+            return _copied("to", "given", 0, "SIZE")
+        return (
+            "real other[SIZE]; const real *from = given;\n"
+            "for (int64_t i = s->out_first[q], left = s->out_first[q + 1] - i; left; i++, left--) {"
+            "\nconst int64_t r = s->out[i] / COUNT; (void)r;\nreal *sum = left % 2 ? to : other;\n"
+            f"switch (s->out[i] % COUNT) {{\n{cases}"
+            f"default: {_copied('sum', 'from', 0, 'SIZE')}}}\nfrom = sum;\n}}\n"
+            f"if (from == given) {_copied('to', 'given', 0, 'SIZE')}"
+        )
+
+    def _added(self, shares: Sequence[Share], to: str, plus: str, *, starts: bool) -> str:
+        """Loops that add gradients to a row and store it in another; empty without gradients."""
+        text, at = "", 0
+        for first, ref, _ in shares:
+            body = self.steps.body(self.layout.combine, skip_back=starts)
+            name = body.code(ref)
+            if name == ZEROS:
+                continue
+            text += _copied(to, plus, at, first)
+            text += body.stored(name, ref.width, f"{to} + {first}", f"{plus} + {first}")
+            at = first + ref.width
+        return text and text + _copied(to, plus, at, self.layout.size)
+
+    # Gradients of inputs and constants
+
+    def _inputs(self, part: Part) -> str:
+        text = ""
+        for number, shares in part.gradients.inputs.items():
+            width = part.input_width(number)
+            to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
+            own = self._filled(part, shares, f"{to} + r * {width}", str(width))
+            alone = self._accumulator(to, f" && !w->input_strides[{number}]", width)
+            shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
+            added = "".join(self._added_up(part, share, shared) for share in shares)
+            text += (
+                f"if ({to} && w->input_strides[{number}] && !{rows}) {{\n{over_rows(NODE, own)}"
+                f"}} else if ({to}) {{\n{over_rows(NODE, added)}}}\n"
+            )
+        return text
+
+    def _start_inputs(self, part: Part) -> str:
+        text, ranges = "", self.layout.columns
+        for number, shares in part.gradients.inputs.items():
+            to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
+            if not number:
+                to = f"(w->num_projected ? s->dprojected : {to})"
+                width = f"(w->num_projected ? w->num_projected : {width})"
+            row = f"{to} + r * {width}"
+            if number or ranges == ((0, ranges[-1][1]),):
+                rows = self._filled(part, shares, row, width)
+            else:  # only the columns of the projection that are read
+                rows = f"if (!w->num_projected) memset({row}, 0, {width} * sizeof(real));\n"
+                for first, ref, _ in shares:
+                    before = sum(
+                        min(first, last) - begin for begin, last in ranges if begin < first
+                    )
+                    column = f"(w->num_projected ? {before} : {first})"
+                    rows += self.steps.stored(part, [ref], f"{row} + {column}")
+            text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"
+        return text
+
+    def _filled(self, part: Part, shares: Sequence[Share], to: str, width: str) -> str:
+        """Stores columns, and zeros in all others."""
+        text, at = "", 0
+        for first, ref, _ in shares:
+            if first > at:
+                text += f"memset({to} + {at}, 0, {first - at} * sizeof(real));\n"
+            text += self.steps.stored(part, [ref], to, first)
+            at = first + ref.width
+        return text + f"memset({to} + {at}, 0, ({width} - {at}) * sizeof(real));\n"
+
+    def _constants(self, part: Part, domains: Sequence[Domain]) -> str:
+        """Accumulates the gradients of constants."""
+        loops = dict.fromkeys(domains, "")
+        for number, shares in part.gradients.constants.items():
+            to = f"w->dconstants[{self.layout.constant(part, number)}]"
+            name = self._accumulator(to, "", width_of(shares))
+            for share in shares:
+                if share.domain in domains:
+                    loops[share.domain] += self._added_up(part, share, name)
+        text = ""
+        for domain, loop in loops.items():
+            text += over_rows(domain, over_edges(loop) if loop and domain == EDGE else loop)
+        return text
+
+    def _added_up(self, part: Part, share: Share, to: str) -> str:
+        body, place = self.steps.body(part), f"{to} + {share.first}"
+        return body.stored(body.code(share.ref), share.ref.width, place, place, "OVER_NUMBERS")
+
+    def _accumulator(self, to: str, only: str, width: int) -> str:
+        """The address where a thread accumulates the gradient of a row shared by all nodes."""
+        if to not in self.accumulators:
+            first = self.num_accumulated
+            self.num_accumulated += width
+            self.accumulators[to] = (
+                first,
+                f"  if ({to}{only}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
+                "s->thread, s->threads);\n",
+            )
+        return f"s->acc + {self.accumulators[to][0]}"
+
+
+def _copied(to: str, given: str, first: int, last: int | str) -> str:
+    """Copies a range of columns."""
+    if first == last:
+        return ""
+    return f"memcpy({to} + {first}, {given} + {first}, ({last} - {first}) * sizeof(real));\n"

@@ -1,39 +1,146 @@
-"""What is made of values without products, for a block of rows, in C."""
+"""Loops over the rows of a block and their columns, in C: everything except products."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from math import isfinite, isnan
 
 from graphsent.propagation.backends.c.layout import EDGE, Layout
-from graphsent.propagation.backends.c.loops import (
-    AT_EDGE,
-    FIRST_EDGE,
-    LAST_EDGE,
-    SUMMED_AT_ONCE,
-    Body,
-    over_columns,
-    over_edges,
-    over_rows,
-)
 from graphsent.propagation.backends.c.parts import Part
 from graphsent.propagation.backends.c.products import Products
-from graphsent.propagation.recurrence.expressions import Ref, Value
+from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
+from graphsent.propagation.recurrence.operations import OPERATIONS
+
+ZEROS = "all(0)"
+SUMMED_AT_ONCE = 256
+"""Longer sums are split into parts of this length, to limit rounding errors."""
+
+AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
+"""The source of an edge."""
+
+FIRST_EDGE, LAST_EDGE = "w->first_edge[r]", "w->first_edge[r + 1]"
+"""The edges to a node, half-open."""
+
+Address = Callable[[Value], str]
+
+
+class Body:
+    """The body of a loop over columns: declarations of rows, and of vectors.
+
+    Args:
+        address: returns the address of a row of a given value, or of one with an array.
+        arrays: the values with arrays.
+        skip: whether a value counts as zeros.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        arrays: set[Value],
+        skip: Callable[[Value], bool] = lambda value: False,
+    ) -> None:
+        self.address, self.arrays, self.skip = address, arrays, skip
+        self.rows: dict[Value, str] = {}
+        self.spread: dict[tuple[Value, int], str] = {}
+        self.vectors: dict[tuple, str] = {}
+        self.before: list[str] = []
+        self.lines: list[str] = []
+
+    def row(self, value: Value) -> str:
+        """The name of a pointer to a row of a value."""
+        if value not in self.rows:
+            name = self.rows[value] = f"a{value.number}"
+            self.before.append(f"const real *{name} = {self.address(value)};")
+        return self.rows[value]
+
+    def code(self, ref: Ref) -> str:
+        """The name of a vector with ``n`` columns from ``j``."""
+        value = ref.value
+        if value.op == "number":
+            return f"all({_number(value.data)})"
+        if self.skip(value):
+            return ZEROS
+        key = (value, ref.first, ref.spread)
+        if key not in self.vectors:
+            self.vectors[key] = self._made(ref)
+        return self.vectors[key]
+
+    def _made(self, ref: Ref) -> str:
+        value, first = ref.value, ref.first
+        if value.op == "degree":
+            return f"all({LAST_EDGE} - {FIRST_EDGE})"
+        if value in self.arrays or value.op in ("input", "constant", "state", "gradient"):
+            row = self.row(value)
+            if not ref.spread:
+                return self._named(f"load({row} + {first} + (j), n)")
+            name = f"s{value.number}_{first}"
+            if (value, first) not in self.spread:
+                self.spread[value, first] = name
+                self.before.append(f"const vec {name} = all({row}[{first}]);")
+            return name
+        return self.made(value, ref)
+
+    def made(self, value: Value, ref: Ref) -> str:
+        """The name of a vector with the result of an operation at some columns."""
+        args = [self.code(_columns(arg, ref)) for arg in value.args]
+        return self._named(OPERATIONS[value.op].code(*args))
+
+    def _named(self, code: str) -> str:
+        name = f"x{len(self.lines)}"
+        self.lines.append(f"vec {name} = {code};")
+        return name
+
+    def stored(self, name: str, width: int, to: str, plus: str = "", loop: str = "OVER_ROW") -> str:
+        """A loop that stores a vector in a row, plus another row if given."""
+        rows = [f"real *out = {to};", *([f"const real *plus = {plus};"] if plus else [])]
+        total = f"load(plus + (j), n) + {name}" if plus else name
+        code = " ".join([*self.lines, f"store(out + (j), {total}, n);"])
+        return over_columns(width, code, [*self.before, *rows], loop)
+
+
+def _columns(arg: Ref, ref: Ref) -> Ref:
+    """The columns of an argument for some columns of the result."""
+    if arg.spread:
+        return Ref(arg.value, arg.first, ref.width, True)
+    return Ref(arg.value, arg.first + ref.first, ref.width, ref.spread)
+
+
+def over_columns(width: int, body: str, before: Iterable[str] = (), loop: str = "OVER_ROW") -> str:
+    """A loop over the columns of a row."""
+    bounds = f"{width}" if loop == "OVER_ROW" else f"0, {width}"
+    lines = " ".join(before)
+    return f"{{ {lines}\n#define STEP(j, n) {body}\n{loop}({bounds}, STEP)\n#undef STEP\n}}\n"
+
+
+def over_edges(body: str) -> str:
+    """A loop over the edges to a node."""
+    return f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++) {{\n{AT_EDGE}\n{body}}}\n"
+
+
+def over_rows(domain: Domain, body: str) -> str:
+    """A loop over the rows of a block, nodes or sources of edges; empty if the body is."""
+    if not body:
+        return ""
+    row = "q" if domain == Domain.SOURCE else "r"
+    return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{body}}}\n"
+
+
+def _number(value: float) -> str:
+    """A number as C code."""
+    if isnan(value):
+        return "NAN"
+    return repr(value) if isfinite(value) else f"{'-' * (value < 0)}INFINITY"
 
 
 class Steps:
-    """Writes loops over the rows of a block.
-
-    Args:
-        layout: where values are.
-        products: writes products.
-    """
+    """Writes loops over the rows of a block."""
 
     def __init__(self, layout: Layout, products: Products) -> None:
         self.layout, self.products = layout, products
 
     def body(self, part: Part, skip_back: bool = False) -> Body:
-        """An empty body; without products of gradients for states in slots, if they are skipped."""
+        """An empty body; ``skip_back``: without gradients of products of states in slots."""
 
         def skip(value: Value) -> bool:
             return skip_back and value.op == "back" and self.layout.of_slot(value.data)
@@ -42,7 +149,7 @@ class Steps:
         return Body(lambda value: self.layout.address(part, value), arrays, skip)
 
     def made(self, part: Part, values: Sequence[Value]) -> str:
-        """Makes some values for the rows from first to last, in order."""
+        """Computes values for the rows from ``first`` to ``last``, in order."""
         text = ""
         for multiplied, group in groupby(values, lambda value: value.op in ("product", "back")):
             if multiplied:
@@ -52,7 +159,7 @@ class Steps:
         return text
 
     def stored(self, part: Part, refs: Iterable[Ref], to: str, first: int = 0) -> str:
-        """Stores columns side by side in a row, from a column on."""
+        """Stores columns side by side in a row, beginning at column ``first``."""
         text = ""
         for ref in refs:
             body = self.body(part)
@@ -61,7 +168,7 @@ class Steps:
         return text
 
     def _group(self, part: Part, values: Sequence[Value]) -> str:
-        """Makes values without products, for one row after the other."""
+        """Computes values other than products, one row after the other."""
         inner = ""
         for at_edges, some in groupby(values, lambda v: v.domain == EDGE and v.op != "softmax"):
             text = "".join(self._row(part, value) for value in some)
@@ -69,7 +176,7 @@ class Steps:
         return over_rows(values[0].domain, inner)
 
     def _row(self, part: Part, value: Value) -> str:
-        """Makes the row of a value."""
+        """Computes a row of a value."""
         to = self.layout.address(part, value)
         if value.op == "pack":
             return self.stored(part, value.args, to)

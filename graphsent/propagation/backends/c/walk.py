@@ -1,27 +1,49 @@
-"""The states of all nodes in compiled code, as an operation of autograd."""
+"""The states of all nodes by compiled code, as an operation of autograd."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.nn import functional
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
 from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.backends.c.plan import Given, Inputs, Plan, Start, run_plain
+from graphsent.propagation.backends.levels import run_traced
 from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.memory import empty
-from graphsent.propagation.recurrence.evaluation import hoisted_inputs
+from graphsent.propagation.recurrence.evaluation import (
+    Evaluation,
+    hoisted_inputs,
+    placed_columns,
+)
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.untraced import untraced
+
+
+class Start(NamedTuple):
+    """The states of nodes without predecessors, or the inputs of ``start``.
+
+    Attributes:
+        tensors: inputs, (num_rows, width), or parts of states, (num_rows, size).
+        given: whether these are parts of states.
+        projected: number of outputs of a linear map that are the first input: its place is taken
+            by the input, weight and bias of this map. 0 if the first input is there itself.
+        rows: (num_sources,) the row of each node, if nodes share rows.
+    """
+
+    tensors: Sequence[Tensor]
+    given: bool
+    projected: int
+    rows: Tensor | None
 
 
 def run_recurrence(
@@ -30,24 +52,26 @@ def run_recurrence(
     schedule: Schedule,
     slots: Slots | None,
     start: Start,
-    inputs: Inputs,
+    inputs: Sequence[Tensor],
+    input_rows: Tensor | None,
     parameters: Mapping[str, Tensor],
     num_results: int | None,
 ) -> tuple[Tensor, ...]:
-    """The states of all nodes, in compiled code.
+    """The states of all nodes, by compiled code.
 
     Args:
-        recurrence: what a node computes.
+        recurrence: the recurrence of a node.
         library: its compiled code.
-        schedule: on the CPU, of two levels at least.
-        slots: which predecessor is in which slot, where they are told apart.
-        start: of nodes without predecessors.
-        inputs: of the others.
-        parameters: and buffers, by name.
-        num_results: so many parts of the states by node; all by position if it is None.
+        schedule: on the CPU, with at least two levels.
+        slots: the predecessor in each slot, if predecessors are ordered.
+        start: states or inputs of the nodes without predecessors.
+        inputs: of the other nodes, (num_inner, width), or (width,) for all of them.
+        input_rows: (num_inner,) the row of each node, if nodes share rows.
+        parameters: parameters and buffers by name.
+        num_results: number of parts of the states to return, by node; None: all, by position.
     """
     combine, starting = recurrence.combine, recurrence.start
-    constants, tensors = combine.tensors(parameters), list(inputs.tensors)
+    constants, tensors = combine.tensors(parameters), list(inputs)
     tensors += hoisted_inputs(combine.hoisted, tensors, constants)
     starts = list(start.tensors)
     if start.given:  # nothing reads the constants of `start`
@@ -56,23 +80,74 @@ def run_recurrence(
         of_start = starting.tensors(parameters)
         starts += hoisted_inputs(starting.hoisted, starts, of_start)
         constants += of_start
-    rows = [inputs.rows if part.dim() > 1 else None for part in tensors]
-    counts, kept = (len(tensors), len(starts)), Start((), start.given, start.projected, start.rows)
-    plan = Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
+    rows = [input_rows if part.dim() > 1 else None for part in tensors]
+    counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
+    plan = _Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
     given = (*tensors, *starts, *constants)
     return _Generated.apply(plan, needs_gradients(*given), *contiguous(given))
 
 
-def _pointers(tensors: Sequence[Tensor | None]) -> Any:
-    addresses = [address_of(part) for part in tensors]
-    return (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+class _Given(NamedTuple):
+    """The tensors of a run; constants are those of ``combine``, then those of ``start``."""
+
+    inputs: Sequence[Tensor]
+    start: Sequence[Tensor]
+    constants: Sequence[Tensor]
+
+
+class _Plan(NamedTuple):
+    """What the forward and the backward pass have in common: arguments of :func:`run_recurrence`.
+
+    ``start`` is without its tensors, ``input_rows`` has an entry for each input, and ``counts`` are
+    the numbers of inputs and of tensors of the start.
+    """
+
+    recurrence: Recurrence
+    library: Any
+    schedule: Schedule
+    slots: Slots | None
+    start: Start
+    input_rows: Sequence[Tensor | None]
+    num_results: int | None
+    counts: tuple[int, int]
+
+    def divided(self, tensors: Sequence[Any]) -> _Given:
+        """Splits a flat sequence of tensors, or of something for each of them."""
+        inputs, start = self.counts
+        return _Given(tensors[:inputs], tensors[inputs : inputs + start], tensors[inputs + start :])
+
+
+def _run_plain(plan: _Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """The same run by operations of torch, which autograd differentiates."""
+    recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
+    num_inner = schedule.num_nodes - schedule.num_sources
+    inputs = [
+        part.expand(num_inner, -1) if rows is None else part.index_select(0, rows)
+        for part, rows in zip(given.inputs, plan.input_rows, strict=True)
+    ]
+    split = len(recurrence.combine.constants)
+    constants, of_start = given.constants[:split], given.constants[split:]
+    states = list(given.start)
+    start, count = plan.start, plan.start.projected
+    if count:
+        x, weight, bias, *others = states
+        made = functional.linear(x, weight[:count], bias[:count])
+        states = [placed_columns(made, recurrence.columns, recurrence.input_widths[0]), *others]
+    if not start.given:
+        states = Evaluation(recurrence.start.results, of_start).at(states)
+    if start.rows is not None:
+        states = [part.index_select(0, start.rows) for part in states]
+    results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
+    if plan.num_results is None:
+        return results
+    return tuple(map(schedule.by_node, results[: plan.num_results]))
 
 
 class _Run:
-    """The arguments of one call, and what they point to."""
+    """The argument of one call, ``struct walk``, and the memory that it points to."""
 
-    def __init__(self, plan: Plan, given: Given, keep: bool) -> None:
-        schedule = plan.schedule
+    def __init__(self, plan: _Plan, given: _Given, keep: bool) -> None:
+        schedule, slots = plan.schedule, plan.slots
         num_inner = schedule.num_nodes - schedule.num_sources
         self.plan = plan
         self.kept: list[Any] = []
@@ -80,15 +155,13 @@ class _Run:
         walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_sources
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
         walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(num_inner)
-        slots = plan.slots
         walk.count = 0 if slots is None else slots.count
         source = schedule.source if slots is None else slots.source
-        ends = torch.from_numpy(schedule.ends)
-        first_edge, leaves = plan.first_edge(), plan.start.rows
+        ends, leaves = torch.from_numpy(schedule.ends), plan.start.rows
+        first_edge = schedule.first_edge if slots is None else None
         self.kept += [source, ends, first_edge, leaves, schedule.packed]
         walk.point(level_ends=ends, source=source, first_edge=first_edge, leaves=leaves)
         walk.point(nodes=None if plan.num_results is None else schedule.packed)
-        self.numbers("input_strides", [p.shape[1] if p.dim() > 1 else 0 for p in given.inputs])
         start: Sequence[Tensor | None] = given.start
         if plan.start.projected:
             x, weight, bias, *others = given.start
@@ -96,42 +169,44 @@ class _Run:
             walk.start_outputs, walk.start_feats = weight.shape
             walk.point(start_x=x, start_weight=weight, start_bias=bias)
             start = [None, *others]
-        self.numbers("start_strides", [0 if part is None else part.shape[1] for part in start])
+        strides = [part.shape[1] if part.dim() > 1 else 0 for part in given.inputs]
+        self._point("input_strides", ctypes.c_int64, strides)
+        strides = [0 if part is None else part.shape[1] for part in start]
+        self._point("start_strides", ctypes.c_int64, strides)
         self.tensors(input_rows=plan.input_rows, inputs=given.inputs, constants=given.constants)
         self.tensors(**{"start" if plan.start.given else "start_inputs": start})
 
-    def numbers(self, name: str, numbers: Sequence[int]) -> None:
-        """Sets an array of numbers."""
-        self.array(name, (ctypes.c_int64 * max(len(numbers), 1))(*numbers))
-
-    def array(self, name: str, array: Any) -> None:
+    def _point(self, name: str, kind: Any, numbers: Sequence[int | None]) -> None:
+        array = (kind * max(len(numbers), 1))(*numbers)
         self.kept.append(array)
         setattr(self.walk, name, ctypes.addressof(array))
 
     def tensors(self, **named: Sequence[Tensor | None]) -> None:
+        """Points to arrays of pointers to tensors."""
         for name, tensors in named.items():
             self.kept.append(tensors)
-            self.array(name, _pointers(tensors))
+            self._point(name, ctypes.c_void_p, [address_of(part) for part in tensors])
 
     def call(self, name: str, like: Tensor) -> None:
+        """Runs a pass, ``"forward"`` or ``"backward"``."""
         workspace = empty(self.walk.workspace_size, like=like)
         self.walk.point(workspace=workspace)
         getattr(self.plan.library, f"recurrence_{name}")(ctypes.byref(self.walk))
 
     def measure(self, *, backward: bool) -> None:
+        """Sets the sizes of the memory that a pass needs."""
         self.plan.library.recurrence_sizes(ctypes.byref(self.walk), backward)
 
 
 class _Generated(Function):
     @staticmethod
-    def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, plan: _Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given, like = plan.divided(tensors), tensors[0]
         run = _Run(plan, given, keep)
         recurrence, num_nodes = plan.recurrence, plan.schedule.num_nodes
         count = recurrence.num_parts if plan.num_results is None else plan.num_results
         results = [empty(num_nodes, recurrence.size, like=like) for _ in range(count)]
-        padding = [None] * (recurrence.num_parts - count)
-        run.tensors(results=[*results, *padding])
+        run.tensors(results=[*results, *[None] * (recurrence.num_parts - count)])
         run.measure(backward=False)
         kept = empty(run.walk.kept_size, like=like) if keep else None
         places = torch.empty(run.walk.places_size, dtype=torch.int64, device=like.device)
@@ -148,17 +223,16 @@ class _Generated(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
         if torch.is_grad_enabled():
-            tensors, plain = ctx.saved_tensors[:-1], partial(run_plain, plan)
+            tensors, plain = ctx.saved_tensors[:-1], partial(_run_plain, plan)
             with without_autocast("cpu"):
                 return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
         *tensors, kept = contiguous(ctx.saved_tensors)
-        given = plan.divided(tensors)
+        given, needed = plan.divided(tensors), plan.divided(wanted)
         like: Any = tensors[0]
         run = _Run(plan, given, keep=True)
         run.walk.point(kept=kept, places=ctx.places)
         num_inner = plan.schedule.num_nodes - plan.schedule.num_sources
-        needed = plan.divided(wanted)
-        # One thread adds to rows that nodes share itself; several would meet there.
+        # A single thread adds directly to rows that nodes share; several threads would race.
         alone = run.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
         shapes = [
@@ -166,22 +240,20 @@ class _Generated(Function):
             for part, rows in zip(given.inputs, shared, strict=True)
         ]
         found = plan.recurrence.differentiated
-        known: Sequence[Any] = [
+        kinds: Sequence[Any] = [
             "some" if rows is not None else kind
             for rows, kind in zip(shared, found.inputs, strict=True)
         ]
-        dinputs = _made(shapes, needed.inputs, known, like)
-        start_shapes = [part.shape for part in given.start]
-        known = ("all",) * len(start_shapes)
+        dinputs = _buffers(shapes, needed.inputs, kinds, like)
+        kinds = ("all",) * len(given.start)
         if not plan.start.given:
-            known = (*known[:3], *found.start[1:]) if plan.start.projected else found.start
-        dstart = _made(start_shapes, needed.start, known, like)
+            kinds = (*kinds[:3], *found.start[1:]) if plan.start.projected else found.start
+        dstart = _buffers([part.shape for part in given.start], needed.start, kinds, like)
         shapes = [part.shape for part in given.constants]
-        dconstants = _made(shapes, needed.constants, found.constants, like)
-        count = plan.recurrence.num_parts
-        given_gradients = [*contiguous(gradients), *[None] * (count - len(gradients))]
-        run.tensors(dresults=given_gradients, dinputs=dinputs, dinput_rows=shared)
-        run.tensors(dconstants=dconstants)
+        dconstants = _buffers(shapes, needed.constants, found.constants, like)
+        missing = plan.recurrence.num_parts - len(gradients)
+        run.tensors(dresults=[*contiguous(gradients), *[None] * missing])
+        run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
         of_inputs = dstart
         if plan.start.projected:
             dx, dweight, dbias, *others = dstart
@@ -192,27 +264,25 @@ class _Generated(Function):
         run.call("backward", like)
         if not alone:
             parts = zip(dinputs, plan.input_rows, given.inputs, strict=True)
-            dinputs = [_summed(part, index, rows) for part, index, rows in parts]
+            dinputs = [
+                part
+                if part is None or rows is None
+                else torch.zeros_like(like).index_add_(0, rows, part)
+                for part, rows, like in parts
+            ]
         return None, None, *dinputs, *dstart, *dconstants
 
 
-def _made(
-    shapes: Sequence[Sequence[int]], needed: Sequence[bool], known: Sequence[str], like: Tensor
+def _buffers(
+    shapes: Sequence[Sequence[int]], needed: Sequence[bool], kinds: Sequence[str], like: Tensor
 ) -> list[Tensor | None]:
-    """Tensors for gradients: those that the walk fills, or adds to; None where there are none."""
+    """Tensors for gradients: empty if the walk fills them, zeros if it adds to them, or None."""
     results: list[Tensor | None] = []
-    for shape, need, filled in zip(shapes, needed, known, strict=True):
-        if not (need and filled):
+    for shape, need, kind in zip(shapes, needed, kinds, strict=True):
+        if not (need and kind):
             results.append(None)
-        elif filled == "all":
+        elif kind == "all":
             results.append(empty(*shape, like=like))
         else:
             results.append(like.new_zeros(shape))
     return results
-
-
-def _summed(gradient: Tensor | None, rows: Tensor | None, like: Tensor) -> Tensor | None:
-    """The gradient of rows that nodes share."""
-    if gradient is None or rows is None:
-        return gradient
-    return torch.zeros_like(like).index_add_(0, rows, gradient)
