@@ -23,6 +23,8 @@ _DICTIONARIES = ("_parameters", "_buffers", "_modules")
 _OF_MODULES = frozenset(vars(nn.Module()))
 _MAKES_A_TENSOR = re.compile(r"(zeros|ones|full)\(\)")
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # as long as nobody has added one
+_SETS = "it sets attributes of modules"
+_CHANGES = "it changes numbers or random generators that it reads"
 _known: weakref.WeakKeyDictionary[nn.Module, _Known] = weakref.WeakKeyDictionary()
 
 
@@ -54,11 +56,16 @@ def recurrence_of(
     """
     facts = [*_facts(cell), dtype, num_slots, *extra_widths]
     known = _known.get(cell)
+    if known is not None and known.recurrence in (_SETS, _CHANGES):  # at each call
+        return known.recurrence
     if known is None or known.facts != facts or known.outside != facts_at(known.places):
         kinds = map(type, cell.modules())
         places = places_read(kinds, ("project", "start", "combine", "forward"))
         outside = facts_at(places)
         traced = _traced(cell, extra_widths, num_slots)
+        after = [*_facts(cell), dtype, num_slots, *extra_widths]
+        if not isinstance(traced, str) and (after != facts or facts_at(places) != outside):
+            traced = _CHANGES
         known = _known[cell] = _Known(facts, places, outside, traced)
     return known.recurrence
 
@@ -97,7 +104,7 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
     facts.append(type(module))
     if type(module) is nn.Linear and len(own) == _ATTRIBUTES_OF_LINEAR:
         shapes = [None if t is None else t.shape for t in own["_parameters"].values()]
-        facts += [*shapes, *[len(own[name]) for name in _HOOKS]]
+        facts += [*shapes, own["training"], *[len(own[name]) for name in _HOOKS]]
         return
     for name, value in own.items():
         if name in _HOOKS:
@@ -136,7 +143,7 @@ def _traced(
         drawn = _random_states() != drawn_before
         _set_random_states(drawn_before)
     if any(changed):
-        return "it sets attributes of modules"
+        return _SETS
     return "it draws random numbers" if drawn else recurrence
 
 
@@ -150,11 +157,14 @@ def _restore(module: nn.Module, before: list[tuple[dict[str, Any], dict[str, Any
     """Undoes what was set; whether anything was."""
     changed = False
     for now, old in before:
-        same = now.keys() == old.keys() and all(now[name] is old[name] for name in old)
-        if not same:  # other threads may use the module
+        # Only what differs: other threads may use the module.
+        for name in [name for name, value in old.items() if now.get(name, now) is not value]:
+            now[name] = old[name]
             changed = True
-            now.clear()
-            now.update(old)
+        for name in [*now]:
+            if name not in old:
+                del now[name]
+                changed = True
     return changed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import weakref
 from collections import deque
@@ -44,6 +45,10 @@ def fact(value: Any, depth: int = 4) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, np.random.Generator):
+        return fact(value.bit_generator.state)
     if depth and isinstance(value, _SEQUENCES):
         return type(value), *[fact(part, depth - 1) for part in value]
     if depth and isinstance(value, dict):
