@@ -1,4 +1,4 @@
-"""From raw text to parse trees: parsers of other packages, by name, and files of parses."""
+"""Parsing raw text: parsers of other packages, by name, and files of parses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constituency trees by a Berkeley neural parser (Kitaev, Cao and Klein 2019) in a directory."""
+"""Constituency trees by the Berkeley neural parser (Kitaev, Cao and Klein 2019)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from graphsent.trees import Tree
 __all__ = ["load"]
 
 _WEIGHTS = "benepar_model.bin"
-_SHOWN = 12  # hexadecimal digits of the sum of the weights
+_SHOWN = 12  # hexadecimal digits of the weights' SHA-256
 
 
 def load(directory: str, kind: str | None, num_threads: int | None) -> Parser:
-    """The parser of a directory, see :func:`~graphsent.parsing.load_parser`.
+    """Loads a parser from a directory, see :func:`~graphsent.parsing.load_parser`.
 
     Its words are those of :func:`~graphsent.tokenizers.tokenize_treebank`.
 
     Args:
-        directory: A model as benepar exports it: weights, configuration and tokenizer.
+        directory: A model as exported by benepar: weights, configuration and tokenizer.
         kind: None or ``"constituency"``.
-        num_threads: Threads of torch.
+        num_threads: Torch threads.
     """
     path = Path(directory).expanduser().resolve()
     name = f"benepar:{path}"
@@ -40,10 +40,10 @@ def load(directory: str, kind: str | None, num_threads: int | None) -> Parser:
         raise ParserError(f"{name}: expected the directory of a benepar model, with {_WEIGHTS}")
     benepar = imported("benepar", "benepar")
     transformers = imported("transformers", "benepar")
-    transformers.logging.set_verbosity_error()  # advice for people who train
+    transformers.logging.set_verbosity_error()  # hides advice on training
     try:
         parser = benepar.Parser(str(path))
-    except Exception as error:  # of several packages
+    except Exception as error:  # from several packages
         reason = " ".join(str(error).split())
         raise ParserError(f"{name}: benepar cannot load the model: {reason}") from None
     found = f"benepar {version('benepar')}, weights {sha256(weights)[:_SHOWN]}"
@@ -55,14 +55,14 @@ def load(directory: str, kind: str | None, num_threads: int | None) -> Parser:
             for each in words
         ]
         with torch_threads(num_threads), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*arg_constraints", UserWarning)  # of torch-struct
+            warnings.filterwarnings("ignore", ".*arg_constraints", UserWarning)  # from torch-struct
             return [_tree(tree) for tree in parser.parse_sents(sentences)]
 
     return Parser(TreeSource(kind, name, found), parse)
 
 
 def _words(sentences: list[str]) -> list[str]:
-    """The words of a text: the tokenizer knows a full stop only at the end of a sentence."""
+    """The words of a text; the tokenizer splits off a full stop only at the end of a sentence."""
     return [word for sentence in sentences for word in tokenize_treebank(sentence)]
 
 

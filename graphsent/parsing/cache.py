@@ -1,4 +1,4 @@
-"""Trees of sentences that were parsed once: kept by content, parser and version."""
+"""A cache of parse trees, keyed by the texts, the parser and its version."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_tre
 __all__ = ["cached_parses", "iter_trees"]
 
 _PIECE_BYTES = 1 << 20
-_DIGITS = 32  # of the hexadecimal key
+_DIGITS = 32  # hexadecimal digits of the key
 _FILES = {"constituency": "trees.gz", "dependency": "trees.conllu.gz"}
 
 
 def cached_parses(
     texts: Callable[[], Iterable[str]], parser: Parser, echo: Callable[[str], None]
 ) -> Path:
-    """The file with the trees of some texts, which are parsed if they never were.
+    """The file with the trees of some texts, which are parsed on first use.
 
-    Of several processes that want the same trees one parses, and the others wait. What an
-    interrupted one has done is not lost. A file that is damaged is made again.
+    If several processes need the same trees, one parses and the others wait. An interrupted process
+    loses no complete batch. A damaged file is written again.
 
     Args:
-        texts: Gives the texts, each time it is called; they need not fit into memory.
+        texts: Returns an iterable of the texts on each call; they need not fit into memory.
         parser: The parser.
-        echo: Is given a line if there is something to parse.
+        echo: Called with one line if there is something to parse.
 
     Returns:
         The file, for :func:`iter_trees`.
 
     Raises:
-        ParserError: The parser gives something else than trees of its kind.
-        ParserFailed: It cannot work at all, or there is no place for the trees.
+        ParserError: The parser returns something other than trees of its kind.
+        ParserFailed: The parser cannot work at all, or the cache cannot be written.
     """
     source = parser.source
     directory = cache_directory() / "parses" / _key(texts(), parser)
@@ -51,8 +51,8 @@ def cached_parses(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ParserFailed(
-            f"cannot keep trees in {directory}: {error.strerror}: another place is chosen by the "
-            "environment variable GRAPHSENT_CACHE"
+            f"cannot write trees to {directory}: {error.strerror}: choose another cache directory "
+            "with the environment variable GRAPHSENT_CACHE"
         ) from None
     with locked(directory):
         if _is_sound(file):
@@ -66,7 +66,7 @@ def cached_parses(
 
 
 def _is_sound(file: Path) -> bool:
-    """Whether a gzip file is there and as it was written."""
+    """Whether a gzip file exists, is undamaged and not empty."""
     try:
         with gzip.open(file) as stream:
             is_empty = True
@@ -78,10 +78,10 @@ def _is_sound(file: Path) -> bool:
 
 
 def iter_trees(file: Path, count: int) -> Iterator[Tree | DependencyTree | None]:
-    """The trees of :func:`cached_parses` one by one, None for a text that has none.
+    """The trees of :func:`cached_parses` one by one, None for a text without a tree.
 
     Args:
-        file: What :func:`cached_parses` gave.
+        file: The result of :func:`cached_parses`.
         count: The number of texts.
     """
     if file.name == _FILES["constituency"]:

@@ -19,21 +19,21 @@ _ANNOTATORS = {
     "dependency": "tokenize,ssplit,pos,lemma,depparse",
 }
 _ONE_SENTENCE = {"ssplit.isOneSentence": "true"}
-_TIMEOUT = 120.0  # seconds for one sentence: the server loads its models with the first
+_TIMEOUT = 120.0  # seconds per sentence: the server loads its models with the first one
 
 
 def load(url: str, kind: str | None, num_threads: int | None) -> Parser:
-    """The parser of a server, see :func:`~graphsent.parsing.load_parser`.
+    """Connects to the parser of a server, see :func:`~graphsent.parsing.load_parser`.
 
     Args:
-        url: Its address, such as ``http://localhost:9000``; the language is the server's.
+        url: Its URL, such as ``http://localhost:9000``; the language is the server's.
         kind: The kind of trees.
-        num_threads: Requests at a time.
+        num_threads: Concurrent requests.
     """
     name = f"corenlp:{url}"
     kind = check_kind(name, KINDS, kind)
     if not url.startswith(("http://", "https://")):
-        raise ParserError(f"{name}: expected the address of a server, as http://localhost:9000")
+        raise ParserError(f"{name}: expected the URL of a server, such as http://localhost:9000")
     imported("requests", "corenlp")
     client = imported("nltk.parse.corenlp", "corenlp").CoreNLPParser(url=url)
     read = _constituency_tree if kind == "constituency" else _dependency_tree
@@ -56,7 +56,7 @@ def load(url: str, kind: str | None, num_threads: int | None) -> Parser:
     def split(texts: list[str]) -> list[list[str]]:
         return _map(split_one, texts, num_threads)
 
-    version = f"a server's, annotators {_ANNOTATORS[kind]}"  # it does not tell its own
+    version = f"a server's, annotators {_ANNOTATORS[kind]}"  # it does not tell its version
     return Parser(TreeSource(kind, name, version), parse, split)
 
 
@@ -65,11 +65,11 @@ def _ask(name: str, client: Any, text: str, properties: dict[str, str]) -> list[
 
     try:
         return client.api_call(text, properties, timeout=_TIMEOUT)["sentences"]
-    except requests.HTTPError:  # the server's word on this sentence
+    except requests.HTTPError:  # the server rejects this sentence
         raise
     except (requests.RequestException, ValueError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())
-        raise ParserFailed(f"{name}: no answer of a CoreNLP server: {reason}") from None
+        raise ParserFailed(f"{name}: no answer from a CoreNLP server: {reason}") from None
 
 
 def _map(function: Callable[[str], Any], texts: list[str], num_threads: int | None) -> list[Any]:

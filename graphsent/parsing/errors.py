@@ -1,4 +1,4 @@
-"""What can be wrong with a parser, and with a sentence that it is given."""
+"""Errors of parsers and of the sentences that they parse."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["ParserError", "ParserFailed", "UnparsedSentence", "WrongKind"]
 
 
 class ParserError(GraphsentError, ValueError):
-    """There is no such parser or model of it, or it gives another kind of trees."""
+    """There is no such parser or model, or it returns another kind of trees."""
 
 
 class WrongKind(ParserError):
-    """A parser gives another kind of trees than is needed."""
+    """A parser returns another kind of trees than needed."""
 
 
 class ParserFailed(FailedError):

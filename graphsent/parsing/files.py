@@ -1,4 +1,4 @@
-"""Files of parses: made once, a piece at a time, and gone on with after an interruption."""
+"""Writes files of parses batch by batch, and resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class TextLine(NamedTuple):
     """A line of input.
 
     Attributes:
-        number: From 1.
+        number: Its number, from 1.
         text: The text to parse.
-        label: Its label, None if the input has none.
-        error: Why it cannot be parsed, known before.
+        label: Its label; None if the input has none.
+        error: Why it cannot be parsed, if known in advance.
     """
 
     number: int
@@ -47,7 +47,7 @@ class TextLine(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Numbers of lines: all, those without a tree, and those that were parsed before."""
+    """Numbers of lines: all, those without a tree, and those parsed by earlier calls."""
 
     lines: int
     bad: int
@@ -56,14 +56,14 @@ class Outcome(NamedTuple):
 
 @dataclass
 class _State:
-    """What is complete of a file.
+    """The completed part of a file.
 
     Attributes:
         made_by: Parser, version, kind of trees and form of the file.
-        lines: Lines of the input that are done.
-        bad: How many of them have no tree.
-        size: Bytes that they take.
-        digest: SHA-256 of these lines of the input.
+        lines: Number of completed input lines.
+        bad: Number of these without a tree.
+        size: Size of their output in bytes.
+        digest: SHA-256 of the completed input lines.
     """
 
     made_by: dict[str, Any]
@@ -74,7 +74,7 @@ class _State:
 
 
 def partial_path(path: str | os.PathLike[str]) -> Path:
-    """The directory beside a file that holds what is complete of it, until all is."""
+    """The directory beside a file that holds its completed part until all of it is complete."""
     path = Path(path)
     return path.with_name(f".{path.name}.parsing")
 
@@ -92,29 +92,29 @@ def write_parses(
 ) -> Outcome:
     """Parses lines of text to a file, which appears when it is complete.
 
-    Dependency trees are written in CoNLL-U, with ``# sent_id`` (the number of the line, and with
-    ``split`` that of the sentence: ``3.2``), ``# label`` and ``# text``; constituency trees one a
-    line, after their label and a tab where lines have labels. A line without a tree keeps its
-    place: its number is missing among the ids, its tree in the line of its label.
+    Dependency trees are written in CoNLL-U, with ``# sent_id`` (the line number; with ``split``
+    also the sentence number, as in ``3.2``), ``# label`` and ``# text``; constituency trees one per
+    line, after their label and a tab if lines have labels. A line without a tree keeps its place:
+    its number is missing from the ids, or its line holds no tree.
 
-    What is complete is kept beside the file after every batch. The next call with the same
-    arguments goes on there.
+    After every batch, the completed part is saved beside the file. The next call with the same
+    arguments resumes from it.
 
     Args:
-        path: The file; zipped if named ``*.gz``. CoNLL-U is named ``*.conllu``.
+        path: The file; gzipped if named ``*.gz``. CoNLL-U files are named ``*.conllu``.
         lines: The input.
         parser: The parser.
-        split: Whether a line may be several sentences, each of which gets a tree.
-        batch_size: Lines that are parsed at once.
-        overwrite: Whether what is kept of an earlier call is thrown away.
-        on_bad: Is given the number of a line that has no tree, and why.
-        on_done: Is given the number of lines done by a batch.
+        split: Whether to split lines into sentences, each of which gets a tree.
+        batch_size: Number of lines parsed at once.
+        overwrite: Whether to discard the completed part of an earlier call.
+        on_bad: Called with the number of a line that has no tree, and the reason.
+        on_done: Called with the number of lines that a batch completes.
 
     Raises:
-        DataError: What is kept beside the file is of another parser or other lines, or another
-            process is writing it; or the name of the file does not suit the kind of trees.
-        ParserError: The parser gives something else than trees of its kind.
-        ParserFailed: It cannot work at all.
+        DataError: The completed part is of another parser or other lines, or another process is
+            writing the file; or its name does not suit the kind of trees.
+        ParserError: The parser returns something other than trees of its kind.
+        ParserFailed: The parser cannot work at all.
     """
     path = Path(path)
     _check_name(path, parser.source.kind)
@@ -151,11 +151,11 @@ def write_parses(
 def _parsed(
     batch: Sequence[TextLine], parser: Parser, split: bool
 ) -> tuple[list[str], dict[int, GraphsentError]]:
-    """What is written for each line, and why lines have no tree, by their numbers."""
+    """The output of each line, and line number -> why it has no tree."""
     sound = [line for line in batch if line.error is None]
     texts = [line.text for line in sound]
     sentences = parser.split(texts) if split else [[text] for text in texts]
-    # An empty line has no sentences, and is told so.
+    # An empty line has no sentences: let the parser report it.
     sentences = [found or [text] for found, text in zip(sentences, texts, strict=True)]
     trees = iter(parser.attempt(sentence for found in sentences for sentence in found))
     by_number = {
@@ -176,7 +176,7 @@ def _parsed(
 
 
 def _entries(line: TextLine, trees: Sequence[tuple[str, Any]], kind: str, split: bool) -> list[str]:
-    """What is written for the trees of a line; all or, if one is an error, none."""
+    """The output for the trees of a line; raises if one of them is an error."""
     entries = []
     for number, (text, tree) in enumerate(trees, start=1):
         if isinstance(tree, GraphsentError):
@@ -212,15 +212,15 @@ def _check_name(path: Path, kind: str) -> None:
 
 
 def _resumed(partial: Path, made_by: dict[str, Any]) -> _State:
-    """What is complete, nothing at first.
+    """The state of the completed part; empty at first.
 
     Raises:
-        DataError: It is damaged, or was made by something else.
+        DataError: It is damaged, or was made with another parser or option.
     """
     file = partial / _STATE
     if not file.exists():
         return _State(made_by)
-    hint = "start anew with --overwrite"
+    hint = "start over with --overwrite"
     try:
         state = _State(**json.loads(file.read_text(encoding="utf-8")))
         state.lines, state.bad, state.size = map(int, (state.lines, state.bad, state.size))
@@ -238,7 +238,7 @@ def _resumed(partial: Path, made_by: dict[str, Any]) -> _State:
 
 
 def _skipped(lines: Iterator[TextLine], state: _State, path: Path) -> Any:
-    """The running sum of the lines that are done, which are read and left out.
+    """Skips the completed lines and returns their running digest.
 
     Raises:
         DataError: They are not the lines that were parsed.
@@ -251,7 +251,7 @@ def _skipped(lines: Iterator[TextLine], state: _State, path: Path) -> Any:
     if count < state.lines or digest.hexdigest() != state.digest:
         raise DataError(
             f"{path} was begun with other input: its first {state.lines:,} lines changed; start "
-            "anew with --overwrite"
+            "over with --overwrite"
         )
     return digest
 
@@ -263,7 +263,7 @@ def _bytes_of(line: TextLine) -> bytes:
 
 @contextmanager
 def _appended(path: Path, size: int) -> Iterator[BinaryIO]:
-    """The file, open at its end after so many bytes; what a killed process added is cut off."""
+    """Opens a file for appending after ``size`` bytes; later bytes, of a killed process, go."""
     with path.open("ab") as file:
         file.truncate(size)
         yield file

@@ -13,7 +13,7 @@ __all__ = ["PARSERS", "is_own", "is_safe", "shape_of", "unknown_parser"]
 
 
 class Family(NamedTuple):
-    """What follows the name after a colon, and the module whose ``load`` makes the parser."""
+    """What follows the name and a colon, and the module whose ``load`` makes the parser."""
 
     argument: str
     module: str
@@ -31,11 +31,11 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def unknown_parser(name: str, reason: str = "") -> ParserError:
-    """The error that there is no such parser, with all forms of names.
+    """The error for an unknown parser, with all forms of names.
 
     Args:
-        name: What was given.
-        reason: Why a module or function of that name cannot be used.
+        name: The given name.
+        reason: Why the module or function of that name cannot be used.
     """
     forms = ", ".join(f"{family}:{each.argument}" for family, each in PARSERS.items())
     family = name.partition(":")[0]
@@ -52,16 +52,16 @@ def is_own(name: str) -> bool:
 
 
 def shape_of(name: str) -> str | None:
-    """The shape of the trees if no parser makes them: of ``shape:left`` it is ``"left"``."""
+    """The shape of the trees of a ``shape`` parser: ``"left"`` for ``shape:left``; else None."""
     family, _, shape = name.partition(":")
     return shape if family == "shape" else None
 
 
 def is_safe(name: str) -> bool:
-    """Whether a parser that a stranger names may be used without being asked for.
+    """Whether a parser named by an untrusted file may be used without the user's consent.
 
-    One that imports a user's module may run any code, as may a spaCy pipeline that comes as files;
-    and a server elsewhere would be sent what the user writes.
+    Importing a module may run arbitrary code, as may a spaCy pipeline in a directory; and a remote
+    server would be sent the user's text.
 
     Example:
         >>> is_safe("spacy:en_core_web_sm"), is_safe("my_module:parse")

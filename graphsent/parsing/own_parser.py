@@ -1,4 +1,4 @@
-"""A function of the user's own as a parser."""
+"""A user-defined function as a parser."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from graphsent.parsing.text import split_sentences
 
 __all__ = ["load", "of_function"]
 
-_SHOWN = 12  # hexadecimal digits of the sum of a source file
+_SHOWN = 12  # hexadecimal digits of a source file's SHA-256
 
 
 def load(name: str, kind: str | None, num_threads: int | None) -> Parser:
-    """The parser of a function, see :func:`~graphsent.parsing.load_parser`.
+    """Loads a function as a parser, see :func:`~graphsent.parsing.load_parser`.
 
     Args:
         name: ``module:function``.
         kind: The kind of trees.
-        num_threads: None: it chooses itself.
+        num_threads: Must be None: the function chooses its threads.
     """
     if num_threads is not None:
         raise ParserError(f"{name} chooses its threads itself, got num_threads={num_threads}")
@@ -40,19 +40,19 @@ def load(name: str, kind: str | None, num_threads: int | None) -> Parser:
 def of_function(
     function: Callable[[list[str]], Sequence[Any]], name: str, kind: str | None
 ) -> Parser:
-    """The parser of a function.
+    """Makes a parser of a function.
 
-    Attributes of the function are read if it has them: ``tree_kind``, the kind of its trees;
-    ``version``, to tell it from others; and ``split``, which gives the sentences of each of a list
-    of texts.
+    The function may have these attributes: ``tree_kind``, the kind of its trees; ``version``, which
+    tells it from other versions; and ``split``, a function from a list of texts to the sentences of
+    each.
 
     Args:
         function: From a list of sentences to a list of trees.
-        name: What it is called.
+        name: Name of the parser.
         kind: The kind of trees.
 
     Raises:
-        ParserError: It is no function, or gives the other kind.
+        ParserError: It is not a function, or returns the other kind.
     """
     if not callable(function):
         raise ParserError(f"{name}: expected a function, got {type(function).__name__}")
@@ -64,7 +64,7 @@ def of_function(
 
 
 def _source_sum(function: Any) -> str:
-    """The sum of the file that the function is from, "" if it is from none."""
+    """The SHA-256 of the source file of the function; "" without one."""
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     try:
         content = Path(inspect.getsourcefile(module) or "").read_bytes()  # type: ignore[arg-type]

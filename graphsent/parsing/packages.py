@@ -1,4 +1,4 @@
-"""Packages that are imported when a parser is made, and not before."""
+"""Imports optional packages when a parser is made."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["imported"]
 
 
 def imported(module: str, extra: str) -> Any:
-    """A module of an extra.
+    """Imports a module of an extra.
 
     Args:
         module: Its name.
         extra: The extra of graphsent that installs it.
 
     Raises:
-        ParserFailed: It is not installed, or something that it needs; the extra is named.
+        ParserFailed: It or one of its dependencies is not installed; the extra is named.
     """
     try:
         return importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""A parser: what it is called, and a function from sentences to trees."""
+"""A parser: its name, and a function from sentences to trees."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Parsed = Tree | DependencyTree
 
 
 class TreeSource(NamedTuple):
-    """Where trees come from; saved with the models that learned from them.
+    """Where trees come from; saved with the models trained on them.
 
     Attributes:
         kind: ``"constituency"`` or ``"dependency"``.
         parser: The name of the parser, as for :func:`~graphsent.parsing.load_parser`; ``""`` if
-            they are a treebank's own or come from files of parses.
-        version: Of the parser and its model, for people and for comparison.
+            the trees are a treebank's own or come from files of parses.
+        version: Version of the parser and its model, for people and for comparison.
     """
 
     kind: str
@@ -38,10 +38,10 @@ class Parser:
 
     Args:
         source: Kind of the trees, name and version.
-        function: Gives a tree for each of a list of sentences: a ``Tree``, a ``DependencyTree``, an
-            ``nltk.Tree`` or a bracketed string, or None for a sentence that it cannot parse. Its
-            sentences have single blanks, and are not empty.
-        split: Gives the sentences of each of a list of texts.
+        function: Maps a list of sentences to one tree each: a ``Tree``, a ``DependencyTree``, an
+            ``nltk.Tree`` or a bracketed string, or None for a sentence that it cannot parse.
+            Sentences are not empty, and their whitespace is normalized to single spaces.
+        split: Maps a list of texts to the sentences of each.
     """
 
     source: TreeSource
@@ -52,8 +52,8 @@ class Parser:
         """The tree of each sentence.
 
         Raises:
-            UnparsedSentence: The parser cannot parse one; its number, from 1, is named.
-            ParserError: What the parser gives is no tree of its kind.
+            UnparsedSentence: The parser cannot parse a sentence; its number, from 1, is named.
+            ParserError: The parser returns something other than trees of its kind.
             ParserFailed: The parser cannot work at all.
         """
         trees = self.attempt(sentences)
@@ -66,7 +66,7 @@ class Parser:
         """The tree of each sentence, or why it has none.
 
         Raises:
-            ParserError: What the parser gives is no tree of its kind.
+            ParserError: The parser returns something other than trees of its kind.
             ParserFailed: The parser cannot work at all.
         """
         texts = [as_text(sentence) for sentence in sentences]
@@ -83,17 +83,17 @@ class Parser:
             found = list(self.function(texts))
         except (GraphsentError, MemoryError):
             raise
-        except Exception as error:  # of another package, which may raise anything
+        except Exception as error:  # another package may raise anything
             if len(texts) == 1:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 name = self.source.parser
                 return [UnparsedSentence(f"{name} cannot parse {_shown(texts[0])}: {reason}")]
-            half = len(texts) // 2  # to find the sentences that it is about
+            half = len(texts) // 2  # bisects to find the sentences at fault
             return [*self._attempt(texts[:half]), *self._attempt(texts[half:])]
         if len(found) != len(texts):
             raise ParserError(
-                f"{self.source.parser} gave {len(found)} trees for {len(texts)} sentences: "
-                "expected one for each"
+                f"{self.source.parser} returned {len(found)} trees for {len(texts)} sentences: "
+                "expected one per sentence"
             )
         return [self._checked(tree, text) for tree, text in zip(found, texts, strict=True)]
 
@@ -105,26 +105,26 @@ class Parser:
             try:
                 tree = as_tree(tree)
             except TreeError as error:
-                return UnparsedSentence(f"{name} gave no tree for {_shown(text)}: {error}")
+                return UnparsedSentence(f"{name} returned no tree for {_shown(text)}: {error}")
         if isinstance(tree, Tree) and not all(tree.labels):
             return UnparsedSentence(
-                f"{name} gave a tree for {_shown(text)} with a node that has no label"
+                f"{name} returned a tree for {_shown(text)} with an unlabelled node"
             )
         if kind_of(tree) != self.source.kind:
             raise ParserError(
-                f"{name} gave a {kind_of(tree)} tree: expected {self.source.kind} trees"
+                f"{name} returned a {kind_of(tree)} tree: expected {self.source.kind} trees"
             )
         return tree
 
 
 def check_kind(name: str, kinds: tuple[str, ...], kind: str | None) -> str:
-    """The kind that is asked for, by default the first of those that a parser gives.
+    """The requested kind of trees, by default the first that a parser supports.
 
     Raises:
-        WrongKind: The parser does not give it.
+        WrongKind: The parser does not support it.
     """
     if kind is not None and kind not in kinds:
-        raise WrongKind(f"{name} gives {kinds[0]} trees, {kind} trees are needed")
+        raise WrongKind(f"{name} returns {kinds[0]} trees, but {kind} trees are needed")
     return kind or kinds[0]
 
 

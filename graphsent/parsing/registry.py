@@ -17,22 +17,22 @@ __all__ = ["as_parser", "load_parser"]
 
 @functools.lru_cache(maxsize=2)
 def load_parser(name: str, kind: str | None = None, num_threads: int | None = None) -> Parser:
-    """Makes a parser; the last two are kept, as their models are large.
+    """Loads a parser. The two most recent parsers are cached, since their models are large.
 
     Args:
         name: ``spacy:MODEL``, ``stanza:LANGUAGE``, ``benepar:DIRECTORY``, ``corenlp:URL``;
-            ``shape:SHAPE`` for trees that no parser makes, see
-            :func:`~graphsent.trees.shaped_tree`; or the user's own
-            ``module:function``, a function from a list of sentences to a list of trees.
-        kind: ``"constituency"`` or ``"dependency"``; None for the kind that the parser gives.
-            Stanza and CoreNLP give both, constituency trees by default, as does a function
-            without an attribute ``tree_kind``.
-        num_threads: Threads of torch, for benepar and Stanza, or requests at a time, for CoreNLP;
-            None for what they take.
+            ``shape:SHAPE`` for trees of a fixed shape without a parser, see
+            :func:`~graphsent.trees.shaped_tree`; or ``module:function`` for a custom function from
+            a list of sentences to a list of trees.
+        kind: ``"constituency"`` or ``"dependency"``; None for the parser's default kind. Stanza,
+            CoreNLP, and functions without an attribute ``tree_kind`` support both, with
+            constituency trees by default.
+        num_threads: Torch threads, for benepar and Stanza, or concurrent requests, for CoreNLP;
+            None for their default.
 
     Raises:
-        ParserError: There is no such parser or model, it does not give this kind of trees, or it
-            computes in one thread.
+        ParserError: There is no such parser or model, it does not support this kind of trees, or
+            its number of threads cannot be chosen.
         ParserFailed: Its package is not installed.
     """
     if kind is not None and kind not in KINDS:
@@ -46,14 +46,14 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
 
 
 def as_parser(parser: Parser | str | Callable[[list[str]], Any], kind: str) -> Parser:
-    """A parser of one kind of trees, by its name, as it is, or of a function.
+    """A parser of one kind of trees, from its name, itself, or a function.
 
     Args:
-        parser: A parser, the name of one, or any function from sentences to trees.
-        kind: What it must give.
+        parser: A parser, the name of one, or a function from sentences to trees.
+        kind: The kind of trees.
 
     Raises:
-        ParserError: There is no such parser, or it gives trees of the other kind.
+        ParserError: There is no such parser, or it returns trees of the other kind.
         ParserFailed: Its package is not installed.
     """
     if isinstance(parser, str):
@@ -65,6 +65,6 @@ def as_parser(parser: Parser | str | Callable[[list[str]], Any], kind: str) -> P
 
 
 def _name(function: Any) -> str:
-    """``module:function``; of an object that can be called, its class."""
+    """``module:function``; for a callable object, that of its class."""
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{named.__module__}:{named.__qualname__}"

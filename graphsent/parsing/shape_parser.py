@@ -1,4 +1,4 @@
-"""Trees of a fixed shape for raw text, for models that learned from such trees."""
+"""Trees of a fixed shape for raw text, for models trained on such trees."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from graphsent.trees import (
 
 __all__ = ["load"]
 
-_LABEL = "X"  # of all nodes, as the Penn Treebank has it for what is not known
-_VERSION = "1"  # of the trees; another if a sentence gets another tree
+_LABEL = "X"  # of all nodes: the Penn Treebank's label for unknown constituents
+_VERSION = "1"  # to change whenever a sentence gets a different tree
 
 
 def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
-    """Gives sentences, divided as in the Penn Treebank, trees of a shape.
+    """Makes a parser that tokenizes as in the Penn Treebank and builds trees of a shape.
 
     Args:
         shape: One of :data:`graphsent.trees.SHAPES`.
         kind: The kind of trees.
-        num_threads: None: there is nothing to compute.
+        num_threads: Must be None: there is only one thread.
 
     Raises:
-        ParserError: There is no such shape, or a number of threads is given.
+        ParserError: There is no such shape, or ``num_threads`` is given.
     """
     name = f"shape:{shape}"
     if shape not in SHAPES:

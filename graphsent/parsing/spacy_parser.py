@@ -1,4 +1,4 @@
-"""Dependency trees by spaCy, in any language that it has a pipeline for."""
+"""Dependency trees by spaCy, in any language with a pipeline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNUSED = ("ner", "textcat", "textcat_multilabel")  # if the pipeline has them
 
 
 def load(model: str, kind: str | None, num_threads: int | None) -> Parser:
-    """The parser of a spaCy pipeline, see :func:`~graphsent.parsing.load_parser`.
+    """Loads a spaCy pipeline as a parser, see :func:`~graphsent.parsing.load_parser`.
 
     Args:
         model: An installed package such as ``en_core_web_sm``, or the directory of a pipeline.
@@ -35,7 +35,7 @@ def load(model: str, kind: str | None, num_threads: int | None) -> Parser:
         reason = " ".join(str(error).split())
         raise ParserError(f"{name}: spaCy cannot load the pipeline: {reason}") from None
     if not any("token.dep" in nlp.get_pipe_meta(pipe).assigns for pipe in nlp.pipe_names):
-        raise ParserError(f"{name}: the pipeline has no parser, but {', '.join(nlp.pipe_names)}")
+        raise ParserError(f"{name}: the pipeline has no parser, only {', '.join(nlp.pipe_names)}")
     meta = nlp.meta
     version = f"spaCy {spacy.__version__}, {meta['lang']}_{meta['name']} {meta['version']}"
 
@@ -49,7 +49,7 @@ def load(model: str, kind: str | None, num_threads: int | None) -> Parser:
 
 
 def _one_sentence(nlp: Any, text: str) -> Any:
-    """The tokens of a text, none of which but the first may start a sentence: one root for all."""
+    """Tokenizes a text as a single sentence, so that it has one root."""
     doc = nlp.make_doc(text)
     for token in doc[1:]:
         token.is_sent_start = False

@@ -1,4 +1,4 @@
-"""Trees of both kinds by Stanza (Qi et al. 2020), in the languages that it has models for."""
+"""Trees of both kinds by Stanza (Qi et al. 2020), in any language that it has models for."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ROOT = "root"
 
 
 def load(language: str, kind: str | None, num_threads: int | None) -> Parser:
-    """The parser of a language, see :func:`~graphsent.parsing.load_parser`.
+    """Loads the parser of a language, see :func:`~graphsent.parsing.load_parser`.
 
-    Its models are those that ``stanza.download`` has fetched; none are fetched here.
+    Its models must have been downloaded with ``stanza.download``; none are downloaded here.
 
     Args:
-        language: A code of Stanza's, such as ``en``, or ``LANGUAGE/PACKAGE``.
+        language: Stanza's language code, such as ``en``, or ``LANGUAGE/PACKAGE``.
         kind: The kind of trees.
-        num_threads: Threads of torch.
+        num_threads: Torch threads.
     """
     name = f"stanza:{language}"
     kind = check_kind(name, KINDS, kind)
@@ -45,11 +45,11 @@ def load(language: str, kind: str | None, num_threads: int | None) -> Parser:
     )
     try:
         pipeline = make(processors=_PROCESSORS[kind], tokenize_no_ssplit=True)
-    except Exception as error:  # of files, resources and options; each is a class of its own
+    except Exception as error:  # files, resources and options raise different classes
         reason = " ".join(str(error).split())
         raise ParserError(
             f"{name}: Stanza cannot load its models ({reason}); "
-            f'python -c "import stanza; stanza.download({code!r})" fetches them'
+            f'python -c "import stanza; stanza.download({code!r})" downloads them'
         ) from None
     splitter = functools.cache(lambda: make(processors="tokenize"))
     read = _constituency_tree if kind == "constituency" else _dependency_tree
@@ -88,7 +88,7 @@ def _constituency_tree(sentence: Any) -> Tree:
 
 
 def _nodes(root: Any) -> Iterator[tuple[str, str | None, int]]:
-    """Label, token and parent of each node in preorder; of Stanza's trees a word is a node."""
+    """Label, token and parent of each node in preorder; in Stanza's trees, words are nodes."""
     stack = [(root, -1)]
     number = 0
     while stack:

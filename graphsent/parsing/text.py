@@ -1,4 +1,4 @@
-"""What goes into a parser, and the words that come out."""
+"""The text that parsers read, and the words that they return."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from graphsent.trees import unescape
 __all__ = ["as_text", "bracket_token", "split_sentences", "word_token"]
 
 _BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
-# Of English, without their last full stop; others start no new sentence only if a small letter
-# follows.
+# English ones, without the final full stop. After other words, a full stop ends the sentence unless
+# a lower-case letter follows.
 _ABBREVIATIONS = (
     "adj al approx apr asst aug ave capt cf co col corp dec dept dr e.g est etc feb fig gen gov "
     "hon i.e inc jan jr lt ltd maj messrs mr mrs ms mt no nov oct p.m a.m ph.d pres prof rep rev "
@@ -20,7 +20,7 @@ _ABBREVIATIONS = (
 
 
 def as_text(text: str) -> str:
-    r"""The text as parsers expect it: single blanks, and no escapes of the Penn Treebank.
+    r"""The text as parsers expect it: single spaces, and no Penn Treebank escapes.
 
     Example:
         >>> as_text("  A film -LRB- 1993 -RRB-  and\ta sequel ")
@@ -30,7 +30,7 @@ def as_text(text: str) -> str:
 
 
 def word_token(word: str) -> str:
-    """A word as dependency trees have it: without blanks, which some tokenizers leave inside.
+    """A word as dependency trees have it: without spaces, which some tokenizers leave inside.
 
     Example:
         >>> word_token("1 000")
@@ -40,9 +40,9 @@ def word_token(word: str) -> str:
 
 
 def bracket_token(word: str) -> str:
-    """A word as bracketed trees have it: round brackets are escaped as in the Penn Treebank.
+    """A word as bracketed trees have it: parentheses are escaped as in the Penn Treebank.
 
-    Other characters are as they were, as in the parses of the benchmark corpora.
+    Other characters are unchanged, as in the parses of the benchmark corpora.
 
     Example:
         >>> bracket_token(":-)"), bracket_token("[a]"), bracket_token("-LRB-")
@@ -52,7 +52,7 @@ def bracket_token(word: str) -> str:
 
 
 def split_sentences(texts: list[str]) -> list[list[str]]:
-    """The sentences of each text, for parsers that do not split: NLTK's Punkt, without a model.
+    """Splits texts into sentences by NLTK's Punkt without a model, for parsers that do not.
 
     Example:
         >>> split_sentences(["Mr. Smith goes to Washington. A classic!"])

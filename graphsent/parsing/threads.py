@@ -1,4 +1,4 @@
-"""How many threads torch takes while it parses."""
+"""Sets the number of torch threads while parsing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["torch_threads"]
 
 @contextmanager
 def torch_threads(num_threads: int | None) -> Iterator[None]:
-    """Torch takes so many threads inside, as many as before afterwards; None changes nothing."""
+    """Sets the number of torch threads inside the block; None changes nothing."""
     import torch
 
     before = torch.get_num_threads()

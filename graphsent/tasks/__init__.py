@@ -15,7 +15,7 @@ from graphsent.tasks.vectors import Coverage, WordVectors, load_vectors
 from graphsent.tasks.vocabulary import build_vocabulary, count_words
 from graphsent.vocabulary import Vocabulary
 
-# Metrics need torchmetrics, of the extra `train`; the rest of this package does not.
+# Metrics need torchmetrics, from the extra `train`; the rest of this package does not.
 _METRICS = ("PhraseAccuracy", "RootAccuracy", "tree_metrics")
 
 __all__ = [

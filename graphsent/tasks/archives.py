@@ -1,4 +1,4 @@
-"""Files of corpora, including files inside zip archives."""
+"""Reads files of corpora, also inside zip archives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there, perhaps inside an archive: ``corpora/qc.zip/qc/train.txt``."""
+    """Whether a file exists, perhaps inside an archive: ``corpora/qc.zip/qc/train.txt``."""
     if path.is_file():
         return True
     archive = _archive_of(path)
@@ -49,7 +49,7 @@ def read_lines(path: Path) -> list[str]:
 def iter_lines(path: Path) -> Iterator[str]:
     """The lines of a text file in UTF-8 or, failing that, in Latin-1, as in old corpora.
 
-    They come one by one, so that a large file is never held in memory; it is read twice.
+    They are read one by one, never the whole file into memory; the file is read twice.
 
     Args:
         path: The file, perhaps inside an archive.
@@ -59,7 +59,7 @@ def iter_lines(path: Path) -> Iterator[str]:
             :func:`~graphsent._unpacking.open_gzip`.
     """
     encoding = "utf-8-sig" if _is_utf8(path) else "latin-1"
-    # Not splitlines(): U+0085 and others end no line of a corpus.
+    # Not splitlines(): it would also split at U+0085 and others.
     with _opened(path) as stream, io.TextIOWrapper(stream, encoding, newline="\n") as text:
         for line in text:
             yield line.removesuffix("\r\n").removesuffix("\n")
@@ -79,7 +79,7 @@ def _is_utf8(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file, perhaps inside an archive, for reading; failures are DataErrors."""
+    """Opens a file, perhaps inside an archive, for reading; failures are DataErrors."""
     archive = None if path.is_file() else _archive_of(path)
     try:
         if archive is None:

@@ -1,4 +1,4 @@
-"""Which classes a model confuses, and which examples it gets wrong."""
+"""Classification report: per-class metrics, confusion matrix and misclassified examples."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["ClassFigures", "ClassReport", "Mistake"]
 
 
 class ClassFigures(NamedTuple):
-    """How well one class is found.
+    """Precision, recall and F1 of one class.
 
     Attributes:
         name: Name of the class.
-        precision: The share of correct ones among the predictions of the class.
-        recall: The share of its examples that are predicted as such.
-        f1: The harmonic mean of both.
-        count: The number of its examples.
+        precision: Share of the predictions of the class that are correct.
+        recall: Share of the examples of the class that are predicted as such.
+        f1: Harmonic mean of precision and recall.
+        count: Number of examples of the class.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Mistake(NamedTuple):
 
     Attributes:
         index: Its number in the split, from 0.
-        gold: Name of its class.
+        gold: Name of the gold class.
         predicted: Name of the predicted class.
         probability: Probability of the predicted class.
     """
@@ -56,7 +56,7 @@ class ClassReport:
 
     Args:
         label_names: Names of all classes of the task.
-        judged: The classes that compete, by index, see :attr:`graphsent.tasks.Task.judged`.
+        judged: The class indices that compete, see :attr:`graphsent.tasks.Task.judged`.
     """
 
     def __init__(self, label_names: Sequence[str], judged: Sequence[int]) -> None:
@@ -66,11 +66,11 @@ class ClassReport:
         self._probabilities: list[torch.Tensor] = []
 
     def update(self, logits: torch.Tensor, batch: Any) -> None:
-        """Adds a batch of examples, in their order.
+        """Adds a batch of examples, in order.
 
         Args:
             logits: (num_units, num_classes).
-            batch: Has ``labels`` (num_units,) int64, -1 where there is none, and ``roots``.
+            batch: Has ``labels``, (num_units,) int64, -1 for unlabelled units, and ``roots``.
         """
         labels = batch.labels[batch.roots]
         among = labels[:, None] == torch.tensor(self._judged, device=labels.device)
@@ -86,7 +86,7 @@ class ClassReport:
 
     @property
     def classes(self) -> list[ClassFigures]:
-        """The figures of each class; 0 where there is nothing to divide by."""
+        """Precision, recall and F1 of each class; 0 where undefined."""
         options: dict[str, Any] = {"average": None, "ignore_index": -1}
         kinds = (MulticlassPrecision, MulticlassRecall, MulticlassF1Score)
         metrics = MetricCollection([kind(len(self.names), **options) for kind in kinds])
@@ -99,7 +99,7 @@ class ClassReport:
         """The misclassified examples, in order of decreasing confidence.
 
         Args:
-            number: How many at most; all by default.
+            number: The maximum number; all by default.
         """
         gold, predicted = self._all_gold, self._predicted
         surest = torch.cat(self._probabilities).max(1).values

@@ -1,4 +1,4 @@
-"""Tokenizes corpora that lack only the splitting of contractions and quotes."""
+"""Splits contractions and quotes, in corpora that are otherwise tokenized."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["divide"]
 
 # do n 't and don 't, as some corpora have them.
 _SPLIT_NOT = re.compile(r"(?<!\S)([a-z]*)n 't(?!\S)")
-# Elisions (rock 'n' roll, the '70s, makin') keep their apostrophe; what is split off stays so.
+# Elisions (rock 'n' roll, the '70s, makin') keep their apostrophe; endings already split stay.
 _WHOLE = re.compile(
     r"'(?:n'?|em|til|tis|hood)|(?:ol|lil|[\w-]+in)'|'(?:s|m|d|re|ve|ll|t|')", re.IGNORECASE
 )
@@ -22,8 +22,8 @@ _ENDING = re.compile(
 def divide(line: str) -> list[str]:
     """The words of a line, with contractions and possessives split as in the Penn Treebank.
 
-    Single quotes at the edge of a word are words of their own. A backslash by itself becomes a
-    slash, since brackets of trees have a meaning for it.
+    Single quotes at the edge of a word are separate words. A lone backslash becomes a slash, since
+    it is an escape character in bracketed trees.
 
     Example:
         >>> divide("isn't the film's 'comedy' about the '70s ?")
@@ -34,7 +34,7 @@ def divide(line: str) -> list[str]:
 
 
 def _split(token: str) -> list[str]:
-    if "'" not in token and token.lower() != "cannot":  # nearly all
+    if "'" not in token and token.lower() != "cannot":  # most words
         return [token]
     if _WHOLE.fullmatch(token):
         return [token]

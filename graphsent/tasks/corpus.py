@@ -1,4 +1,4 @@
-"""Which files make up a corpus, finding them, and saying what was found."""
+"""Which files make up a corpus, how they are found, and what was found."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ __all__ = [
 
 SPLITS = ("train", "dev", "test")
 TREE_KINDS = ("constituency", "dependency")
-# What needs no parses: plain sentences, or a treebank's own trees.
+# Needs no parses: plain sentences, or a treebank's own trees.
 WORDS = "words"
 INPUT_KINDS = (*TREE_KINDS, WORDS)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A published (or embedded) data set and where it lies under a data directory.
+    """A published (or embedded) data set and its place in a data directory.
 
     Attributes:
         name: Short name, also stored with results.
         title: Name for people.
-        files: Split -> file, relative to the data directory; it may be inside a zip archive, as
-            ``corpora/qc.zip/qc/train.txt``. With ``parts``, the directory that these lie in.
-        published_counts: Split -> number of examples after the task's own selection, where the
-            literature states it. It guards against results from a truncated or altered file.
-        parses: Kind of trees -> split -> files with the trees of that kind, relative to the
-            directory of parses: one for each sentence of an example.
-        own_kinds: What the files themselves hold, of ``INPUT_KINDS``.
-        held_out: Share of the training examples that are the dev split, for a corpus without one;
-            0 for others.
-        parts: Names of the files that make up a split together; none if it is one file.
+        files: Split -> file, relative to the data directory; it may be inside a zip archive, as in
+            ``corpora/qc.zip/qc/train.txt``. With ``parts``, the directory of these.
+        published_counts: Split -> number of examples after the task's own selection, if the
+            literature states it. Guards against results from a truncated or altered file.
+        parses: Kind of trees -> split -> files with these trees, relative to the directory of
+            parses: one file per sentence of an example.
+        own_kinds: What the files themselves hold, a subset of ``INPUT_KINDS``.
+        held_out: Share of the training examples that are held out as the dev split; 0 for a corpus
+            with a dev split.
+        parts: Names of the files that together make up a split; empty if it is one file.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Corpus:
 
     @property
     def kinds(self) -> list[str]:
-        """Of ``INPUT_KINDS``, what can be read of it."""
+        """The ``INPUT_KINDS`` that it can be read as."""
         return [kind for kind in INPUT_KINDS if kind in self.parses or kind in self.own_kinds]
 
     def all_files(self) -> list[str]:
@@ -76,13 +76,13 @@ class CorpusSource:
     """The corpus that was used.
 
     Attributes:
-        corpus: Which one.
+        corpus: The corpus.
         files: Split -> path, for all splits of the corpus.
         counts: Split -> number of examples, for the splits that were read.
         tree_kind: The kind of trees that were read, or ``"words"``.
-        parses: Split -> the files that they are from, where these are not the corpus's own.
+        parses: Split -> files of the trees, if these are not the corpus's own.
         remarks: Caveats about results with it, see :meth:`~graphsent.tasks.Task.remarks`.
-        shape: The shape and the kind of the trees that take the place of the parser's, if they do.
+        shape: Shape and kind of the trees that replace the parser's; None if none do.
     """
 
     corpus: Corpus
@@ -97,13 +97,13 @@ class CorpusSource:
         """The same corpus with trees of a shape and kind in place of the parser's.
 
         Raises:
-            DataError: There is no such shape, or words alone are to be read.
+            DataError: There is no such shape, or the kind is ``"words"``.
         """
         check_shape(shape, tree_kind)
         return replace(self, shape=(shape, tree_kind))
 
     def shaped(self, example: Any) -> Any:
-        """An example as it is, or the words of its sentences under trees of the shape."""
+        """An example with trees of the shape over its words; unchanged if there is no shape."""
         return example if self.shape is None else shaped(example, *self.shape)
 
     def with_parses(self, tree_kind: str, find_directory: Callable[[], Path]) -> CorpusSource:
@@ -111,10 +111,10 @@ class CorpusSource:
 
         Args:
             tree_kind: One of ``INPUT_KINDS``.
-            find_directory: Gives the directory of parses; called if they are needed.
+            find_directory: Returns the directory of parses; called only if they are needed.
 
         Raises:
-            DataError: There is no such kind, the corpus has no trees of it, or a file is missing.
+            DataError: There is no such kind, the corpus has no such trees, or a file is missing.
         """
         if tree_kind not in INPUT_KINDS:
             valid = " or ".join(INPUT_KINDS)
@@ -131,9 +131,7 @@ class CorpusSource:
                 parses[split] = tuple(directory / name for name in names)
         missing = [path for paths in parses.values() for path in paths if not is_file(path)]
         if missing:
-            raise DataError(
-                f"no {tree_kind} trees of {self.corpus.title}: {missing[0]} is not there"
-            )
+            raise DataError(f"no {tree_kind} trees of {self.corpus.title}: {missing[0]} is missing")
         return replace(self, tree_kind=tree_kind, parses=parses)
 
     @property
@@ -143,7 +141,7 @@ class CorpusSource:
         return all(published.get(split) == count for split, count in self.counts.items())
 
     def summary(self) -> str:
-        """One line for people: name, counts with deviations from the published ones, path."""
+        """One line for people: name, counts and how they differ from the published ones, path."""
         counts = ", ".join(f"{split} {self._count(split)}" for split in self.counts)
         path = next(iter(self.files.values()))
         directory = path if self.corpus.parts else path.parent
@@ -179,11 +177,11 @@ class CorpusSource:
         return described
 
     def paths(self) -> list[Path]:
-        """Every file that examples were read from."""
+        """Every file that examples come from."""
         return [*self.files.values(), *(path for paths in self.parses.values() for path in paths)]
 
     def digests(self, split: str) -> list[str]:
-        """The SHA-256 of each file that the examples of a split are from."""
+        """The SHA-256 of each file that the examples of a split come from."""
         path = self.files[split]
         own = [path / part for part in self.corpus.parts] or [path]
         return [digest(each) for each in (*own, *self.parses.get(split, ()))]
@@ -203,7 +201,7 @@ class CorpusSource:
 
 
 def check_shape(shape: str, tree_kind: str) -> None:
-    """Raises a DataError if there is no such shape, or words alone are to be read."""
+    """Raises a DataError if there is no such shape, or the kind is ``"words"``."""
     if shape not in SHAPES:
         raise DataError(unknown("shape of trees", shape, SHAPES))
     if tree_kind not in TREE_KINDS:
@@ -211,7 +209,7 @@ def check_shape(shape: str, tree_kind: str) -> None:
 
 
 def shaped(example: Any, shape: str, tree_kind: str) -> Any:
-    """The words of an example's sentences under trees of a shape and kind."""
+    """An example with trees of a shape and kind over the words of its sentences."""
     if isinstance(example, TreePair):
         first, second = (reshape(tree, shape, tree_kind) for tree in example[:2])
         return example._replace(first=first, second=second)
@@ -219,12 +217,12 @@ def shaped(example: Any, shape: str, tree_kind: str) -> Any:
 
 
 def find_corpus(candidates: Sequence[Corpus], data_dir: Path, advice: str = "") -> CorpusSource:
-    """The first of several corpora all of whose files are there.
+    """The first of several corpora whose files are all there.
 
     Args:
         candidates: The corpora.
-        data_dir: Where their files are.
-        advice: What to do if there is none; the error message ends with it.
+        data_dir: The data directory.
+        advice: What to do if none is complete, appended to the error message.
 
     Raises:
         DataError: None is complete; the missing files are listed.

@@ -1,4 +1,4 @@
-"""Sentences in two classes, evaluated by cross-validation: MR, Subj and CR."""
+"""Binary sentence classification, evaluated by cross-validation: MR, Subj and CR."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 
 
 class CrossValidatedTask(SentenceTask):
-    """A class for each sentence, in a corpus without splits.
+    """One class per sentence, in a corpus without splits.
 
-    One of ten folds is the test split, a tenth of the others the dev split, see
+    One of ten folds is the test split, and a tenth of the others the dev split, see
     :mod:`graphsent.tasks.folds`. Contractions are split as in the Penn Treebank, so that models of
-    words and of trees read the same words. Lines without a word are left out.
+    words and of trees read the same words. Lines without words are left out.
 
     Args:
-        name: Name of the task, of its parses, and of the directory for the files as their authors
-            name them.
+        name: Name of the task, of its parses, and of the directory with its files under their
+            authors' names.
         title: Name of the corpus for people.
         label_names: Names of the classes.
-        files: The file of each class, in that order.
-        published: How many sentences the literature has.
+        files: The file of each class, in this order.
+        published: Number of sentences in the literature.
         fold: The fold that is the test split, from 0.
-        nltk_name: The corpus in NLTK's data, if it is there, too.
-        read_nltk: Gives the lines of a file of NLTK's data.
+        nltk_name: Name of the corpus in NLTK's data, if it is also there.
+        read_nltk: Reads the lines of a file of NLTK's data.
 
     Raises:
         DataError: There is no such fold.
@@ -93,7 +93,7 @@ class CrossValidatedTask(SentenceTask):
         self._read_nltk = read_nltk or _lines
 
     def read_sentences(self, path: Path) -> Iterator[Sentence]:
-        """The sentences of all classes, in the order of these.
+        """The sentences of all classes, class by class.
 
         Args:
             path: The directory of their files.
@@ -105,7 +105,7 @@ class CrossValidatedTask(SentenceTask):
         return (sentence for sentence in found if sentence.words)
 
     def remarks(self, source: CorpusSource) -> tuple[str, ...]:
-        """The fold, the number of sentences, and the lines without words."""
+        """The fold, the number of sentences, and which lines have no words."""
         empty, num_sentences = [], 0
         for place, text, _ in self._texts(source.files[SPLITS[0]]):
             if text.strip():
@@ -121,7 +121,7 @@ class CrossValidatedTask(SentenceTask):
         return fold, f"{len(empty)} {lines} left out: {', '.join(empty)}"
 
     def _texts(self, directory: Path) -> list[tuple[str, str, str]]:
-        """Place, text and class of each line."""
+        """File and line number, text and class of each line."""
         in_nltk = self._nltk_name and directory.name == self._nltk_name
         read = self._read_nltk if in_nltk else _lines
         return [
@@ -141,10 +141,10 @@ class CrossValidatedTask(SentenceTask):
 
 
 def mr(fold: int = 0) -> Task:
-    """Negative against positive snippets of movie reviews (Pang and Lee 2005).
+    """Negative vs. positive snippets of movie reviews (Pang and Lee 2005).
 
     Args:
-        fold: The fold of ten that is the test split, from 0.
+        fold: Which of the ten folds is the test split, from 0.
 
     Raises:
         DataError: There is no such fold.
@@ -163,10 +163,10 @@ def mr(fold: int = 0) -> Task:
 
 
 def subj(fold: int = 0) -> Task:
-    """Objective sentences of plots against subjective ones of reviews (Pang and Lee 2004).
+    """Objective sentences of plots vs. subjective ones of reviews (Pang and Lee 2004).
 
     Args:
-        fold: The fold of ten that is the test split, from 0.
+        fold: Which of the ten folds is the test split, from 0.
 
     Raises:
         DataError: There is no such fold.
@@ -185,16 +185,16 @@ def subj(fold: int = 0) -> Task:
 
 
 def cr(fold: int = 0) -> Task:
-    """Negative against positive sentences of customer reviews (Hu and Liu 2004).
+    """Negative vs. positive sentences of customer reviews (Hu and Liu 2004).
 
     Args:
-        fold: The fold of ten that is the test split, from 0.
+        fold: Which of the ten folds is the test split, from 0.
 
     Raises:
         DataError: There is no such fold.
     """
     files = ("custrev.neg", "custrev.pos")
-    # NLTK has the reviews that these sentences were taken from, not the sentences.
+    # NLTK has the reviews that these sentences come from, but not the sentences.
     return CrossValidatedTask("cr", "customer reviews (CR)", _SENTIMENT, files, 3775, fold)
 
 

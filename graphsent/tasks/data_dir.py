@@ -1,4 +1,4 @@
-"""Where corpora are: the directory a user names, or the embedded one."""
+"""The data directory: the one that the user names, or the embedded one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _PART = "sentiment"  # of the embedded data
 def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
     """The directory that holds the corpora.
 
-    The first of these that is given: ``data_dir``, the environment variable ``GRAPHSENT_DATA``, the
-    embedded data. A given directory must exist: a misspelt path never leads to other data.
+    ``data_dir``, else the environment variable ``GRAPHSENT_DATA``, else the embedded data. A given
+    directory must exist: a misspelt path never falls back to other data.
 
     Raises:
-        DataError: The directory does not exist; what was looked for is listed.
+        DataError: The directory does not exist.
     """
     given = os.environ.get(_VARIABLE)
     if data_dir is not None:
@@ -35,7 +35,7 @@ def embedded_data_dir() -> Path:
     """The embedded data: inside an installed package, beside it in a checkout.
 
     Raises:
-        DataError: They are not there.
+        DataError: They are missing.
     """
     package = Path(graphsent.__file__).resolve().parent
     for directory in (package / "data", package.parent / "data"):
@@ -43,7 +43,7 @@ def embedded_data_dir() -> Path:
             return directory
     raise DataError(
         f"no data directory: none was given, {_VARIABLE} is not set, and the embedded data are "
-        f"neither in {package} nor beside it; give a directory, or install graphsent again"
+        f"neither in {package} nor beside it; name a directory, or reinstall graphsent"
     )
 
 

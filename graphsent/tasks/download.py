@@ -1,4 +1,4 @@
-"""Getting the corpora of tasks: from where they are published, or from a directory."""
+"""Downloads the corpora of tasks, or copies them from a directory."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def download(
 
     Args:
         task: Name of the task.
-        data_dir: The data directory, made if necessary.
-        from_dir: A directory to copy from instead, without a network: the files or archives as they
-            are published, or a data directory. A file of which only the archive's sum is known is
-            copied as it is, and said so. In place of one that is missing, a sample of it is copied
-            that the task knows.
+        data_dir: The data directory, created if necessary.
+        from_dir: A directory to copy from instead, offline: with the files or archives as they are
+            published, or a data directory. A file of which only the archive's checksum is known is
+            copied unchecked, which is reported. If a file is missing but a known sample of it is
+            there, the sample is copied instead.
         progress: Show progress bars.
-        echo: Is given a line for each file.
+        echo: Called with one line per file.
 
     Returns:
         The files of the corpus.
 
     Raises:
-        DataError: No address is known for the task, a file in the data directory is another one, or
-            ``from_dir`` does not have it.
-        DownloadError: A file cannot be downloaded, or is not the one that was published.
+        DataError: No URL is known for the task, a file in the data directory is not the published
+            one, or ``from_dir`` does not have it.
+        DownloadError: A file cannot be downloaded, or is not the published one.
         OSError: A file cannot be written.
     """
     if task not in SOURCES:
@@ -63,7 +63,7 @@ def download(
         paths = {name: directory / name for name in source.files}
         if not wanted:
             for path in paths.values():
-                echo(f"{path}: there already")
+                echo(f"{path}: already there")
         elif from_dir is not None:
             paths |= _copy(source, wanted, Path(from_dir).expanduser(), directory, echo)
         else:
@@ -78,7 +78,7 @@ def _is_there(path: Path, source: Source, name: str) -> bool:
         return False
     expected = source.files[name]
     if not path.is_file() or (expected and sha256(path) != expected):
-        raise DataError(f"{path} is there, but is not the published file: move it away first")
+        raise DataError(f"{path} exists, but is not the published file: move it away first")
     return True
 
 
@@ -93,11 +93,11 @@ def _download(
     try:
         cache = cache_directory() / "downloads"
     except RuntimeError as error:
-        raise DownloadError(f"no cache directory: {error}; name one by GRAPHSENT_CACHE") from None
+        raise DownloadError(f"no cache directory: {error}; set GRAPHSENT_CACHE") from None
     file = fetch(source.url, source.name, source.known_sha256, cache, progress=progress)
     try:
         _put(file, source, wanted, directory, echo)
-    except DataError as error:  # of an archive whose own SHA-256 is not known
+    except DataError as error:  # in an archive whose own SHA-256 is unknown
         file.unlink(missing_ok=True)
         raise DownloadError(f"{source.url} is not the published file: {error}") from None
 
@@ -108,7 +108,7 @@ def _copy(
     """Copies files from a directory that has them, their archive, or samples of them.
 
     Returns:
-        The samples by the names of what they are samples of.
+        File name -> copied sample, for the files that were replaced by a sample.
     """
     samples: dict[str, Path] = {}
     for name in wanted:
@@ -116,8 +116,8 @@ def _copy(
         sample, its_sha256 = source.samples.get(name, ("", ""))
         if file := _found(origin, name, (source.members or {}).get(name, name)):
             _write_file(file, directory / name, expected)
-            unchecked = "" if expected else f", unchecked: known is {source.name} alone"
-            echo(f"{directory / name}: copied from {file}{unchecked}")
+            known = f", unchecked: only the checksum of {source.name} is known"
+            echo(f"{directory / name}: copied from {file}{'' if expected else known}")
         elif (origin / source.name).is_file():
             _put(origin / source.name, source, [name], directory, echo)
         elif sample and (file := _found(origin, sample)):
@@ -133,7 +133,7 @@ def _copy(
 
 
 def _found(origin: Path, *names: str) -> Path | None:
-    """The file of a directory that has one of some names, or the last part of the first."""
+    """The file in a directory under one of some names, or the last part of the first."""
     places = [origin / name for name in (*names, Path(names[0]).name)]
     return next((place for place in places if place.is_file()), None)
 
@@ -161,7 +161,7 @@ def _put(
                 with archive.open(member) as opened:
                     _write(opened, file / member, directory / name, source.files[name])
         except OSError as error:
-            if error.filename is not None:  # what cannot be written
+            if error.filename is not None:  # the target cannot be written
                 raise
             raise DataError(f"cannot read {file}: {error}") from error
         except UNREADABLE as error:
@@ -175,7 +175,7 @@ def _write_file(file: Path, target: Path, expected: str | None) -> None:
 
 
 def _write(opened: IO[bytes], origin: Path, target: Path, expected: str | None) -> None:
-    """Writes a file completely and checked, or not at all."""
+    """Writes a file, checked, atomically."""
     with atomic_path(target) as temporary:
         with temporary.open("wb") as file:
             shutil.copyfileobj(opened, file)

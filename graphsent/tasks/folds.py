@@ -18,27 +18,27 @@ _DEV_SHARE = 10  # one in ten of the examples outside the fold
 def deal(texts: Sequence[str], labels: Sequence[str], num_folds: int) -> np.ndarray:
     """The fold of each example: the same in every run, on every machine.
 
-    The distinct texts of a class are sorted by their SHA-256 and dealt to the folds in
-    turn, one class after the other, so that folds have equal sizes and equal shares of each
-    class. Letters and digits count, letter case and signs do not: texts that differ in
-    nothing else fall into one fold, so that none is in both train and test. Nothing depends on a
-    seed, or on the order of the file.
+    The distinct texts of a class are sorted by their SHA-256 and dealt to the folds in turn, one
+    class after the other, so that folds have equal sizes and equal shares of each class. Only
+    letters and digits count, not their case: texts that differ in nothing else fall into one fold,
+    so that none is in both train and test. The folds depend on neither a seed nor the order of the
+    file.
 
     Args:
-        texts: One for each example.
-        labels: Their classes.
-        num_folds: How many folds.
+        texts: One per example.
+        labels: The class of each example.
+        num_folds: The number of folds.
 
     Returns:
         (num_examples,) int64, from 0 to ``num_folds - 1``.
 
     Raises:
-        DataError: There are fewer than two folds.
+        DataError: ``num_folds`` is less than two.
     """
     if num_folds < 2:
-        raise DataError(f"expected two folds or more, got {num_folds}")
+        raise DataError(f"expected at least two folds, got {num_folds}")
     digests = [_digest(text) for text in texts]
-    # A text with several classes is dealt with the first of them by name.
+    # A text with several classes is dealt with the alphabetically first one.
     class_of: dict[bytes, str] = {}
     for digest, label in zip(digests, labels, strict=True):
         class_of[digest] = min(label, class_of.get(digest, label))
@@ -50,15 +50,15 @@ def deal(texts: Sequence[str], labels: Sequence[str], num_folds: int) -> np.ndar
 def fold_split(
     texts: Sequence[str], labels: Sequence[str], num_folds: int, fold: int
 ) -> np.ndarray:
-    """Which split each example is of when a fold is the test split.
+    """The split of each example when one fold is the test split.
 
-    The dev split is a tenth of the other examples, dealt as :func:`deal` does.
+    The dev split is a tenth of the other examples, dealt as by :func:`deal`.
 
     Args:
-        texts: See :func:`deal`, as the others.
-        labels: See there.
-        num_folds: See there.
-        fold: The one that is the test split, from 0.
+        texts: See :func:`deal`.
+        labels: See :func:`deal`.
+        num_folds: See :func:`deal`.
+        fold: The fold that is the test split, from 0.
 
     Returns:
         (num_examples,) strings: ``"train"``, ``"dev"`` or ``"test"``.
@@ -72,6 +72,6 @@ def fold_split(
 
 
 def _digest(text: str) -> bytes:
-    """Of letters and digits; a letter with an accent is the same in all forms of Unicode."""
+    """SHA-256 of the letters and digits, after Unicode normalization."""
     normal = unicodedata.normalize("NFKC", text).lower()
     return hashlib.sha256("".join(filter(str.isalnum, normal)).encode()).digest()

@@ -1,4 +1,4 @@
-"""A dev split for corpora that have none."""
+"""Dev splits for corpora without one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["held_out"]
 def held_out(texts: Iterable[str], share: float, seed: int) -> np.ndarray:
     """Which examples are held out of training.
 
-    They are the ones with the smallest SHA-256 of seed and text: the choice depends on neither the
+    They are those with the smallest SHA-256 of seed and text: the choice depends on neither the
     order of the file nor the version of a library, and repeated sentences fall on the same side
-    (except perhaps at the border). Letter case, whitespace and signs do not count, so that a
-    corpus with and without its parses, which may spell quotes and brackets differently, is split in
-    the same way.
+    (except perhaps at the boundary). Only letters and digits count, not their case, so that a
+    corpus is split in the same way with and without its parses, which may spell quotes and brackets
+    differently.
 
     Args:
-        texts: One for each example; only a number is kept of each.
-        share: Of the examples to hold out, rounded to a whole number of them.
-        seed: Chooses among the splits.
+        texts: One per example; only a number is kept of each.
+        share: Share of the examples to hold out, rounded to a whole number of examples.
+        seed: Seed of the split.
 
     Returns:
         (num_examples,) bool.
@@ -34,6 +34,6 @@ def held_out(texts: Iterable[str], share: float, seed: int) -> np.ndarray:
 
 
 def _digest(text: str, seed: int) -> int:
-    """The first 8 bytes of the SHA-256: enough to tell more texts apart than any corpus has."""
+    """The first 8 bytes of the SHA-256: enough to tell apart the texts of any corpus."""
     letters = "".join(filter(str.isalnum, text.lower()))
     return int.from_bytes(hashlib.sha256(f"{seed} {letters}".encode()).digest()[:8], "big")

@@ -1,4 +1,4 @@
-"""What is in the examples of a split: labels, lengths, shapes of trees, repeated texts."""
+"""Statistics of the examples of a split: labels, lengths, tree shapes, repeated texts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["SplitInspection", "describe_counts", "inspect_examples"]
 
 @dataclass
 class SplitInspection:
-    """Figures of one split.
+    """Statistics of one split.
 
     Attributes:
-        examples: How many there are.
-        labels: Name of a label -> how many examples have it; of scores the numbers.
-        lengths: How many sentences have each number of words.
-        depths: How many trees have each depth: edges from the root to the deepest node.
-        arities: How many inner nodes have each number of children.
-        words: How often each word occurs.
-        texts: SHA-256 of the letters and digits of a text -> the labels that it occurs with.
+        examples: The number of examples.
+        labels: Label (or score) -> number of examples with it.
+        lengths: Number of words -> number of sentences with that many.
+        depths: Depth (edges from the root to the deepest node) -> number of trees.
+        arities: Number of children -> number of inner nodes with that many.
+        words: Word -> how often it occurs.
+        texts: SHA-256 of the letters and digits of a text -> counts of the labels it occurs with.
     """
 
     examples: int = 0
@@ -47,21 +47,21 @@ class SplitInspection:
 
     @property
     def contradicted(self) -> int:
-        """How many texts occur with several labels."""
+        """How many texts occur with different labels."""
         return sum(len(labels) > 1 for labels in self.texts.values())
 
     def shared_with(self, other: SplitInspection) -> int:
-        """How many examples have a text that occurs in another split."""
+        """How many examples have a text that also occurs in another split."""
         return sum(
             sum(labels.values()) for text, labels in self.texts.items() if text in other.texts
         )
 
     def unknown_to(self, train: SplitInspection) -> Counter[str]:
-        """The words that train does not have, with their counts."""
+        """The words that do not occur in train, with their counts."""
         return Counter({w: count for w, count in self.words.items() if w not in train.words})
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures for JSON."""
+        """The statistics for JSON."""
         counts = {"lengths": self.lengths, "depths": self.depths, "arities": self.arities}
         return {
             "examples": self.examples,
@@ -75,11 +75,11 @@ class SplitInspection:
 
 
 def inspect_examples(examples: Iterable[Any], label_names: Sequence[str]) -> SplitInspection:
-    """Figures of examples: sentences, trees, or pairs of these.
+    """Statistics of examples: sentences, trees, or pairs of these.
 
     Args:
-        examples: As a task gives them.
-        label_names: Names of the classes, by index; none if labels are scores.
+        examples: Examples of a task.
+        label_names: Names of the classes, by index; empty if labels are scores.
     """
     found = SplitInspection()
     for example in examples:

@@ -1,4 +1,4 @@
-"""Accuracies of tree models: of whole sentences, and of all labelled phrases."""
+"""Accuracy and F1: of whole sentences, and of all labelled phrases."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _UNLABELLED = -1
 class PhraseAccuracy(MulticlassAccuracy):
     """Share of the labelled units (nodes, including words and roots) that are classified correctly.
 
-    It counts units over all updates, so that batches count by their sizes.
+    It counts units over all updates, so that batches are weighted by size.
 
     Args:
         classes: The classes that compete, as columns of the logits. Units of other classes are left
-            out, and the prediction is the best of these alone: with the classes 0 (negative) and 2
-            (positive) of a three-class model this is the binary evaluation of Tai et al. 2015.
+            out, and the prediction is the best of these classes: with the classes 0 (negative) and
+            2 (positive) of a three-class model, this is the binary evaluation of Tai et al. 2015.
     """
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
@@ -36,8 +36,8 @@ class PhraseAccuracy(MulticlassAccuracy):
 
         Args:
             logits: (num_units, num_classes).
-            batch: What the model's ``collate`` gave; its ``labels`` are (num_units,) int64, -1 at
-                units without a label.
+            batch: What the model's ``collate`` returned; its ``labels`` are (num_units,) int64, -1
+                for units without a label.
         """
         self._add(logits, batch.labels)
 
@@ -45,7 +45,7 @@ class PhraseAccuracy(MulticlassAccuracy):
         """The share, ().
 
         Raises:
-            DataError: Nothing that was added has a label.
+            DataError: No unit has a label.
         """
         right: Any = self.tp
         if not right + self.fn:
@@ -65,7 +65,7 @@ class RootAccuracy(PhraseAccuracy):
 
 
 class RootF1(MulticlassF1Score):
-    """The mean of the classes' F1, over labelled sentences; see PhraseAccuracy."""
+    """Macro-averaged F1 over labelled sentences; see PhraseAccuracy."""
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
         super().__init__(len(classes), average="macro", ignore_index=_UNLABELLED, **kwargs)
@@ -80,7 +80,7 @@ class RootF1(MulticlassF1Score):
 def _predictions(
     logits: torch.Tensor, labels: torch.Tensor, classes: Sequence[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best of some classes for each unit, and its own, as indices into ``classes``."""
+    """The predicted and the gold class of each unit, as indices into ``classes``."""
     among = labels[:, None] == torch.tensor(classes, device=labels.device)
     target = among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
     return logits[:, classes].argmax(dim=1), target
@@ -97,7 +97,7 @@ def sentence_metrics(classes: Sequence[int]) -> MetricCollection:
 
 def tree_metrics(classes: Sequence[int]) -> MetricCollection:
     """``root_accuracy`` and ``phrase_accuracy`` over the given classes."""
-    # Compute groups would merge the two for good if they agree on the first batch.
+    # Compute groups would merge the two for good if they agreed on the first batch.
     metrics: dict[str, Metric | MetricCollection] = {
         "root_accuracy": RootAccuracy(classes),
         "phrase_accuracy": PhraseAccuracy(classes),

@@ -1,4 +1,4 @@
-"""Corpora that NLTK reads, in a data directory of the user's choice."""
+"""Reads corpora in NLTK's format, from any data directory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["nltk_lines"]
 
 
 def nltk_lines(directory: Path, name: str) -> list[str]:
-    """The lines of a file of one of NLTK's corpora of sentences, their words between blanks.
+    """The sentences of a file of one of NLTK's corpora, their words joined by spaces.
 
     Args:
-        directory: The corpus under ``corpora`` in a directory of NLTK data, unpacked or in its
+        directory: The corpus in ``corpora`` of a directory of NLTK data, unpacked or inside its
             archive: ``nltk_data/corpora/sentence_polarity.zip/sentence_polarity``.
         name: The file, in UTF-8.
 
@@ -45,7 +45,7 @@ def nltk_lines(directory: Path, name: str) -> list[str]:
 
 @contextmanager
 def _searched(root: Path) -> Iterator[None]:
-    """Puts a directory on NLTK's search path: from version 3.10 it opens no file outside of it."""
+    """Adds a directory to NLTK's search path, outside of which NLTK 3.10+ opens no files."""
     from nltk import data
 
     data.path.append(str(root))

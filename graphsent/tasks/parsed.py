@@ -1,4 +1,4 @@
-"""The sentences of a task with trees of a parser."""
+"""Parses the sentences of a task."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from graphsent.tasks.task import Place, TaskData
 
 __all__ = ["num_without_tree", "with_trees"]
 
-_SHOWN = 5  # numbers of examples in a message
+_SHOWN = 5  # examples named in a message
 
 
 def with_trees(data: TaskData, parser: Parser, echo: Callable[[str], None]) -> TaskData:
-    """The examples of a task, read as words, with the trees that a parser gives their sentences.
+    """The examples of a task, read as words, with a parser's trees of their sentences.
 
-    The words are the parser's. The trees are kept in the cache, see
+    The words become the parser's. The trees are cached, see
     :func:`~graphsent.parsing.cache.cached_parses`. Examples that the parser has no tree for are
     left out.
 
     Args:
         data: Sentences, or pairs of them.
         parser: The parser.
-        echo: Is given lines on what is parsed and left out.
+        echo: Called with lines on what is parsed and left out.
 
     Raises:
-        DataError: The examples have trees of their own, or no tree is left.
+        DataError: The examples have their own trees, or none is left in a split.
         ParserError: The parser returns something other than trees of its kind.
-        ParserFailed: It cannot work at all.
+        ParserFailed: The parser cannot work at all.
     """
     splits, places = {}, dict(data.places)
     for split, examples in data.splits.items():
@@ -59,7 +59,7 @@ def num_without_tree(data: TaskData) -> dict[str, int]:
 
 
 def _left_out(split: str, kept: Sequence[bool], places: Sequence[Place]) -> str:
-    """Which examples of a split have no tree: by file and line where that is known."""
+    """Message that names the examples of a split without a tree, by file and line if known."""
     lost = [index for index, keep in enumerate(kept) if not keep]
     shown = [
         f"{places[index].path.name}:{places[index].line}" if places else f"number {index + 1}"
@@ -70,7 +70,7 @@ def _left_out(split: str, kept: Sequence[bool], places: Sequence[Place]) -> str:
 
 
 def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]) -> list[Any]:
-    """Each example with its tree or trees, None in place of one that lacks them."""
+    """Each example with its tree or trees; None for one that lacks them."""
     texts = [" ".join(each.words) for example in examples for each in _sentences(example)]
     file = cached_parses(lambda: texts, parser, echo)
     trees = iter_trees(file, len(texts))
@@ -91,5 +91,5 @@ def _sentences(example: Any) -> tuple[Sentence, ...]:
     sentences: tuple[Any, ...] = example[:2] if is_pair else (example,)
     for each in sentences:
         if not isinstance(each, Sentence):
-            raise DataError("the examples have trees of their own: leave the parser out")
+            raise DataError("the examples have their own trees: omit the parser")
     return sentences

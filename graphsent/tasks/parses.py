@@ -28,37 +28,36 @@ __all__ = [
 
 _VARIABLE = "GRAPHSENT_PARSES"
 _FOLDER = "parses"
-_SPACE = re.compile(r"\s")  # the no-break space that a few tokens hold is one
+_SPACE = re.compile(r"\s")  # includes the no-break space, which a few tokens hold
 
 
 def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path) -> Path:
     """The directory that holds the parses of corpora.
 
-    The first of these that is given or there: ``parses_dir``, the environment variable
-    ``GRAPHSENT_PARSES``, ``parses`` in the data directory, ``parses`` beside it. What is given must
-    exist.
+    ``parses_dir``, else the environment variable ``GRAPHSENT_PARSES``, else ``parses`` in the data
+    directory, else ``parses`` beside it. A given directory must exist.
 
     Raises:
-        DataError: There is no such directory; what was looked for is listed.
+        DataError: There is no such directory; the message lists where it was looked for.
     """
     given = parses_dir if parses_dir is not None else os.environ.get(_VARIABLE)
     if given:
         directory = Path(given).expanduser()
         if not directory.is_dir():
-            raise DataError(f"the directory of parses is not a directory: {directory}")
+            raise DataError(f"the given parses directory is not a directory: {directory}")
         return directory
     places = [data_dir / _FOLDER, data_dir.resolve().parent / _FOLDER]
     for place in places:
         if place.is_dir():
             return place
     raise DataError(
-        f"no directory of parses: none was given, {_VARIABLE} is not set, and neither {places[0]} "
-        f"nor {places[1]} is there"
+        f"no parses directory: none was given, {_VARIABLE} is not set, and neither {places[0]} "
+        f"nor {places[1]} exists"
     )
 
 
 def read_parses(path: Path) -> list[Tree | DependencyTree]:
-    """The trees of a file of parses: see :func:`iter_parses`."""
+    """The trees of a file of parses, see :func:`iter_parses`."""
     return list(iter_parses(path))
 
 
@@ -68,8 +67,8 @@ def iter_parses(path: Path, *, drop_empty: bool = False) -> Iterator[Tree | Depe
     Args:
         path: Dependency trees, ``*.conllu`` or ``*.conllu.gz``; or constituency trees, one per line
             after a label and a tab.
-        drop_empty: Whether a line without a tree, for a sentence without words, is allowed and
-            left out; CoNLL-U has no place for such a sentence.
+        drop_empty: Whether to skip lines without a tree, for sentences without words, instead of
+            raising; CoNLL-U cannot represent such sentences.
 
     Raises:
         TreeError: A tree is malformed.
@@ -94,7 +93,7 @@ def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tupl
         parses_path: A file of parses, in the same order.
 
     Raises:
-        DataError: There is not one parse for each tree, or their words differ.
+        DataError: There is not one parse per tree, or their words differ.
         TreeError: A parse is malformed.
     """
 
@@ -119,16 +118,16 @@ def align(trees: Iterable[Tree], path: Path, parses_path: Path) -> Iterator[tupl
 def parses_of_texts(
     texts: Iterable[str], path: Path, parses_path: Path, *, drop_empty: bool = False
 ) -> Iterator[Tree | DependencyTree]:
-    """The parses of sentences that are known as text; the parser may have tokenised otherwise.
+    """The parses of sentences given as text; the parser may have tokenized them differently.
 
     Args:
-        texts: The sentences of the file ``path``, tokenised or not.
+        texts: The sentences of the file ``path``, tokenized or not.
         path: Named in errors.
         parses_path: A file of parses, in the same order.
         drop_empty: See :func:`iter_parses`.
 
     Raises:
-        DataError: There is not one parse for each, or one has other letters or digits.
+        DataError: There is not one parse per sentence, or their letters or digits differ.
         TreeError: A parse is malformed.
     """
 
@@ -155,15 +154,15 @@ def _in_step(
     """Each example of a file with its parse.
 
     Args:
-        examples: Of the file ``path``.
+        examples: Examples of the file ``path``.
         path: Named in errors.
         parses_path: The parses, in the same order.
-        problem: Says why an example and a parse do not belong together, given the number of the
-            sentence from 1; "" if they do.
+        problem: Returns why an example and a parse do not match, given the number of the sentence
+            from 1; "" if they do.
         drop_empty: See :func:`iter_parses`.
 
     Raises:
-        DataError: There is a problem. If there is not one parse for each example, that is it.
+        DataError: There is not one parse per example, or, with equal numbers, a ``problem``.
         TreeError: A parse is malformed.
     """
     examples, parses = iter(examples), iter_parses(parses_path, drop_empty=drop_empty)
@@ -184,34 +183,34 @@ def _count(rest: Iterable[Any]) -> int:
 
 
 def check_counts(num_examples: int, path: Path, num_parses: int, parses_path: Path) -> None:
-    """Raises a DataError unless there is one parse for each example."""
+    """Raises a DataError unless there is one parse per example."""
     if num_examples != num_parses:
         raise DataError(
             f"{parses_path} has {num_parses} sentences, but {path} has {num_examples}: expected "
-            "one parse for each"
+            "one parse per sentence"
         )
 
 
 def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:
     """A dependency tree with the labels of the constituents that span the same words.
 
-    A node spans the words from the first to the last below it, between which there may be others if
-    the tree is not projective. Where no constituent spans just these, the node has no label. The
-    root has that of the whole sentence, as in the preprocessing of Tai et al. 2015.
+    A node spans the words from the first to the last in its subtree, possibly with others in
+    between if the tree is not projective. A node whose span is not a constituent has no label. The
+    root has the label of the whole sentence, as in the preprocessing of Tai et al. 2015.
 
     Args:
         parse: The dependency tree.
-        tree: A constituency tree with labels over as many words, which the result takes.
+        tree: A labelled constituency tree with as many words; the result has its words.
     """
     labels: dict[tuple[int, ...], str] = {}
     for span, label in zip(tree.spans.tolist(), tree.labels, strict=True):
-        labels.setdefault(tuple(span), label)  # of a unary chain the topmost
+        labels.setdefault(tuple(span), label)  # the topmost of a unary chain
     found = [labels.get(tuple(span), "") for span in parse.spans.tolist()]
     return parse.replace(words=tree.words, labels=found)
 
 
 def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree | Tree:
-    """A parse whose root has the label of the sentence; other nodes keep theirs."""
+    """A parse with the sentence label at its root; a constituency tree keeps its other labels."""
     if isinstance(parse, Tree):
         return Tree((label, *parse.labels[1:]), parse.tokens, parse.parents)
     labels = [label if head < 0 else "" for head in parse.heads.tolist()]
@@ -219,10 +218,10 @@ def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree 
 
 
 def root_label(example: Any) -> str:
-    """The label of a whole sentence: that of the root of its tree."""
+    """The label of a whole sentence, at the root of its tree."""
     return example.labels[int(np.argmin(example.depths))]
 
 
 def letters(text: str) -> str:
-    """Letters and digits: what a tokenizer leaves as it is."""
+    """Letters and digits, which tokenizers do not change."""
     return "".join(filter(str.isalnum, text))

@@ -14,7 +14,7 @@ from graphsent.tasks.task import Task
 
 __all__ = ["TASKS", "get_task", "task_maker", "task_options"]
 
-# Name -> module and function that makes the task; its parameters are the task's options.
+# Name -> module and function that makes the task; its parameters are the task options.
 TASKS = {
     "cr": "graphsent.tasks.cross_validated:cr",
     "mr": "graphsent.tasks.cross_validated:mr",
@@ -34,25 +34,25 @@ def get_task(name: str, /, **options: Any) -> Task:
     """Makes a task.
 
     Args:
-        name: One of ``TASKS``; or ``module:function`` for a task of your own: a function (or class)
-            that takes the options and gives a :class:`Task`. The module is imported.
-        **options: Those of the task, for instance ``get_task("sst2", neutral="class")``.
+        name: One of ``TASKS``; or ``module:function`` for a custom task: a function (or class)
+            that takes the options and returns a :class:`Task`. The module is imported.
+        **options: Options of the task, as in ``get_task("sst2", neutral="class")``.
 
     Raises:
-        DataError: There is no such task, or it has no such option or value.
+        DataError: There is no such task, or it does not accept an option or its value.
     """
     make, valid = task_maker(name), task_options(name)
     for option in options:
         if option not in valid:
-            choice = f"expected one of {', '.join(valid)}" if valid else "it has none"
+            choice = f"expected one of {', '.join(valid)}" if valid else "it has no options"
             choice += nearest(option, valid)
-            raise DataError(f"unknown option {option!r} of the task {name}: {choice}")
+            raise DataError(f"unknown option {option!r} of task {name}: {choice}")
     for option, parameter in valid.items():
         if parameter.default is parameter.empty and option not in options:
-            raise DataError(f"the task {name} needs the option {option!r}: it has no default")
+            raise DataError(f"task {name} needs the option {option!r}, which has no default")
     task = make(**options)
     if not isinstance(task, Task):
-        raise DataError(f"the task {name}: expected a graphsent.tasks.Task, got {task!r:.80}")
+        raise DataError(f"task {name}: expected a graphsent.tasks.Task, got {task!r:.80}")
     return task
 
 
@@ -67,7 +67,7 @@ def task_options(name: str) -> Mapping[str, inspect.Parameter]:
 
 
 def task_maker(name: str) -> Callable[..., Any]:
-    """The function that makes a task, imported when asked for.
+    """The function that makes a task, imported on demand.
 
     Raises:
         DataError: There is no such task, or its module cannot be imported.
@@ -76,5 +76,5 @@ def task_maker(name: str) -> Callable[..., Any]:
         module, _, function = TASKS[name].partition(":")
         return getattr(importlib.import_module(module), function)
     if not is_own(name):
-        raise DataError(unknown("task", name, [*sorted(TASKS), "module:function of your own"]))
+        raise DataError(unknown("task", name, [*sorted(TASKS), "a custom module:function"]))
     return find_own(name, "task", "function", callable, DataError)

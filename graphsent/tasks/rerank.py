@@ -26,13 +26,13 @@ _COUNTS = {"train": 3302, "dev": 367, "test": 245}
 
 
 class RerankTask(Task):
-    """Which parse of an n-best list is best, as in Teng and Zhang 2017.
+    """The best parse of each n-best list, as in Teng and Zhang 2017.
 
-    Examples are :class:`~graphsent.trees.ParseList` with their gold trees. They lie in the
-    directory of parses.
+    Examples are :class:`~graphsent.trees.ParseList` with their gold trees, in the directory of
+    parses.
 
     Args:
-        split_seed: Chooses the sentences that are held out of train as the dev split.
+        split_seed: Seed of the dev split, which is held out of train.
     """
 
     name = "rerank"
@@ -54,10 +54,10 @@ class RerankTask(Task):
     def __init__(self, split_seed: int) -> None:
         self.split_seed = split_seed
         self.options = {"split_seed": split_seed}
-        self._read = functools.cache(_lists_with_gold)  # a large file, of which labels come first
+        self._read = functools.cache(_lists_with_gold)  # a large file, also read for its labels
 
     def find_labels(self, path: Path) -> tuple[str, ...]:
-        """The labels of the nodes of all trees of a file as the model reads them."""
+        """The node labels of all trees of a file, as the model reads them."""
         from graphsent.models import ParseReranker
 
         return ParseReranker.labels_of(self.read(path))
@@ -72,7 +72,7 @@ class RerankTask(Task):
         return self._read(path)
 
     def metrics(self) -> RerankMetrics:
-        """F1, precision and recall of the choice; F1 of the parser's, best and worst choice."""
+        """F1, precision and recall of the choice; F1 of the 1-best, oracle and worst choices."""
         from graphsent.tasks.rerank_metrics import RerankMetrics
 
         return RerankMetrics()
@@ -86,7 +86,7 @@ class RerankTask(Task):
         trees: str | None,
     ) -> CorpusSource:
         if trees is not None:
-            raise DataError(f"{trees} trees: parses are what the task {self.name} is about")
+            raise DataError(f"{trees} trees: task {self.name} ranks parses and needs their trees")
         directory = resolve_parses_dir(parses_dir, resolve_data_dir(data_dir))
         return super()._find(directory, splits, tree_kind, None, None)
 
@@ -95,7 +95,7 @@ def rerank(split_seed: int = 0) -> Task:
     """The best of each list of ten parses.
 
     Args:
-        split_seed: A tenth of the training sentences is the dev split, chosen by this seed.
+        split_seed: Seed of the dev split, a tenth of the training sentences.
     """
     return RerankTask(split_seed)
 

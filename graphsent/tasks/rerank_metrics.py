@@ -15,10 +15,9 @@ _CHOICES = ("", "one_best_", "oracle_", "worst_")
 class RerankMetrics(Metric):
     """Labelled F1 of the chosen parses, over the brackets of all sentences.
 
-    ``f1``, ``precision`` and ``recall`` are those of the choice; ``one_best_f1`` is that of the
-    candidates with the parser's highest score, ``oracle_f1`` and ``worst_f1`` those of the
-    candidates with the highest and lowest F1 of each list. Sentences without a gold tree are left
-    out.
+    ``f1``, ``precision`` and ``recall`` are of the chosen parses; ``one_best_f1`` of the candidates
+    with the parser's highest score, ``oracle_f1`` and ``worst_f1`` of the candidates with the
+    highest and lowest F1 of each list. Sentences without a gold tree are left out.
     """
 
     full_state_update = False
@@ -33,7 +32,7 @@ class RerankMetrics(Metric):
         """Adds the lists of a batch.
 
         Args:
-            outputs: The score of every tree, (num_trees,).
+            outputs: (num_trees,), the score of each tree.
             batch: See :class:`~graphsent.models.RerankBatch`.
         """
         counts, base = batch.counts, batch.base
@@ -46,7 +45,7 @@ class RerankMetrics(Metric):
             self.brackets += counts[torch.stack(places)]
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The figures by name."""
+        """The metrics by name."""
         matched, predicted, gold = self.brackets.double().unbind(1)
         f1 = 2 * matched / (predicted + gold).clamp(min=1)
         figures = {f"{choice}f1": value for choice, value in zip(_CHOICES, f1, strict=True)}

@@ -1,4 +1,4 @@
-"""Agreement of scores of sentences or pairs with gold scores."""
+"""Correlation and error of predicted scores of sentences or pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ScoreMetrics(MetricCollection):
 
     def __init__(self) -> None:
         with warnings.catch_warnings():
-            # That Spearman's keeps all scores, as it must.
+            # That Spearman's metric keeps all scores, as it must.
             warnings.filterwarnings("ignore", "Metric `Spearman", UserWarning)
             metrics: dict[str, Metric | MetricCollection] = {
                 "pearson": PearsonCorrCoef(),
@@ -34,21 +34,21 @@ class ScoreMetrics(MetricCollection):
         super().__init__(metrics, compute_groups=False)
         self.set_dtype(torch.float64)
 
-    def update(  # type: ignore[override]  # as that of any metric overrides ModuleDict's
+    def update(  # type: ignore[override]  # like that of any metric, overrides ModuleDict's
         self, outputs: torch.Tensor, batch: Any
     ) -> None:
         """Adds the sentences or pairs of a batch.
 
         Args:
-            outputs: Of every unit, see :func:`~graphsent.models.heads.scores.scores_of`.
-            batch: Has ``labels``, the gold scores, (num_units,), nan where not known, and
-                ``roots``, the units of the sentences or pairs, (batch_size,) int64.
+            outputs: One per unit, see :func:`~graphsent.models.heads.scores.scores_of`.
+            batch: Has ``labels``, the gold scores, (num_units,), nan where unknown, and ``roots``,
+                the units of the sentences or pairs, (batch_size,) int64.
         """
         roots = batch.roots[is_labelled(batch.labels[batch.roots])]
         super().update(scores_of(outputs[roots].double()), batch.labels[roots].double())
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The figures by name."""
+        """The metrics by name."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The variance of predictions", UserWarning)
             figures = super().compute()

@@ -1,4 +1,4 @@
-"""The base of tasks whose sentences have one class or score each."""
+"""Base class of tasks with one class or score per sentence."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["SentenceTask"]
 
 
 class SentenceTask(Task):
-    """A class or score for each sentence, none for its phrases.
+    """One class or score per sentence, none for its phrases.
 
     Examples are :class:`~graphsent.sentences.Sentence` or, with parses, trees with the class at the
     root.
 
     Attributes:
-        drops_empty: Whether sentences without words are left out, of parses, too.
+        drops_empty: Whether sentences without words are left out, also of the parses.
     """
 
     drops_empty = False
@@ -33,9 +33,10 @@ class SentenceTask(Task):
     def read_sentences(self, path: Path) -> Iterable[Sentence]:
         """The sentences of a file, labelled with decimal class indices.
 
-        With ``finds_labels`` labels are the names of classes, for regression scores: ``"3.5"``.
+        With ``finds_labels``, labels are class names; for regression, scores such as ``"3.5"``.
 
-        A generator, unless the corpus is small, so that only one is in memory at a time.
+        Unless the corpus is small, write it as a generator, so that only one sentence is in memory
+        at a time.
 
         Raises:
             DataError: The file is not in the task's format.
@@ -73,7 +74,7 @@ class SentenceTask(Task):
         return tuple(sorted({sentence.label for sentence in self.read_sentences(path)} - {""}))
 
     def _with_indices(self, sentences: Iterable[Sentence], path: Path) -> Iterator[Sentence]:
-        """The sentences labelled with the indices of their classes, in place of names found."""
+        """The sentences with class indices as labels, in place of the names that were found."""
         places = [str(place) for place in range(len(self.label_names))]
         named = self.label_names if self.finds_labels else places
         index = dict(zip(named, places, strict=True)) | {"": ""}

@@ -32,14 +32,14 @@ _TARGETS = ("relatedness", "entailment")
 
 
 class PairTask(Task):
-    """How two sentences relate (Marelli et al. 2014).
+    """Relatedness or entailment of sentence pairs (Marelli et al. 2014).
 
     Examples are :class:`~graphsent.pairs.TreePair` with the words or the trees of both sentences,
-    their score from 1 to 5, and whether the first entails the second. The tokenizer ``"treebank"``
-    gives the words of the trees.
+    their score from 1 to 5, and the entailment class. The tokenizer ``"treebank"`` gives the words
+    of the trees.
 
     Args:
-        target: What is learnt, ``"relatedness"`` or ``"entailment"``.
+        target: What to learn, ``"relatedness"`` or ``"entailment"``.
     """
 
     name = "sick"
@@ -61,11 +61,11 @@ class PairTask(Task):
 
         Args:
             path: Tab-separated, with a header that names the columns.
-            parses: Parses of the first and of the second sentences, in the same order. Without them
-                examples are pairs of :class:`~graphsent.sentences.Sentence`.
+            parses: Parses of the first and of the second sentences, in the same order. Without
+                them, examples are pairs of :class:`~graphsent.sentences.Sentence`.
 
         Raises:
-            DataError: The file is not in that format, or the parses are of other sentences.
+            DataError: The file is not in this format, or the parses are of other sentences.
             TreeError: A parse is malformed.
         """
         rows = _read_rows(path)
@@ -84,10 +84,10 @@ class PairTask(Task):
 
 
 def sick(target: str = "relatedness") -> Task:
-    """How two sentences relate.
+    """Relatedness or entailment of sentence pairs.
 
     Args:
-        target: "relatedness", a score from 1 to 5; or "entailment", whether the first sentence
+        target: "relatedness", a score from 1 to 5; or "entailment": whether the first sentence
             entails the second, contradicts it, or neither.
 
     Raises:
@@ -105,7 +105,7 @@ def _corpus(
     counts: Mapping[str, int],
     parsed_as: Mapping[str, str],
 ) -> Corpus:
-    """A corpus whose parses are named by it, split, side and kind; the split as given."""
+    """A corpus whose parses are named by corpus, split (as in ``parsed_as``), side and kind."""
     parses = {
         kind: {
             split: tuple(f"{name}.{split_name}.{side}.{suffix}" for side in "ab")
@@ -118,7 +118,7 @@ def _corpus(
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
-    """The columns of each line by name, scores as numbers, judgments as class indices."""
+    """The cells of each line by column name; scores are numbers, judgments class indices."""
     lines = read_text(path, "utf-8").removesuffix("\n").split("\n")
     header = [name.strip() for name in lines[0].split("\t")]
     lacking = [name for name in _COLUMNS if name not in header]

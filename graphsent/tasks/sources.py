@@ -17,17 +17,17 @@ _CR_TERMS = "no licence of their own; cite Hu and Liu, KDD 2004"
 
 @dataclass(frozen=True)
 class Source:
-    """A file that is published, alone or as an archive of several.
+    """A published file: a single file, or an archive of several.
 
     Attributes:
-        url: Its address.
-        files: What it holds of a corpus: path in the data directory -> SHA-256, or None where that
-            is not known.
+        url: Its URL.
+        files: The corpus files that it holds: path in the data directory -> SHA-256, None if
+            unknown.
         terms: Its licence, and what to cite.
-        sha256: Of an archive, where it is known; otherwise its files are checked alone.
-        members: Path in the data directory -> name in the archive; none for a single file.
+        sha256: SHA-256 of an archive; None if unknown, so that only its files are checked.
+        members: Path in the data directory -> name in the archive; None for a single file.
         samples: Path in the data directory -> path and SHA-256 of a sample of that file, which the
-            task reads in its place. It is published nowhere; a directory may have it.
+            task reads in its place. Samples are not published, but a directory may have them.
     """
 
     url: str
@@ -39,12 +39,12 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name of the file that is published."""
+        """The name of the published file."""
         return PurePosixPath(self.url).name
 
     @property
     def known_sha256(self) -> str | None:
-        """The SHA-256 of what is at the address, or None."""
+        """The SHA-256 of the published file; None if unknown."""
         return self.sha256 if self.members else next(iter(self.files.values()))
 
 

@@ -1,4 +1,4 @@
-"""Examples that are read once, however often they are needed."""
+"""Examples that are read once and then replayed from a temporary file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _CHUNK = 256  # examples that are written together
 
 
 class Spooled:
-    """Gives examples as often as it is called; all but the first time from a temporary file.
+    """Returns a new iterator over examples on each call, from the second on a replay from disk.
 
-    For data that take longer to read than to copy, such as raw text to be tokenized. The
-    file lies in :func:`graphsent._cache.cache_directory`, for the system's own directory of
-    temporary files may be in memory. It has no name there, and vanishes with this object.
+    For data that take longer to read than to copy, such as raw text to be tokenized. The temporary
+    file is in :func:`graphsent._cache.cache_directory`, since the system's directory of temporary
+    files may be in memory. It has no name, and is deleted with this object.
 
     Args:
-        read: Gives the examples, from the first.
+        read: Returns the examples, from the first.
     """
 
     def __init__(self, read: Callable[[], Iterable[Any]]) -> None:
@@ -40,7 +40,7 @@ class Spooled:
         return self._first() if self._file is None else self._again(self._file)
 
     def _first(self) -> Iterator[Any]:
-        """The examples as they are read; they are kept once all have been."""
+        """The examples as they are read; the file counts once all have been read."""
         directory = cache_directory()
         directory.mkdir(parents=True, exist_ok=True)
         file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
@@ -59,7 +59,7 @@ class Spooled:
     def _again(self, file: IO[bytes]) -> Iterator[Any]:
         place, end = 0, file.seek(0, 2)
         while place < end:
-            file.seek(place)  # others may read, too
+            file.seek(place)  # another iterator may have moved it
             chunk = pickle.load(file)
             place = file.tell()
             yield from chunk

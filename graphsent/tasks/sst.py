@@ -22,21 +22,21 @@ _FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
 _NEUTRAL = "2"
 _FIVE_COUNTS = {"train": 8544, "dev": 1101, "test": 2210}
 _TWO_COUNTS = {"train": 6920, "dev": 872, "test": 1821}
-# Treebank label -> class, by what becomes of neutral phrases.
+# Treebank label -> class, for the two treatments of neutral phrases.
 _TWO_CLASSES = {"0": "0", "1": "0", "2": "", "3": "1", "4": "1"}
 _THREE_CLASSES = {"0": "0", "1": "0", "2": "1", "3": "2", "4": "2"}
 
 
 class SentimentTask(Task):
-    """Sentiment of sentences and phrases on a treebank with classes 0 to 4 at its nodes.
+    """Sentiment of sentences and phrases, on a treebank whose nodes have classes 0 to 4.
 
     Args:
         name: Name of the task.
         label_names: Names of the classes.
         published_counts: Numbers of trees of the Stanford Sentiment Treebank.
         classes: Treebank label -> class index as a string, "" for none. None keeps the labels and
-            the trees whose root is neutral; otherwise those trees are dropped from the splits.
-        judged: The class indices that compete at test; all of them by default.
+            the trees whose root is neutral; otherwise these trees are dropped from the splits.
+        judged: The class indices that compete in evaluation; all by default.
         keeps_neutral_roots: Whether trees whose root is neutral stay in train for their phrases.
         options: Options that the task was made with.
     """
@@ -69,16 +69,16 @@ class SentimentTask(Task):
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Tree | DependencyTree]:
         """The trees of a file in the treebank's bracket format, with class indices as labels.
 
-        Trees with a neutral root are among them; :meth:`load` drops those.
+        They include trees with a neutral root, which :meth:`load` drops.
 
         Args:
             path: The file.
-            parses: A file of dependency trees of the same sentences, if these are to be read
-                instead: see :func:`~graphsent.tasks.parses.label_by_span`.
+            parses: A file with dependency trees of the same sentences, to be read instead; see
+                :func:`~graphsent.tasks.parses.label_by_span`.
 
         Raises:
             TreeError: A tree is malformed.
-            DataError: A label is not one of 0 to 4, or a parse has other words.
+            DataError: A label is not one of 0 to 4, or a parse has different words.
         """
         return list(self.iter_examples(path, parses))
 
@@ -95,7 +95,7 @@ class SentimentTask(Task):
 
     @property
     def judged(self) -> tuple[int, ...]:
-        """The classes that compete at test."""
+        """The class indices that compete in evaluation."""
         return self._judged
 
     def metrics(self) -> MetricCollection:
@@ -123,14 +123,14 @@ def sst5() -> Task:
 
 
 def sst2(neutral: str = "mask", neutral_roots: str = "drop") -> Task:
-    """Negative against positive; sentences that are neutral as a whole are not evaluated.
+    """Negative vs. positive; sentences that are neutral as a whole are not evaluated.
 
     Args:
-        neutral: What becomes of neutral phrases inside the other trees. ``"mask"``: they have no
-            label, so that they add nothing to the loss. ``"class"``: they are a third class in
-            training, and only negative and positive compete at test (Tai et al. 2015).
-        neutral_roots: What becomes of trees with a neutral root. ``"drop"``: they are in no split.
-            ``"phrases"``: those of train stay there for their other phrases, as for the
+        neutral: How to treat neutral phrases inside other trees. ``"mask"``: they have no label,
+            so that they add nothing to the loss. ``"class"``: they are a third class in training,
+            and only negative and positive compete in evaluation (Tai et al. 2015).
+        neutral_roots: How to treat trees with a neutral root. ``"drop"``: they are in no split.
+            ``"phrases"``: those of train stay there for their other phrases, as in the
             convolutional models of Kalchbrenner et al. 2014 and Kim 2014.
 
     Raises:
@@ -164,7 +164,7 @@ def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpu
 
 
 def _checked(trees: Iterator[Tree], path: Path) -> Iterator[Tree]:
-    """The trees as they come, if their labels are those of the treebank."""
+    """The trees, each checked for labels that the treebank does not have."""
     for number, tree in enumerate(trees, start=1):
         unknown = set(tree.labels).difference(_TWO_CLASSES)
         if unknown:

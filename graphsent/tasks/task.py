@@ -1,4 +1,4 @@
-"""What a task is: labels, corpora and metrics."""
+"""Base class of tasks: labels, corpora and metrics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Place", "Task", "TaskData", "TaskStream"]
 
 
 class Place(NamedTuple):
-    """The file of an example, and the line where it begins, counted from 1."""
+    """The file of an example, and the number of its first line, from 1."""
 
     path: Path
     line: int
@@ -47,12 +47,12 @@ class TaskData:
     """The examples of a task.
 
     Attributes:
-        splits: Split -> its examples, in the order of the file: trees or sentences, whose labels
-            are decimal class indices, "" where a node has none; or pairs of trees with a score.
+        splits: Split -> its examples in file order: trees or sentences, whose labels are decimal
+            class indices ("" for an unlabelled node), or scored pairs of trees.
         source: The corpus they come from.
-        places: Split -> where each example is, of tasks that know.
-        held_out: What was held out of the training data, of tasks where a run keeps that: JSON, for
-            :attr:`Task.held_out`.
+        places: Split -> file and line of each example, if the task knows them.
+        held_out: Which training examples were held out, as JSON for :attr:`Task.held_out`; None if
+            the task does not need a run to save that.
     """
 
     splits: Mapping[str, Sequence[Any]]
@@ -66,8 +66,8 @@ class TaskStream:
     """The examples of a task as iterators.
 
     Attributes:
-        splits: Split -> gives its examples one by one, from the first, as often as it is called.
-        source: The corpus that they come from, without counts.
+        splits: Split -> function that returns a new iterator over its examples.
+        source: The corpus they come from, without counts.
     """
 
     splits: Mapping[str, Callable[[], Iterator[Any]]]
@@ -78,39 +78,37 @@ class Task(ABC):
     """Something to learn: classes or scores, corpora and metrics.
 
     A task is a small class with the attributes below and :meth:`read`; see
-    :mod:`graphsent.tasks.sst`. One entry in :mod:`graphsent.tasks.registry` makes it available, or
-    its name as ``module:function``, see :func:`~graphsent.tasks.get_task`.
+    :mod:`graphsent.tasks.sst` for an example. Add it to :mod:`graphsent.tasks.registry`, or refer
+    to it as ``module:function``, see :func:`~graphsent.tasks.get_task`.
 
     Attributes:
         name: As in ``get_task(name)``.
-        goal: ``"classification"``, labels are decimal class indices; or ``"regression"``, they are
-            numbers of any range, or of pairs scores; or ``"ranking"``, the best of each of some
-            lists is to be chosen. Models say what they can learn, see
-            :class:`~graphsent.models.Model`.
-        label_names: Names of the classes by index. For regression none; or, for a model that
-            predicts a distribution over the scores 1 to K, those of the scores.
-        ordered_classes: Whether the classes go from low to high, as those of sentiment do: pictures
-            of predictions have colours to match.
-        finds_labels: Whether the classes are those of the training data: then ``label_names`` is
-            left out, :meth:`load` fills it in with :meth:`find_labels`, and for a trained model it
-            is set to those of the model.
-        options: The arguments with which ``get_task(name, **options)`` gives this task again.
+        goal: ``"classification"``: labels are decimal class indices; ``"regression"``: they are
+            numbers of any range, or scores of pairs; ``"ranking"``: choose the best candidate of
+            each list. Models declare the goals they support, see :class:`~graphsent.models.Model`.
+        label_names: Names of the classes by index. For regression empty or, for a model that
+            predicts a distribution over the scores 1 to K, the names of the scores.
+        ordered_classes: Whether the classes go from low to high, as those of sentiment do; drawings
+            of predictions choose their colours accordingly.
+        finds_labels: Whether the classes are found in the training data. ``label_names`` is then
+            left out: :meth:`load` sets it with :meth:`find_labels`, and loading a trained model
+            sets it to the labels of the model.
+        options: The arguments with which ``get_task(name, **options)`` makes this task again.
         corpora: Suitable corpora, the preferred one first.
-        examples: What they are, ``"trees"`` (or sentences, where there are none) or
-            ``"pairs"`` of trees; models say what they learn from, see
-            :class:`~graphsent.models.Model`.
-        selection_metric: Key of :meth:`metrics` that chooses the best model on dev; more is better.
-            By default ``"accuracy"`` or ``"pearson"``.
-        tokenizer: Divides raw text into words as the corpora have them, one of
-            :data:`graphsent.tokenizers.TOKENIZERS`; models of words keep it for what users give
-            them.
-        split_seed: Chooses the dev split of a corpus that has none, see
+        examples: ``"trees"`` (or sentences, without trees), ``"pairs"`` of trees, or n-best
+            ``"lists"``. Models declare what they learn from, see :class:`~graphsent.models.Model`.
+        selection_metric: Key of :meth:`metrics` by which the best model is chosen on dev; higher
+            is better. By default ``"accuracy"`` or ``"pearson"``.
+        tokenizer: Splits raw text into words as in the corpora, one of
+            :data:`graphsent.tokenizers.TOKENIZERS`; models of words save it, for raw text in
+            prediction.
+        split_seed: Seed of the dev split that is held out of a corpus without one, see
             :func:`~graphsent.tasks.held_out.held_out`.
         available: The existing splits; a task may lack a test split.
-        num_folds: How many folds its corpora are divided into, of which the option ``fold`` chooses
-            the test split; 0 if they have splits.
-        held_out: What :attr:`TaskData.held_out` was when a run began, so that it is held out again;
-            None to choose.
+        num_folds: Number of cross-validation folds of its corpora, of which the option ``fold``
+            chooses the test split; 0 if they have splits.
+        held_out: :attr:`TaskData.held_out` of the run that is continued, so that the same examples
+            are held out again; None to choose them.
     """
 
     name: str
@@ -129,16 +127,16 @@ class Task(ABC):
 
     @property
     def judged(self) -> tuple[int, ...]:
-        """The classes that compete in evaluation, by index; all, unless a task overrides it."""
+        """The class indices that compete in evaluation: all, unless a task overrides it."""
         return tuple(range(len(self.label_names)))
 
     if TYPE_CHECKING:
-        selection_metric: str  # which a task may set
+        selection_metric: str  # a task may set it
     else:
 
         @property
         def selection_metric(self) -> str:
-            """That of the goal, unless a task has its own."""
+            """The default of the goal, unless a task has its own."""
             return _SELECTION[self.goal]
 
     @abstractmethod
@@ -147,11 +145,11 @@ class Task(ABC):
 
         Args:
             path: The file.
-            parses: Files with the trees of its sentences, in the same order: one for each sentence
-                of an example. Without them examples are what the file itself holds.
+            parses: Files with the trees of its sentences, in the same order: one file per sentence
+                of an example. Without them, examples are what the file itself holds.
 
         Raises:
-            DataError: A file is not in the task's format, or the files do not fit together.
+            DataError: A file is not in the task's format, or the files do not match.
         """
 
     def iter_examples(self, path: Path, parses: Sequence[Path] = ()) -> Iterator[Any]:
@@ -162,18 +160,18 @@ class Task(ABC):
         return iter(self.read(path, parses))
 
     def find_labels(self, path: Path) -> tuple[str, ...]:
-        """The names of the classes in a file of training examples, for ``finds_labels``.
+        """Finds the names of the classes in a file of training examples, for ``finds_labels``.
 
         Raises:
             DataError: The file is not in the task's format.
         """
-        raise NotImplementedError(f"{type(self).__name__} has finds_labels, but no find_labels")
+        raise NotImplementedError(f"{type(self).__name__} sets finds_labels but not find_labels")
 
     def metrics(self) -> Metric | MetricCollection:
-        """New metrics, to be fed with ``update(outputs, batch)``.
+        """New metrics, updated by ``update(outputs, batch)``.
 
-        By default ``accuracy`` of sentences or pairs; for regression ``pearson``, ``spearman`` and
-        ``mse``.
+        By default ``accuracy`` over sentences or pairs; for regression ``pearson``, ``spearman``
+        and ``mse``.
         """
         if self.goal == "regression":
             from graphsent.tasks.score_metrics import ScoreMetrics
@@ -199,27 +197,27 @@ class Task(ABC):
         Args:
             data_dir: See :func:`~graphsent.tasks.data_dir.resolve_data_dir`.
             splits: Which of ``train``, ``dev`` and ``test``.
-            tree_kind: ``"constituency"``, ``"dependency"`` or ``"words"``: what the corpus itself
-                has, plain sentences or the trees of a treebank. Models say what they were made for,
-                see :class:`~graphsent.models.Model`.
+            tree_kind: ``"constituency"``, ``"dependency"``, or ``"words"`` for what the corpus
+                itself holds: plain sentences or the trees of a treebank. Models declare what they
+                read, see :class:`~graphsent.models.Model`.
             parses_dir: See :func:`~graphsent.tasks.parses.resolve_parses_dir`; needed only for
-                trees that the corpus itself does not have.
-            trees: A shape that trees of the kind are to have in place of the parser's, one of
+                trees that the corpus itself lacks.
+            trees: Replace the parser's trees by trees of this shape, one of
                 :data:`graphsent.trees.SHAPES`, see :func:`~graphsent.trees.reshape`; parses are
-                then needed only for their words, where the corpus cannot be read without.
+                then needed only for their words, if the corpus cannot be read without them.
 
         Raises:
-            DataError: The directory or the corpus is not there, a file is malformed or has no
-                examples, there are no such trees, or there is no such split.
+            DataError: The directory, the corpus, the trees or the split does not exist, or a file
+                is malformed or has no examples.
         """
         source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
         examples = {}
-        read = functools.cache(self.read)  # once, where train and dev are in one file
+        read = functools.cache(self.read)  # reads a file shared by train and dev once
         for split in splits:
             find = functools.partial(read, source.files[split], source.parses.get(split, ()))
             examples[split] = list(map(source.shaped, self._of_split(find, source.corpus, split)))
             if not examples[split]:
-                raise DataError(f"{source.files[split]}: no examples for the task {self.name}")
+                raise DataError(f"{source.files[split]}: no examples for task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}
         source = replace(source, counts=counts)
         return TaskData(examples, replace(source, remarks=self.remarks(source)))
@@ -241,14 +239,14 @@ class Task(ABC):
         parses_dir: str | os.PathLike[str] | None = None,
         trees: str | None = None,
     ) -> TaskStream:
-        """Finds the task's corpus; its examples come one by one when they are asked for.
+        """Finds the task's corpus; its examples are read lazily, one by one.
 
-        Arguments and errors as in :meth:`load`; errors in a file are raised when the reading
-        gets there.
+        Arguments and errors are those of :meth:`load`; errors in a file are raised when reading
+        reaches them.
         """
         source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
 
-        @functools.cache  # train and dev of one file are chosen once
+        @functools.cache  # chooses the dev split of a file once
         def reader(path: Path, parses: tuple[Path, ...]) -> Callable[[], Iterator[Any]]:
             read = functools.partial(self.iter_examples, path, parses)
             return Spooled(read) if source.corpus.held_out else read
@@ -286,10 +284,10 @@ class Task(ABC):
     def _of_split(
         self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
     ) -> Iterable[Any]:
-        """Those examples of a file that belong to a split.
+        """The examples of a file that belong to a split.
 
         Args:
-            read: Gives all examples of the file; it is called again where they have to be chosen.
+            read: Returns all examples of the file; called again if some must be held out.
             corpus: The corpus.
             split: The split.
         """
@@ -304,12 +302,12 @@ class Task(ABC):
 
 
 def _is_held_out(read: Callable[[], Iterable[Any]], share: float, seed: int) -> np.ndarray:
-    """Which of some examples are held out, (num_examples,) bool."""
+    """Which examples are held out, (num_examples,) bool."""
     if read not in _held_out:
         texts = (" ".join(map(unescape, each.words)) for each in read())
         _held_out[read] = held_out(texts, share, seed)
     return _held_out[read]
 
 
-# By what gives the examples, as long as that is there: it may hold a file open.
+# Keyed weakly by the reader of the examples, which may hold a file open.
 _held_out: weakref.WeakKeyDictionary[Callable, np.ndarray] = weakref.WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""Downloads: cached, checked, and resumed after interruptions."""
+"""Downloads that are cached, checked, and resumed after interruptions."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from graphsent.errors import FailedError
 __all__ = ["DownloadError", "fetch"]
 
 _CHUNK_BYTES = 1 << 16
-_SECONDS = 30  # without a byte, after which a server counts as silent
+_SECONDS = 30  # timeout while no byte arrives
 _PARTIAL, _RESUMED_IF = ".part", ".tag"
 
 
 class DownloadError(FailedError):
-    """A file cannot be downloaded, or is not the one that was published."""
+    """A file cannot be downloaded, or is not the published one."""
 
 
 def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: bool = False) -> Path:
-    """A file from the cache, or from its address.
+    """A file from the cache, or else from its URL.
 
-    A partial download is kept and continued, if
-    the server still has the same file.
+    A partial download is kept, and resumed if the server still has the same file.
 
     Args:
-        url: The address.
+        url: The URL.
         name: Name of the file in the cache.
-        sha256: What it must have; None if that is not known.
-        cache: The directory of the cache.
+        sha256: Its expected SHA-256; None if unknown.
+        cache: The cache directory.
         progress: Show a progress bar.
 
     Returns:
@@ -47,14 +46,14 @@ def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: boo
 
     pooch.get_logger().setLevel(logging.WARNING)
     cache.mkdir(parents=True, exist_ok=True)
-    with locked(cache):  # waits for another process, which may be at the same file
+    with locked(cache):  # another process may be fetching the same file
         try:
-            downloader: Any = _Resuming(cache / name, progress)  # for pooch, by other names
+            downloader: Any = _Resuming(cache / name, progress)  # its signature differs in names
             found = pooch.retrieve(url, sha256, name, cache, downloader=downloader)
         except requests.RequestException as error:
             reason = " ".join(str(error).split())
             raise DownloadError(f"cannot download {url}: {reason}; try again later") from error
-        except ValueError:  # of pooch, for another SHA-256
+        except ValueError:  # from pooch: the SHA-256 differs
             if sha256 is None:
                 raise
             message = f"{url} is not the published file: expected SHA-256 {sha256}; nothing is kept"
@@ -66,7 +65,7 @@ class _Resuming:
     """A downloader for pooch that resumes after interruptions.
 
     Args:
-        target: The complete file; the part that has arrived lies beside it.
+        target: The complete file; a partial download is stored beside it.
         progress: Show a progress bar.
     """
 
@@ -106,20 +105,20 @@ class _Resuming:
                     file.write(chunk)
                     bar.update(len(chunk))
         size = self._partial.stat().st_size
-        if size < total:  # which old versions of urllib3 do not notice
-            raise requests.ConnectionError(f"it ended after {size:,} of {total:,} bytes")
+        if size < total:  # not noticed by old versions of urllib3
+            raise requests.ConnectionError(f"ended after {size:,} of {total:,} bytes")
         os.replace(self._partial, output_file)
         self._tag.unlink(missing_ok=True)
 
     def _begin(self) -> int:
-        """How many bytes have arrived of a file that can be resumed."""
+        """How many bytes of a resumable download have arrived."""
         has_both = self._partial.is_file() and self._tag.is_file()
         return self._partial.stat().st_size if has_both else 0
 
     def _keep_tag(self, response: Any) -> None:
-        """Keeps what distinguishes this file from a later one; without it nothing is resumed."""
+        """Saves the tag of this version of the file, without which nothing is resumed."""
         tag = response.headers.get("ETag", "")
-        if not tag or tag.startswith("W/"):  # which does not promise the same bytes
+        if not tag or tag.startswith("W/"):  # a weak ETag does not promise the same bytes
             tag = response.headers.get("Last-Modified", "")
         if tag:
             self._tag.write_text(tag, encoding="utf-8")

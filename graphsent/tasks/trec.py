@@ -1,4 +1,4 @@
-"""What a question asks for: the TREC questions of Li and Roth, and the embedded questions."""
+"""Question classification: the TREC questions of Li and Roth, and the embedded questions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _FINE_NAMES = tuple(f"{coarse}:{fine}" for coarse in _FINE for fine in _FINE[coa
 _HELD_OUT = 0.1
 _COUNTS = {"train": 4907, "dev": 545, "test": 500}
 _SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
-_REPEATED = "10 of the 500 test questions are among the training questions, too"
-# QuestionBank, of which the parser learnt, has them.
-_SEEN = "the parser that made these trees had learnt from 498 of the 500 test questions"
-# Where the corpus lies: in NLTK's archive, unpacked by NLTK, under the names of its authors. NLTK's
-# own reader takes the Latin-1 of train.txt for ISO-8859-2.
+_REPEATED = "10 of the 500 test questions are also among the training questions"
+# They are in QuestionBank, on which the parser was trained.
+_SEEN = "the parser of these trees was trained on 498 of the 500 test questions"
+# Places of the corpus: in NLTK's archive, unpacked by NLTK, and under its authors' file names.
+# NLTK's own reader decodes train.txt, which is Latin-1, as ISO-8859-2.
 _PLACES = (
     {
         "train": "nltk_data/corpora/qc.zip/qc/train.txt",
@@ -49,7 +49,7 @@ class QuestionTask(SentenceTask):
 
     Args:
         label_names: The classes, coarse or fine.
-        split_seed: Chooses the questions that are held out of train as the dev split.
+        split_seed: Seed of the dev split, which is held out of train.
         options: Options that the task was made with.
     """
 
@@ -65,19 +65,19 @@ class QuestionTask(SentenceTask):
         self._classes = {name: str(index) for index, name in enumerate(label_names)}
 
     def read_sentences(self, path: Path) -> Iterator[Sentence]:
-        """The questions of a file: ``COARSE:fine``, a blank, the tokens.
+        """The questions of a file: ``COARSE:fine``, a space, the tokens.
 
-        What is left of the verb and *not* are brought to the form of the Penn Treebank, as
-        parsers have them: *don 't* becomes *do n't*.
+        Negated verbs are tokenized as in the Penn Treebank, which parsers expect: *don 't* becomes
+        *do n't*.
 
         Raises:
-            DataError: A line is not of this form, or there is no such class.
+            DataError: A line is not of this form, or its class is unknown.
         """
         for number, line in enumerate(iter_lines(path), start=1):
             label, *words = line.split()
             if label not in _FINE_NAMES or not words:
                 raise DataError(
-                    f"{path}:{number}: expected a class of questions such as NUM:date, a blank and "
+                    f"{path}:{number}: expected a question class such as NUM:date, a space and "
                     f"a question, got {line!r}"
                 )
             name = label if label in self._classes else label.partition(":")[0]
@@ -91,12 +91,12 @@ class QuestionTask(SentenceTask):
 
 
 def trec(classes: str = "coarse", split_seed: int = 0) -> Task:
-    """What a question asks for.
+    """Question classification.
 
     Args:
         classes: ``"coarse"``, six classes, or ``"fine"``, fifty.
-        split_seed: Of 5452 training questions 545 are the dev split, chosen by this seed. The
-            embedded questions have a dev split of their own.
+        split_seed: Seed of the dev split, 545 of the 5452 training questions. The embedded
+            questions have their own dev split.
 
     Raises:
         DataError: ``classes`` is neither.
@@ -139,7 +139,7 @@ def _parses(name: str, parsed_as: Mapping[str, str]) -> dict[str, dict[str, tupl
 
 
 def _with_negations(words: list[str]) -> list[str]:
-    """The words, with *n't* in one piece."""
+    """The words, with *n't* as one word."""
     words = list(words)
     for place, word in enumerate(words[1:], start=1):
         verb = words[place - 1]

@@ -20,7 +20,7 @@ __all__ = ["twitter"]
 _TEST = "twitter/testdata.manual.2009.06.14.csv"
 _HELD_OUT = 0.1
 _NUM_COLUMNS = 6
-# Polarity -> class; neutral tweets, which are in test alone, are left out.
+# Polarity -> class; neutral tweets, which only test has, are left out.
 _CLASSES = {"0": "0", "2": None, "4": "1"}
 
 _EMBEDDED = Corpus(
@@ -32,13 +32,13 @@ _EMBEDDED = Corpus(
 
 
 class TweetTask(SentenceTask):
-    """Negative against positive tweets (Go, Bhayani and Huang 2009).
+    """Negative vs. positive tweets (Go, Bhayani and Huang 2009).
 
-    Training tweets are labelled by the emoticon that they had, test tweets by hand. No tweets are
-    embedded: without Sentiment140 the embedded treebank is read.
+    Training tweets were labelled by their emoticons, test tweets by hand. No tweets are embedded:
+    without Sentiment140, the embedded treebank is read.
 
     Args:
-        split_seed: Chooses the tweets that are held out of train as the dev split.
+        split_seed: Seed of the dev split, which is held out of train.
     """
 
     name = "twitter"
@@ -51,15 +51,15 @@ class TweetTask(SentenceTask):
         self.options: Mapping[str, int] = {"split_seed": split_seed}
         self.corpora = (
             _corpus("Sentiment140", 1_600_000),
-            _corpus("Sentiment140, 20,000 tweets of it", 20_000),
+            _corpus("Sentiment140, a sample of 20,000 tweets", 20_000),
             _EMBEDDED,
         )
 
     def read_sentences(self, path: Path) -> Iterator[Sentence]:
         """The tweets of a file: polarity, id, date, query, user and text, all in quotes.
 
-        The embedded treebank stands in for tweets: its sentences, in lower case, without neutral
-        ones.
+        The embedded treebank stands in for tweets: its sentences are lowercased, and neutral ones
+        left out.
 
         Raises:
             DataError: A row is not of this form.
@@ -83,10 +83,10 @@ class TweetTask(SentenceTask):
 
 
 def twitter(split_seed: int = 0) -> Task:
-    """Negative against positive tweets.
+    """Negative vs. positive tweets.
 
     Args:
-        split_seed: A tenth of the training tweets is the dev split, chosen by this seed.
+        split_seed: Seed of the dev split, a tenth of the training tweets.
     """
     return TweetTask(split_seed)
 

@@ -1,4 +1,4 @@
-"""The vocabulary of a task."""
+"""Builds the vocabulary of a task."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def build_vocabulary(
     lower_fallback: bool = True,
     lower: bool = False,
 ) -> tuple[Vocabulary, WordVectors | None]:
-    """The vocabulary of a task, and its pre-trained vectors if there are files of them.
+    """The vocabulary of a task, and the pre-trained vectors of its words if there are files.
 
-    It holds the training words and, after them, those words of ``other`` (dev and test) that have a
-    pre-trained vector. Nothing is learnt from the texts of ``other``: this is the part of a general
-    vector table that the corpus needs, as in Tai et al. 2015. Other words are unknown.
+    It holds the training words and, after them, the words of ``other`` (dev and test) that have a
+    pre-trained vector. Nothing is learned from the texts of ``other``: they only select the part of
+    a general vector table that the corpus needs, as in Tai et al. 2015. Other words are unknown.
 
     Args:
         train: Training trees.
-        other: Further trees that the model will meet.
+        other: Further trees that the model will read.
         vector_paths: See :func:`~graphsent.tasks.vectors.load_vectors`; may be empty.
         min_count: Training words that occur less often are left out, unless they have a vector.
             They become ``<unk>``, whose vector is learned from them.
-        seed: Of the random vectors of words without one.
-        lower_fallback: Whether a word that is not known as written is looked up in lower case, see
+        seed: Seed of the random vectors of words without a pre-trained one.
+        lower_fallback: Whether unknown words are looked up in lower case, see
             :class:`~graphsent.vocabulary.Vocabulary`.
-        lower: Whether all words are lowercased, see there.
+        lower: Whether all words are lowercased, see :class:`~graphsent.vocabulary.Vocabulary`.
 
     Returns:
-        The vocabulary, and vectors whose rows are in its order (None without files).
+        The vocabulary, and vectors with rows in its order (None without files).
 
     Raises:
         DataError: A file of vectors is missing or malformed, or no word is found.
@@ -54,7 +54,7 @@ def build_vocabulary(
     candidates = vocab.union((*counts, *count_words(other)))
     vectors = load_vectors(vector_paths, candidates, seed=seed)
     if not vectors.found.any():
-        raise DataError(f"word vectors: they have none of the {len(candidates):,} words")
+        raise DataError(f"word vectors: none of the {len(candidates):,} words has one")
     kept = [
         word
         for word, found in zip(candidates.words, vectors.found, strict=True)
@@ -68,9 +68,9 @@ def count_words(trees: Iterable[Tree], normal: Callable[[str], str] | None = Non
     """How often each word occurs in the trees.
 
     Args:
-        trees: The trees; if they have ``word_counts`` already, as those in shards have, these.
+        trees: The trees. Their ``word_counts``, which shards have, are used if present.
         normal: Maps a word to the form that is counted, see :meth:`Vocabulary.normal
-            <graphsent.vocabulary.Vocabulary.normal>`; by default the word as it is.
+            <graphsent.vocabulary.Vocabulary.normal>`; by default the word itself.
     """
     counts: Counter[str] = Counter(getattr(trees, "word_counts", None))
     if not counts:

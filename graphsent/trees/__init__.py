@@ -1,4 +1,4 @@
-"""Parse trees: flat types, readers, writers and transforms."""
+"""Parse trees: flat tree types, readers, writers and transforms."""
 
 from __future__ import annotations
 

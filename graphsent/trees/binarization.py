@@ -1,4 +1,4 @@
-"""Binary trees from trees of any arity, and back."""
+"""Binarization of trees of any arity, and its inverse."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def binarize(
     rules: HeadRules = COLLINS,
     marker: str = "@",
 ) -> Tree:
-    """The tree with nodes of more than two children split up by marked nodes.
+    """Binarizes a tree by splitting nodes of more than two children with marked nodes.
 
-    ``"left"`` lets the marked nodes grow on the left, ``"right"`` on the right, ``"head"`` outward
-    from the head child: first over what is right of it, then over what is left (here H)::
+    ``"left"`` nests the marked nodes on the left, ``"right"`` on the right, ``"head"`` outward from
+    the head child (here H), first over its right siblings, then over its left ones::
 
         (A b c H d)   "left"    (A (@A (@A b c) H) d)
                       "right"   (A b (@A c (@A H d)))
@@ -38,17 +38,17 @@ def binarize(
 
         (A b H c d)   "head"    (A b (@A (@A H c) d))
 
-    Nodes with one child stay as they are: see ``collapse_unary``. :func:`debinarize` undoes it.
+    Nodes with one child are unchanged, see ``collapse_unary``. :func:`debinarize` is the inverse.
 
     Args:
-        tree: Any tree, also of NLTK or as a bracketed string.
+        tree: A tree, an NLTK tree or a bracketed string.
         method: ``"left"``, ``"right"`` or ``"head"``.
-        rules: How to find the head child, for ``"head"``.
-        marker: What the labels of new nodes start with; their parent's label follows.
+        rules: Head rules, for ``"head"``.
+        marker: Prefix of the labels of new nodes, followed by the label of the split node.
 
     Raises:
-        DataError: The method is none of the three.
-        TreeError: A label starts with the marker already, or it is no well-formed tree.
+        DataError: The method is unknown.
+        TreeError: A label already starts with the marker, or the tree is malformed.
     """
     if method not in METHODS:
         valid = ", ".join(map(repr, METHODS))
@@ -57,14 +57,14 @@ def binarize(
     for label in tree.labels:
         if label.startswith(marker):
             raise InvalidStructure(
-                f"label {label!r} starts with {marker!r}, which is to mark new nodes: "
+                f"label {label!r} starts with {marker!r}, the marker of new nodes: "
                 "expected another marker"
             )
     return _split_nodes(tree, _head_places(tree, method, rules), marker)
 
 
 def _head_places(tree: Tree, method: str, rules: HeadRules) -> list[int]:
-    """Index of the head among the children of each node; the new nodes grow around it."""
+    """Index among the children of each node of the one around which new nodes are nested."""
     if method == "left":
         return [0] * tree.num_nodes
     if method == "right":
@@ -77,8 +77,8 @@ def _split_nodes(tree: Tree, head_places: list[int], marker: str) -> Tree:
     labels: list[str] = []
     tokens: list[str | None] = []
     parents: list[int] = []
-    # A node of the new tree: its parent there, the node of the old tree that it stands for, and
-    # the range of that node's children below it.
+    # A node of the new tree: its parent there, its original node, and the range of the original
+    # node's children that it covers.
     stack = [(-1, 0, 0, len(children[0]))]
     while stack:
         parent, node, first, end = stack.pop()
@@ -104,7 +104,7 @@ def _split_nodes(tree: Tree, head_places: list[int], marker: str) -> Tree:
 
 
 def debinarize(tree: Tree, marker: str = "@") -> Tree:
-    """Undoes :func:`binarize`: children of marked nodes become those of the node above.
+    """Inverse of :func:`binarize`: attaches the children of marked nodes to the node above.
 
     Raises:
         TreeError: The root or a node with a token is marked.
@@ -115,7 +115,7 @@ def debinarize(tree: Tree, marker: str = "@") -> Tree:
     if wrong.size:
         node = int(wrong[0])
         raise InvalidStructure(
-            f"node {node} is marked by its label {tree.labels[node]!r}: expected marks at inner "
-            "nodes below the root only"
+            f"node {node} is marked by its label {tree.labels[node]!r}: expected only inner nodes "
+            "below the root to be marked"
         )
     return select_nodes(tree, keep, tree.labels, tree.tokens)

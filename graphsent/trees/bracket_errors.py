@@ -1,4 +1,4 @@
-"""Finds what is wrong with bracketed text, and where."""
+"""Finds and locates errors in bracketed text."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from graphsent.trees.errors import (
 def error_at(
     error: type[TreeError], message: str, items: Items, offset: int, source: str
 ) -> TreeError:
-    """An error that says where it is."""
+    """An error with its line and column."""
     return error(message, source, *items.place(offset))
 
 
 def check_items(items: Items, source: str, allow_empty: bool) -> None:
-    """Raises the error of the first item that does not follow from those before it.
+    """Raises the error of the first item that may not follow the items before it.
 
     Args:
         items: The items of the whole text.
         source: Name of the text in messages.
-        allow_empty: Whether ``()`` and ``(atom)`` may stand.
+        allow_empty: Whether ``()`` and ``(atom)`` are allowed.
 
     Raises:
-        TreeError: The subclass says which way the text is broken.
+        TreeError: The text is malformed; the subclass says how.
     """
     kinds, level = items.kinds, items.level
     last, second_last = items.before(1), items.before(2)
@@ -50,7 +50,7 @@ def check_items(items: Items, source: str, allow_empty: bool) -> None:
 
     found = [(int(np.argmax(mask)), error) for error, mask in faults if mask.any()]
     if found:
-        # Of faults at one item, the first in the list; min() keeps it.
+        # min() keeps the first in the list of several faults at the same item.
         item, error = min(found, key=lambda fault: fault[0])
         item, message = _describe(error, items, item)
         raise error_at(error, message, items, int(items.offsets[item]), source)
@@ -69,12 +69,12 @@ def _raise_unclosed(items: Items, source: str) -> None:
 
 
 def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str]:
-    """The item to point at, and what is wrong with it."""
+    """The offending item, and what is wrong with it."""
     found = items.text(item)
     if error is ExtraCloseBracket:
         return item, "')' closes nothing: expected '(' or the end of the text"
     if error is TextOutsideTree:
-        return item, f"{found!r} stands outside of a tree: expected '('"
+        return item, f"{found!r} is outside of any tree: expected '('"
     if error is SeveralTokens:
         token = items.text(item - 1)
         return item, f"token {found!r} follows token {token!r} in one node: expected ')'"

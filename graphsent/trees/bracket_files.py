@@ -27,7 +27,8 @@ def read_trees(
 ) -> list[Tree]:
     """Reads a file of bracketed trees, such as the SST, the Penn Treebank or QuestionBank.
 
-    Trees may take one line or many, and many may share a line. A file named ``*.gz`` is unzipped.
+    A tree may span several lines, and a line may hold several trees. A file named ``*.gz`` is
+    decompressed.
 
     Args:
         path: The file.
@@ -36,7 +37,7 @@ def read_trees(
         require_labels: See :func:`parse_trees`.
 
     Raises:
-        TreeError: The file is broken; the message says where and how.
+        TreeError: The file is malformed; the message says where and how.
         DataError: The file cannot be read.
     """
     return list(
@@ -51,7 +52,7 @@ def iter_trees(
     empty_nodes: str = "error",
     require_labels: bool = True,
 ) -> Iterator[Tree]:
-    """The trees of a file one by one, as :func:`read_trees` reads them, in little memory.
+    """Yields the trees of :func:`read_trees` one by one, in little memory.
 
     An error is raised when reading reaches it, after the trees before it.
     """
@@ -66,25 +67,26 @@ def parse_trees(
     empty_nodes: str = "error",
     require_labels: bool = True,
 ) -> list[Tree]:
-    r"""The bracketed trees of a text.
+    r"""Parses the bracketed trees of a text.
 
-    A node is ``(label token)`` or ``(label child child ...)``; blanks between siblings are
-    optional. Only brackets and ASCII white space divide, so that a no-break space (U+00A0) stays
-    inside its token, and so do the escapes ``-LRB-`` and ``\/`` (see ``unescape``). An outer
-    bracket without a label around a single node, as in ``( (S ...))``, is taken off.
+    A node is ``(label token)`` or ``(label child child ...)``; spaces between siblings are
+    optional. Only brackets and ASCII whitespace are separators, so that a no-break space (U+00A0)
+    stays inside its token. Escapes such as ``-LRB-`` and ``\/`` are kept (see ``unescape``). An
+    outer bracket without a label around a single node, as in ``( (S ...))``, is removed.
 
     Args:
         text: The trees.
         source: Name of the text in messages.
-        empty_nodes: What to do with nodes that have neither token nor children: ``()`` and
-            ``(name)``. ``"error"`` raises; ``"drop"`` leaves them out, with parents they leave
-            empty; ``"token"`` makes the name the token of a node without a label, and leaves
-            ``()`` out.
-        require_labels: Whether inner nodes must have labels. If not, those of ``((A a) (B b))``
-            are ``""``. With ``empty_nodes="token"``, this reads whatever ``str(tree)`` writes.
+        empty_nodes: How to treat nodes with neither token nor children: ``()`` and ``(name)``.
+            ``"error"`` raises; ``"drop"`` drops them, and parents that are thereby left empty;
+            ``"token"`` makes the name the token of a node without a label, and drops ``()``.
+        require_labels: Whether inner nodes must have labels. Otherwise, missing ones, as in
+            ``((A a) (B b))``, are ``""``; with ``empty_nodes="token"``, this reads whatever
+            ``str(tree)`` writes.
 
     Raises:
-        TreeError: The text is broken; each way has a subclass in :mod:`graphsent.trees.errors`.
+        TreeError: The text is malformed; each kind of error has a subclass in
+            :mod:`graphsent.trees.errors`.
 
     Example:
         >>> [tree.words for tree in parse_trees("( (NP (DT the)(NN book))) (NN film)")]
@@ -94,25 +96,25 @@ def parse_trees(
 
 
 def trees_of(parsed: ParsedText) -> list[Tree]:
-    """The trees that were found in a text."""
+    """The trees of a parsed text."""
     return [Tree._trusted(*fields) for fields in parsed.trees]
 
 
 def read_labelled_trees(
     path: str | os.PathLike[str], *, encoding: str = "utf-8", empty_nodes: str = "error"
 ) -> list[tuple[str, Tree | None]]:
-    """Reads lines of ``label<TAB>tree``, one for each line of the file.
+    """Reads a file with one ``label<TAB>tree`` per line.
 
     Args:
-        path: The file; unzipped if named ``*.gz``.
+        path: The file; decompressed if named ``*.gz``.
         encoding: Its encoding.
         empty_nodes: See :func:`parse_trees`.
 
     Returns:
-        Label and tree of each line; the tree is None where the line has nothing after the tab.
+        Label and tree of each line; the tree is None if nothing follows the tab.
 
     Raises:
-        TreeError: A line has no tab, more than one tree, or a broken one.
+        TreeError: A line has no tab, more than one tree, or a malformed one.
         DataError: The file cannot be read.
     """
     return list(iter_labelled_trees(path, encoding=encoding, empty_nodes=empty_nodes))
@@ -121,7 +123,7 @@ def read_labelled_trees(
 def iter_labelled_trees(
     path: str | os.PathLike[str], *, encoding: str = "utf-8", empty_nodes: str = "error"
 ) -> Iterator[tuple[str, Tree | None]]:
-    """The lines of a file one by one: as :func:`read_labelled_trees`, but in little memory."""
+    """Yields the results of :func:`read_labelled_trees` one by one, in little memory."""
     for first_line, text in text_pieces(path, encoding):
         yield from _labelled_trees(text, str(path), empty_nodes, first_line)
 
@@ -138,7 +140,7 @@ def _labelled_trees(
             message = f"no tab in {found}: expected 'label<TAB>tree'"
             raise TextOutsideTree(message, source, number, 1)
         labels.append(label)
-    # Blanks in place of the labels keep every column of a message right.
+    # Spaces in place of the labels keep the columns in messages right.
     trees_alone = "\n".join(
         " " * len(label) + line[len(label) :] for label, line in zip(labels, lines, strict=True)
     )
@@ -150,14 +152,14 @@ def _labelled_trees(
 
 
 def _whole_trees(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """The pieces of a text cut anew, at ends of lines that are in no tree."""
+    """Cuts a text into new pieces, at line ends outside of trees."""
     pending: list[str] = []
     first_line, level = 1, 0
     for _, text in pieces:
         characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         change = (characters == ord("(")).astype(np.int8) - (characters == ord(")"))
         levels = level + np.cumsum(change, dtype=np.int64)
-        # Where more brackets are closed than were opened, the text is broken: found at once.
+        # If more brackets are closed than opened, the text is malformed: pass it on at once.
         ends = np.flatnonzero((characters == ord("\n")) & (levels <= 0))
         level = int(levels[-1])
         if ends.size:
@@ -173,7 +175,7 @@ def _whole_trees(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]
 
 
 def _one_tree_a_line(parsed: ParsedText, source: str) -> list[int]:
-    """Index of the line of each tree."""
+    """The index of the line of each tree."""
     items = parsed.items
     line_ends = np.flatnonzero(np.frombuffer(items.data, np.uint8) == ord("\n"))
     first_line = np.searchsorted(line_ends, parsed.first)

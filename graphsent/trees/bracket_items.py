@@ -1,4 +1,4 @@
-"""Cuts bracketed text into brackets and atoms."""
+"""Splits bracketed text into brackets and atoms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 ATOM, OPEN, CLOSE, BLANK = range(4)
 
-# Exactly what bytes.split() takes for white space; other white space of Unicode stays in atoms.
+# Exactly the whitespace of bytes.split(); other Unicode whitespace stays in atoms.
 _ASCII_BLANKS = b" \t\n\r\v\f"
 _KIND_OF_BYTE = np.full(256, ATOM, np.int8)
 _KIND_OF_BYTE[list(_ASCII_BLANKS)] = BLANK
@@ -22,7 +22,7 @@ class Items:
 
     Attributes:
         data: The text in UTF-8.
-        kinds: ``OPEN``, ``CLOSE`` or ``ATOM`` for each item.
+        kinds: ``OPEN``, ``CLOSE`` or ``ATOM`` per item, int8.
         offsets: Byte at which each item starts, int64.
         level: Number of brackets open before each item, int64.
         final_level: Number of brackets open at the end of the text.
@@ -47,11 +47,11 @@ class Items:
     def atoms(self) -> list[str]:
         """The text of each atom, in order."""
         atoms = self.data.translate(_BRACKETS_TO_BLANKS).split()
-        # No atom holds a line end, and decoding once is much faster than once for each.
+        # No atom holds a newline, and decoding once is much faster than once per atom.
         return b"\n".join(atoms).decode("utf-8", "surrogatepass").split("\n") if atoms else []
 
     def before(self, distance: int) -> np.ndarray:
-        """Kind of the item ``distance`` before each, (num_items,) int8; at the start ``CLOSE``."""
+        """Kind of the item ``distance`` before each, (num_items,) int8; ``CLOSE`` at the start."""
         kinds = np.full(len(self.kinds), CLOSE, np.int8)
         kinds[distance:] = self.kinds[:-distance]
         return kinds
@@ -63,7 +63,7 @@ class Items:
         return self.atoms[int(np.count_nonzero(self.kinds[:item] == ATOM))]
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column in the file, both from 1, of a byte; the column counts characters."""
+        """Line and column of a byte in the file, both from 1; the column counts characters."""
         line_start = self.data.rfind(b"\n", 0, offset) + 1
         before = self.data[line_start:offset].decode("utf-8", "surrogatepass")
         return self.data.count(b"\n", 0, offset) + self.first_line, len(before) + 1

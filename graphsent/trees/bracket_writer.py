@@ -14,7 +14,7 @@ from graphsent.trees.tree import Tree
 
 _UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
 _INDENT = "  "
-_MAX_INDENTS = 40  # deeper lines are not indented further: output stays linear in the nodes
+_MAX_INDENTS = 40  # deeper lines are not indented further, so that output is linear in the nodes
 
 
 def write_trees(
@@ -24,16 +24,16 @@ def write_trees(
     pretty: bool = False,
     encoding: str = "utf-8",
 ) -> None:
-    """Writes bracketed trees, replacing the file at once when all are written.
+    """Writes bracketed trees, atomically.
 
     Args:
-        path: The file; zipped if named ``*.gz``.
+        path: The file; gzipped if named ``*.gz``.
         trees: The trees.
-        pretty: One line a node, indented, instead of one line a tree.
+        pretty: Write one indented line per node instead of one line per tree.
         encoding: The encoding.
 
     Raises:
-        UnwritableTree: A label or token has brackets or ASCII white space (see ``escape``).
+        UnwritableTree: A label or token has brackets or ASCII whitespace (see ``escape``).
     """
     write_text(path, (bracketed(tree, pretty=pretty) + "\n" for tree in trees), encoding)
 
@@ -41,11 +41,11 @@ def write_trees(
 def bracketed(tree: Tree, *, pretty: bool = False) -> str:
     """A tree in brackets, in one line or indented.
 
-    Reading it gives the same tree (with ``empty_nodes="token"`` and ``require_labels=False`` where
+    Reading it gives the same tree (with ``empty_nodes="token"`` and ``require_labels=False`` if
     nodes have no label).
 
     Raises:
-        UnwritableTree: A label or token has brackets or ASCII white space (see ``escape``).
+        UnwritableTree: A label or token has brackets or ASCII whitespace (see ``escape``).
 
     Example:
         >>> print(bracketed(Tree.from_string("(S (NP (DT a) (NN film)) (. .))"), pretty=True))
@@ -57,7 +57,7 @@ def bracketed(tree: Tree, *, pretty: bool = False) -> str:
         for what, text in (("label", label), ("token", token or "")):
             if _UNWRITABLE.search(text):
                 raise UnwritableTree(
-                    f"node {node} has {what} {text!r}: expected one without brackets and blanks"
+                    f"node {node} has {what} {text!r}: expected one without brackets and whitespace"
                 )
     if not pretty:
         return str(tree)
@@ -65,7 +65,7 @@ def bracketed(tree: Tree, *, pretty: bool = False) -> str:
 
 
 def _indented(tree: Tree) -> str:
-    """One line a node, but pre-terminals without other siblings beside their parent."""
+    """One line per node, but pre-terminals among themselves stay on the line of their parent."""
     has_children = tree.num_children > 0
     has_phrases = np.zeros(tree.num_nodes, bool)
     has_phrases[tree.parents[1:][has_children[1:]]] = True

@@ -1,8 +1,8 @@
-"""From bracketed text to the fields of trees, without a loop over its characters or nodes.
+"""Parses bracketed text into the fields of trees, without a loop over characters or nodes.
 
-The text is cut into *items*: brackets and atoms, an atom being what stands between brackets and
-ASCII white space. Which atom is a label and which a token, and whether the text is well-formed, can
-be seen from each item, the two before it and the number of brackets open there; all are arrays.
+The text is split into *items*: brackets, and the atoms between brackets and ASCII whitespace. Which
+atoms are labels and which are tokens, and whether the text is well-formed, follows from each item,
+the two before it and the number of open brackets; all of these are arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NOTHING = -1
 
 
 class TreeFields(NamedTuple):
-    """Labels, tokens and parents of the nodes of one tree, in preorder, as a ``Tree`` has them."""
+    """Labels, tokens and parents of the nodes of one tree, in preorder, as in a ``Tree``."""
 
     labels: tuple[str, ...]
     tokens: tuple[str | None, ...]
@@ -30,7 +30,7 @@ class TreeFields(NamedTuple):
 
 
 class ParsedText(NamedTuple):
-    """Trees and where they were in the text: offsets of their first and last brackets, int64."""
+    """Trees, and the offsets of their first and last brackets in the text, int64."""
 
     trees: list[TreeFields]
     items: Items
@@ -39,7 +39,7 @@ class ParsedText(NamedTuple):
 
 
 class _Nodes(NamedTuple):
-    """One row for each opening bracket of the text; atoms by index, -1 where there is none."""
+    """One row per opening bracket of the text; atoms by index, -1 for none."""
 
     parent: np.ndarray
     label: np.ndarray
@@ -74,10 +74,10 @@ def parse(
 
 
 def parse_one(text: str, empty_nodes: str, require_labels: bool) -> TreeFields:
-    """The one tree of a text.
+    """The only tree of a text.
 
     Raises:
-        TreeError: The text is broken, or holds no tree or several.
+        TreeError: The text is malformed, or holds no tree or several.
     """
     source = "<string>"
     parsed = parse(text, source, empty_nodes, require_labels)
@@ -90,8 +90,8 @@ def parse_one(text: str, empty_nodes: str, require_labels: bool) -> TreeFields:
 
 def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
     rows = np.flatnonzero(items.kinds == OPEN)
-    # A closing bracket follows every opening one, so the first lookahead stays inside; the second
-    # is used after an atom only.
+    # A closing bracket follows every opening one, so the first lookahead stays in range; the second
+    # is only used after an atom.
     kinds = np.append(items.kinds, OPEN)
     has_atom = kinds[rows + 1] == ATOM
     has_second = has_atom & (kinds[np.minimum(rows + 2, len(items.kinds))] == ATOM)
@@ -107,7 +107,7 @@ def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
 
 
 def _drop_empty(nodes: _Nodes, items: Items, source: str) -> _Nodes:
-    """Drops nodes without a word below them."""
+    """Drops nodes without a token in their subtree."""
     keep = structure.has_words(nodes.parent, nodes.token >= 0)
     empty_roots = np.flatnonzero((nodes.parent < 0) & ~keep)
     if empty_roots.size:
@@ -119,7 +119,7 @@ def _drop_empty(nodes: _Nodes, items: Items, source: str) -> _Nodes:
 
 
 def _take_off_outer_brackets(nodes: _Nodes) -> _Nodes:
-    """Drops roots without a label that have one child, as in ``( (S ...))``."""
+    """Drops roots without a label and with one child, as in ``( (S ...))``."""
     outer = (nodes.parent < 0) & (nodes.label < 0) & (structure.num_children(nodes.parent) == 1)
     return nodes.keep(~outer) if outer.any() else nodes
 

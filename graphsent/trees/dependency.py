@@ -27,21 +27,21 @@ _REPR_WORDS = 8
 class DependencyTree(Unchanging):
     """An immutable dependency tree: every word is a node, in the order of the sentence.
 
-    The tree may be non-projective. Columns of text hold ``""`` where nothing is known; ``"_"``,
-    which means the same in CoNLL-U, becomes ``""`` too (but not as a word or label).
+    The tree may be non-projective. Text columns hold ``""`` for unknown values; ``"_"``, which
+    means the same in CoNLL-U, also becomes ``""`` (but not as a word or label).
 
     Args:
         words: The words.
         heads: Position of the head of each word, from 0; -1 at the root.
-        labels: Label of the phrase below each word, such as its sentiment.
+        labels: Label of the phrase headed by each word, such as its sentiment.
         relations: Relation of each word to its head.
         upos: Universal part-of-speech tags.
-        xpos: Tags of the treebank's own set.
+        xpos: Language-specific part-of-speech tags.
         lemmas: Lemmas.
-        metadata: What is known of the whole sentence, by name; ``""`` for a bare comment.
+        metadata: Comments on the sentence: name -> value, ``""`` for a bare comment.
 
     Raises:
-        TreeError: The heads are no tree, or a column is of another length than ``words``.
+        TreeError: The heads do not form a tree, or a column and ``words`` differ in length.
 
     Example:
         >>> tree = DependencyTree(["a", "lovely", "film"], [2, 2, -1])
@@ -94,9 +94,9 @@ class DependencyTree(Unchanging):
                     f"got {len(getattr(self, name))}"
                 )
             if name != "heads" and not all(isinstance(v, str) for v in getattr(self, name)):
-                raise InvalidStructure(f"expected {name} that are strings")
+                raise InvalidStructure(f"expected {name} to be strings")
         if not all(isinstance(word, str) and word for word in self.words):
-            raise InvalidStructure("expected words that are non-empty strings")
+            raise InvalidStructure("expected words to be non-empty strings")
         if self.heads.ndim != 1 or not np.issubdtype(self.heads.dtype, np.integer):
             raise InvalidStructure(f"expected a row of integer heads, got {self.heads.dtype}")
         fault = find_fault(self.heads)
@@ -128,12 +128,12 @@ class DependencyTree(Unchanging):
     def spans(self) -> np.ndarray:
         """Range [first, last + 1) of the positions in each word's subtree, (N, 2) int64.
 
-        In a non-projective tree it may hold words that are not below the node.
+        In a non-projective tree, it may include words outside the subtree.
         """
         return structure.read_only(structure.word_spans(self.heads, np.arange(self.num_nodes)))
 
     def replace(self, **arguments: Any) -> DependencyTree:
-        """A copy of the tree with other values for some arguments of the constructor."""
+        """A copy of the tree with some constructor arguments replaced."""
         columns = {name: getattr(self, name) for name in ("words", "heads", *_COLUMNS, "metadata")}
         return DependencyTree(**{**columns, **arguments})
 
@@ -170,7 +170,7 @@ def _rebuild(words: tuple[str, ...], heads: np.ndarray, columns: dict) -> Depend
 
 
 class Fault(NamedTuple):
-    """Why heads are no tree: the error to raise, its message and the word to point at."""
+    """Why heads do not form a tree: the error to raise, its message and the offending word."""
 
     error: type[TreeError]
     message: str
@@ -178,9 +178,9 @@ class Fault(NamedTuple):
 
 
 def find_fault(heads: np.ndarray) -> Fault | None:
-    """The first reason why 0-based heads, (N,) int64, are no tree; None if they are one.
+    """The first reason why 0-based heads, (N,) int64, do not form a tree; None if they do.
 
-    Messages count words and heads as CoNLL-U does: words from 1, head 0 at the root.
+    Messages number words and heads as CoNLL-U does: words from 1, head 0 at the root.
     """
     num_words = len(heads)
     if not num_words:

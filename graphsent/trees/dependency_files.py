@@ -1,7 +1,7 @@
 """Readers and writers of dependency trees in CoNLL-U.
 
-The format: https://universaldependencies.org/format.html. A label of the phrase below a word is the
-entry ``Label`` of the word's MISC column, percent-encoded (digits and letters stay as they are).
+The format: https://universaldependencies.org/format.html. The label of the phrase headed by a word
+is the entry ``Label`` of the word's MISC column, percent-encoded (except letters and digits).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from graphsent.trees.text_files import text_pieces, write_text
 
 _NUM_COLUMNS = 10
 _HEAD = 6  # index of the column
-# The library strips lines: neither the first nor the last column may be blank.
+# The library strips lines, so neither the first nor the last column may be blank.
 _WORD_LINE = re.compile(rf"\S[^\t]*(?:\t[^\t]+){{{_NUM_COLUMNS - 2}}}\t[^\t]*[^\t\s][^\t]*")
-_DIVIDER = "  "  # the library divides columns here too, the format does not
+_DIVIDER = "  "  # unlike the format, the library also splits columns here
 _RANGE_OR_EMPTY_NODE = re.compile(r"[0-9]+[-.][0-9]+")
 _MAX_DIGITS = 9
 _LABEL = "Label="
@@ -38,7 +38,7 @@ _UNWRITABLE = re.compile(r"[\t\n\r]| {2}")
 
 
 class _BadFieldError(Exception):
-    """A field parser met a value that is wrong; the line is found later."""
+    """A field parser met an invalid value; the line is found later."""
 
     def __init__(self, column: int, message: str) -> None:
         super().__init__(column, message)
@@ -47,7 +47,7 @@ class _BadFieldError(Exception):
 
 
 class _Sentence(NamedTuple):
-    """Lines of one sentence; ``first_line`` is the number of the first, from 1."""
+    """The lines of one sentence; ``first_line`` is the number of the first, from 1."""
 
     source: str
     first_line: int
@@ -61,10 +61,10 @@ class _Sentence(NamedTuple):
 
 
 def read_conllu(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> list[DependencyTree]:
-    """Reads a CoNLL-U file; unzipped if named ``*.gz``. See :func:`parse_conllu`.
+    """Reads a CoNLL-U file; decompressed if named ``*.gz``. See :func:`parse_conllu`.
 
     Raises:
-        TreeError: The file is broken; the message says where and how.
+        TreeError: The file is malformed; the message says where and how.
         DataError: The file cannot be read.
     """
     return list(iter_conllu(path, encoding=encoding))
@@ -73,7 +73,7 @@ def read_conllu(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> lis
 def iter_conllu(
     path: str | os.PathLike[str], *, encoding: str = "utf-8"
 ) -> Iterator[DependencyTree]:
-    """The trees of a CoNLL-U file one by one, as :func:`read_conllu` reads them, in little memory.
+    """Yields the trees of :func:`read_conllu` one by one, in little memory.
 
     An error is raised when reading reaches it, after the trees before it.
     """
@@ -83,11 +83,11 @@ def iter_conllu(
 
 
 def parse_conllu(text: str, source: str = "<string>", first_line: int = 1) -> list[DependencyTree]:
-    """The dependency trees of a text in CoNLL-U.
+    """Parses the dependency trees of a text in CoNLL-U.
 
-    Kept are words, lemmas, both kinds of tags, heads, relations, labels and comments
-    (``# name = value``, of which the last counts where a name comes twice, and bare ``# name``).
-    Left out are FEATS, DEPS, the rest of MISC, ranges of words (``3-4``) and empty nodes (``5.1``).
+    Words, lemmas, both kinds of tags, heads, relations, labels and comments are kept (both
+    ``# name = value``, of which the last counts if a name occurs twice, and bare ``# name``).
+    FEATS, DEPS, the rest of MISC, word ranges (``3-4``) and empty nodes (``5.1``) are dropped.
 
     Args:
         text: The sentences, each followed by an empty line.
@@ -95,8 +95,8 @@ def parse_conllu(text: str, source: str = "<string>", first_line: int = 1) -> li
         first_line: Number of the text's first line in messages.
 
     Raises:
-        TreeError: A line does not have ten columns, ids do not count up from 1, or heads are no
-            tree; each way has a subclass in :mod:`graphsent.trees.errors`.
+        TreeError: A line does not have ten columns, ids are not consecutive from 1, or heads do
+            not form a tree; each error has a subclass in :mod:`graphsent.trees.errors`.
     """
     sentences = _sentences(text.split("\n"), source, first_line)
     return [_parse_sentence(sentence) for sentence in sentences]
@@ -121,7 +121,7 @@ def _parse_sentence(sentence: _Sentence) -> DependencyTree:
         parsed = _parse_block("\n".join(sentence.lines))
     except _BadFieldError:
         _fail_at_bad_field(sentence)
-    # Ranges and empty nodes have no integer id and are no words of the tree.
+    # Ranges and empty nodes have no integer id, and are not words of the tree.
     words = [token for token in parsed if token["id"] is not None]
     word_lines = [
         line for line, token in zip(word_lines, parsed, strict=True) if token["id"] is not None
@@ -147,10 +147,10 @@ def _parse_sentence(sentence: _Sentence) -> DependencyTree:
 
 
 def _check_columns(sentence: _Sentence) -> list[int]:
-    """Indices of the lines that are no comments."""
+    """Indices of the word lines, whose columns are checked."""
     indices = [index for index, line in enumerate(sentence.lines) if not line.startswith("#")]
     if not indices:
-        message = "comments without a word: expected a sentence below them"
+        message = "comments without words: expected a sentence below them"
         sentence.fail(EmptySentence, message, 0, 0)
     for index in indices:
         line = sentence.lines[index]
@@ -158,8 +158,8 @@ def _check_columns(sentence: _Sentence) -> list[int]:
             num_columns = line.count("\t") + 1
             found = f"{num_columns} columns"
             if num_columns == _NUM_COLUMNS:
-                found = "an empty column or one with two blanks in a row"
-            message = f"{found}: expected {_NUM_COLUMNS}, divided by single tabs, '_' where unknown"
+                found = "an empty column or one with two consecutive spaces"
+            message = f"{found}: expected {_NUM_COLUMNS}, separated by single tabs, '_' if unknown"
             sentence.fail(WrongColumns, message, index, 0)
     return indices
 
@@ -212,12 +212,12 @@ def _fail_at_bad_field(sentence: _Sentence) -> NoReturn:
             _parse_block(line)
         except _BadFieldError as error:
             sentence.fail(BadNumber, error.message, index, error.column)
-    raise AssertionError("a sentence without a bad field was said to have one")
+    raise AssertionError("no field of the sentence is bad")
 
 
 def _fail_at_head(sentence: _Sentence, heads: np.ndarray, word_lines: list[int]) -> NoReturn:
     fault = find_fault(heads)
-    assert fault is not None, "heads that are a tree were refused"
+    assert fault is not None, "the heads form a tree"
     line = word_lines[fault.word] if word_lines else len(sentence.lines) - 1
     sentence.fail(fault.error, fault.message, line, _HEAD if word_lines else 0)
 
@@ -225,19 +225,19 @@ def _fail_at_head(sentence: _Sentence, heads: np.ndarray, word_lines: list[int])
 def write_conllu(
     path: str | os.PathLike[str], trees: Iterable[DependencyTree], *, encoding: str = "utf-8"
 ) -> None:
-    """Writes a CoNLL-U file, replacing it at once when all is written; zipped if named ``*.gz``.
+    """Writes a CoNLL-U file atomically; gzipped if named ``*.gz``.
 
     Reading the file gives the same trees.
 
     Raises:
-        UnwritableTree: A word, another column or a comment has tabs, line ends or two blanks in a
-            row, or a comment's name ``=``, or something has characters that the encoding lacks.
+        UnwritableTree: A word or another column has tabs, newlines or two consecutive spaces, a
+            comment cannot be written, or the encoding lacks a character.
     """
     write_text(path, (to_conllu(tree) + "\n" for tree in trees), encoding)
 
 
 def to_conllu(tree: DependencyTree) -> str:
-    r"""The lines of one dependency tree in CoNLL-U, each with its line end.
+    r"""The lines of one dependency tree in CoNLL-U, each with a newline.
 
     Example:
         >>> to_conllu(DependencyTree(["good"], [-1], labels=["3"], relations=["root"]))
@@ -257,15 +257,15 @@ def to_conllu(tree: DependencyTree) -> str:
     for number, (word, lemma, upos, xpos, head, relation, label) in enumerate(rows, start=1):
         try:
             misc = _LABEL + quote(label, safe=_SAFE_IN_LABELS) if label else ""
-        except UnicodeEncodeError:  # half of a pair of surrogates
-            message = f"word {number} has label {label!r}: expected one that UTF-8 can write"
+        except UnicodeEncodeError:  # half of a surrogate pair
+            message = f"word {number} has label {label!r}: expected one that UTF-8 can encode"
             raise UnwritableTree(message) from None
         texts = (word, lemma, upos, xpos, relation)
         for text in texts:
             if _UNWRITABLE.search(text):
                 raise UnwritableTree(
-                    f"word {number} has column {text!r}: expected one without tabs, line ends "
-                    "and two blanks in a row"
+                    f"word {number} has column {text!r}: expected one without tabs, newlines "
+                    "and two consecutive spaces"
                 )
         columns = (str(number), word, lemma, upos, xpos, "", str(head), relation, "", misc)
         lines.append("\t".join(column or "_" for column in columns))
@@ -276,7 +276,7 @@ def _comment(name: str, value: str) -> str:
     is_sound = name and name == name.strip() and value == value.strip() and "=" not in name
     if not is_sound or "\n" in name + value:
         raise UnwritableTree(
-            f"metadata {name!r}: {value!r}: expected a name without '=' and a value, both in one "
-            "line and without blanks at their ends"
+            f"metadata {name!r}: {value!r}: expected a name without '=' and a value, both on one "
+            "line and without surrounding whitespace"
         )
     return f"# {name} = {value}" if value else f"# {name}"

@@ -1,7 +1,7 @@
-"""Every way in which a tree can be broken, each with its own error.
+"""Errors for malformed trees, one class per kind of error.
 
-A reader's message starts with ``source:line:column``, both counted from 1, and says what was found
-there and what was expected. Errors of the constructors have no place: the three are None.
+A reader's message starts with ``source:line:column``, with line and column from 1, and says what
+was found there and what was expected. For errors of constructors, these three are None.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from graphsent.errors import GraphsentError
 
 
 class TreeError(GraphsentError, ValueError):
-    """A tree is broken. Base of all errors of this module.
+    """A tree is malformed. Base class of the errors in this module.
 
     Attributes:
-        message: What was found and what was expected, without the place.
+        message: What was found and what was expected, without source, line and column.
         source: Name of the file, or None.
         line: Line of the offending bracket, token or field, from 1, or None.
         column: Its column in characters, from 1, or None.
@@ -26,7 +26,7 @@ class TreeError(GraphsentError, ValueError):
         line: int | None = None,
         column: int | None = None,
     ) -> None:
-        # All four are args, so that the error survives pickling between processes.
+        # All four are passed on, so that the error survives pickling between processes.
         super().__init__(message, source, line, column)
         self.message = message
         self.source = source
@@ -78,22 +78,22 @@ class SeveralTokens(TreeError):
 
 
 class MixedChildren(TreeError):
-    """A node has a token beside child nodes."""
+    """A node has both a token and child nodes."""
 
 
 class WrongTreeCount(TreeError):
-    """There are fewer or more trees than the one expected."""
+    """There is not exactly one tree where one was expected."""
 
 
 # Dependencies
 
 
 class WrongColumns(TreeError):
-    """A line does not have ten columns divided by tabs, or a column is empty."""
+    """A line does not have ten tab-separated columns, or a column is empty."""
 
 
 class BadNumber(TreeError):
-    """A word id or head is not the integer it should be."""
+    """A word id or head is not the expected integer."""
 
 
 class EmptySentence(TreeError):
@@ -113,11 +113,11 @@ class SeveralRoots(TreeError):
 
 
 class Cycle(TreeError):
-    """A word is below itself."""
+    """A word is its own ancestor."""
 
 
 # N-best lists
 
 
 class MalformedNBest(TreeError):
-    """A line of an n-best list is none of those that a block has."""
+    """A block of an n-best list is malformed."""

@@ -1,4 +1,4 @@
-r"""The Penn Treebank's escapes: ``-LRB-`` for a bracket, ``\/`` for a slash and so on."""
+r"""Penn Treebank escapes: ``-LRB-`` for a bracket, ``\/`` for a slash and so on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ESCAPES = re.compile("|".join(map(re.escape, _CHARACTER_OF_ESCAPE)))
 
 
 def unescape(token: str) -> str:
-    r"""A token with its escapes undone, also where they are only a part of it.
+    r"""Undoes the escapes in a token, also if they are only a part of it.
 
-    Quotes (\`\` and '') are no escapes: word vectors have them as they are.
+    Quotes (\`\` and '') are not escapes: word vectors also have them.
 
     Example:
         >>> unescape("-LRB-"), unescape(r"actor\/director")
@@ -33,7 +33,7 @@ def unescape(token: str) -> str:
 
 
 def escape(token: str) -> str:
-    r"""A token as the Penn Treebank writes it; undone by :func:`unescape`.
+    r"""Escapes a token as in the Penn Treebank; undone by :func:`unescape`.
 
     Example:
         >>> escape(":-)"), escape("and/or")

@@ -1,4 +1,4 @@
-"""Which child of a phrase is its head: the table of Collins for the Penn Treebank.
+"""Rules for the head child of a phrase: Collins' table for the Penn Treebank.
 
 Michael Collins, *Head-Driven Statistical Models for Natural Language Parsing*, PhD thesis,
 University of Pennsylvania, 1999, Appendix A; after David Magerman, *Natural Language Parsing as
@@ -14,14 +14,14 @@ LEFT, RIGHT = "left", "right"
 
 
 class Search(NamedTuple):
-    """Goes through the children from one side; the first with one of the labels is the head."""
+    """Scans the children from one side; the first with one of the labels is the head."""
 
     side: str
     labels: frozenset[str]
 
 
 class HeadRule(NamedTuple):
-    """Searches to try in turn; if none finds a child, the outermost child on ``side``."""
+    """Searches to try in turn; if none finds a child, the outermost on ``side`` is the head."""
 
     side: str
     searches: tuple[Search, ...]
@@ -34,8 +34,8 @@ def by_priority(side: str, labels: str = "") -> HeadRule:
     """A rule that looks for the first label anywhere, then for the second, and so on.
 
     Args:
-        side: ``"left"`` or ``"right"``: where each search starts.
-        labels: Labels divided by blanks, the most important first.
+        side: The side where each search starts, ``"left"`` or ``"right"``.
+        labels: Space-separated labels, the most important first.
     """
     return HeadRule(side, tuple(Search(side, frozenset({label})) for label in labels.split()))
 
@@ -55,7 +55,7 @@ _NOUN_PHRASE = HeadRule(
     ),
 )
 
-# Any label that is not here: the outermost child on the right.
+# For labels that are not in the table: the rightmost child.
 OTHER = by_priority(RIGHT)
 
 COLLINS: HeadRules = {

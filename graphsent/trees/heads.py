@@ -12,19 +12,19 @@ from graphsent.trees.tree import Tree
 
 NO_CHILD = -1
 _CONJUNCTION = "CC"
-# Never heads beside others, as in Collins, who takes them out of the tree first.
+# Never heads if there are other children, as in Collins, who first removes them from the tree.
 _PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", TRACE])
 
 
 def head_children(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
-    """The child of each node that is its head, (N,) int64; -1 at nodes with a token.
+    """The head child of each node, (N,) int64; -1 at nodes with a token.
 
-    Labels are compared without function tags. Punctuation and traces count only where there is
-    nothing else. If the child found has a conjunction (CC) to its left, the child before that is
+    Labels are compared without function tags. Punctuation and traces are heads only if there are no
+    other children. If the child found has a conjunction (CC) to its left, the child before that is
     the head instead: a coordination is headed by its first part (Collins 1999, Appendix A).
 
     Args:
-        tree: A tree with Penn Treebank labels; with others the rightmost child is the head.
+        tree: A tree with Penn Treebank labels; under other labels, the rightmost child is the head.
         rules: The rule for each phrase label.
     """
     labels = [base_label(label) for label in tree.labels]
@@ -56,20 +56,20 @@ def _search(names: list[str], rule: HeadRule) -> int:
 
 
 def head_words(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
-    """Position of the lexical head of each node, (N,) int64: the word its head children lead to."""
+    """Position of the lexical head of each node, found along head children, (N,) int64."""
     head = head_children(tree, rules)
     leaf = np.where(head >= 0, head, np.arange(tree.num_nodes))
-    # Pointer jumping: each round doubles the steps made; a leaf leads to itself.
+    # Pointer jumping: each round doubles the number of steps; a leaf leads to itself.
     while not np.array_equal(leaf, below := leaf[leaf]):
         leaf = below
     return tree.spans[leaf, 0]
 
 
 def to_dependency_tree(tree: Tree, rules: HeadRules = COLLINS) -> DependencyTree:
-    """The projective dependency tree of a constituency tree's lexical heads.
+    """Converts a constituency tree into the projective dependency tree of its lexical heads.
 
-    The head of a word is the lexical head of the smallest phrase that has another one. Labels of
-    pre-terminals become ``xpos``; relations stay empty.
+    The head of a word is the lexical head of the smallest phrase around it with another lexical
+    head. Labels of pre-terminals become ``xpos``; relations stay empty.
     """
     word = head_words(tree, rules)
     above = word[tree.parents]

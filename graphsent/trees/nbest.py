@@ -1,14 +1,14 @@
-"""N-best lists: several parses of a sentence, with the scores that a parser gave them.
+"""N-best lists: several parses of a sentence with their parser scores.
 
-A file has a block a sentence, and an empty line after each::
+A file has one block per sentence, with an empty line after each::
 
     # sent_id = wsj_0180.1
     gold<TAB>(ROOT (S ...))
     cand<TAB>28.8139<TAB>0.8387<TAB>(ROOT (S ...))
     cand<TAB>...
 
-A candidate has its score, its labelled F1 against the gold tree, and the tree. The comment, the
-gold tree and the F1 may be absent: ``cand<TAB>score<TAB>tree``.
+A candidate line has the score, the labelled F1 against the gold tree, and the tree. The comment,
+the gold tree and the F1 are optional: ``cand<TAB>score<TAB>tree``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Candidate(NamedTuple):
 
     Attributes:
         tree: The parse.
-        score: Of the parser; more is better.
-        f1: Labelled F1 as the file has it, None where it has none.
+        score: The parser's score; higher is better.
+        f1: Labelled F1 from the file; None if absent.
     """
 
     tree: Tree
@@ -43,9 +43,9 @@ class ParseList(NamedTuple):
     """The parses of one sentence.
 
     Attributes:
-        candidates: The parses, in the order of the file; at least one.
-        gold: The gold tree, if it is known.
-        name: What the file calls the sentence, ``""`` for nothing.
+        candidates: The parses, in file order; at least one.
+        gold: The gold tree, if known.
+        name: Name of the sentence in the file, ``""`` if it has none.
     """
 
     candidates: tuple[Candidate, ...]
@@ -59,7 +59,7 @@ class ParseList(NamedTuple):
 
 
 def read_nbest(path: str | os.PathLike[str]) -> list[ParseList]:
-    """The n-best lists of a file; unzipped if named ``*.gz``.
+    """Reads the n-best lists of a file; decompressed if named ``*.gz``.
 
     Raises:
         TreeError: A block or a tree in it is malformed.
@@ -69,7 +69,7 @@ def read_nbest(path: str | os.PathLike[str]) -> list[ParseList]:
 
 
 def iter_nbest(path: str | os.PathLike[str]) -> Iterator[ParseList]:
-    """The lists of :func:`read_nbest` one by one."""
+    """Yields the lists of :func:`read_nbest` one by one."""
     lines = (
         (number, line)
         for first, piece in text_pieces(path)
@@ -79,10 +79,10 @@ def iter_nbest(path: str | os.PathLike[str]) -> Iterator[ParseList]:
 
 
 def parse_nbest(lines: Iterable[tuple[int, str]], source: str = "<string>") -> Iterator[ParseList]:
-    """The n-best lists of numbered lines.
+    """Parses the n-best lists of numbered lines.
 
     Args:
-        lines: Lines, each after its number.
+        lines: Pairs of line number and line.
         source: Named in errors.
 
     Raises:
@@ -126,7 +126,7 @@ class _Block:
 
     def close(self, number: int) -> ParseList:
         if not self._candidates:
-            raise self._error(number, "a line 'cand' before the end of the block")
+            raise self._error(number, "a 'cand' line before the end of the block")
         found = ParseList(tuple(self._candidates), self._gold, self._name)
         trees = [each.tree for each in found.candidates]
         if self._gold is not None:
@@ -139,7 +139,7 @@ class _Block:
         try:
             return Tree.from_string(text)
         except TreeError as error:
-            raise self._error(number, f"a tree in brackets: {error}") from None
+            raise self._error(number, f"a bracketed tree: {error}") from None
 
     def _number(self, text: str, number: int) -> float:
         try:

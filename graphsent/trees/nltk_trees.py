@@ -1,4 +1,4 @@
-"""The fields of a tree to and from ``nltk.Tree``; nltk is imported only where one is made."""
+"""Converts tree fields to and from ``nltk.Tree``; nltk is imported only to make one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def from_nltk(tree: nltk.Tree) -> tuple[list[str], list[str | None], list[int]]:
     """Labels, tokens and parents of the nodes, in preorder.
 
     Raises:
-        TreeError: A node is empty, or has a leaf beside other children.
+        TreeError: A node is empty, or has a leaf among several children.
     """
     labels: list[str] = []
     tokens: list[str | None] = []
@@ -47,12 +47,12 @@ def _check_children(children: list, label: str, tree_type: type) -> None:
     if not isinstance(leaves[0], str):
         raise TreeError(f"node {label!r} has leaf {leaves[0]!r}: expected a str")
     if len(leaves) == len(children):
-        raise SeveralTokens(f"node {label!r} has tokens {leaves!r}: expected one in each node")
-    raise MixedChildren(f"node {label!r} has token {leaves[0]!r} beside child nodes")
+        raise SeveralTokens(f"node {label!r} has tokens {leaves!r}: expected one per node")
+    raise MixedChildren(f"node {label!r} has both token {leaves[0]!r} and child nodes")
 
 
 def to_nltk(labels: Sequence[str], tokens: Sequence[str | None], parents: np.ndarray) -> nltk.Tree:
-    """The tree of N labels, tokens and parents, (N,) int64, without recursion."""
+    """The tree of N labels, tokens and parents, (N,) int64, built without recursion."""
     import nltk
 
     children = children_lists(parents)

@@ -1,4 +1,4 @@
-"""Labelled brackets of a parse against those of the gold tree, by the rules of EVALB."""
+"""Labelled bracket scores (PARSEVAL), by the rules of EVALB."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _EQUAL = {"PRT": "ADVP"}
 
 
 class BracketCounts(NamedTuple):
-    """Numbers of brackets of one or several sentences.
+    """Numbers of labelled brackets of one or more sentences.
 
     Attributes:
-        matched: Those that a parse and the gold tree share.
-        predicted: Those of the parse.
-        gold: Those of the gold tree.
+        matched: Brackets that parse and gold tree share.
+        predicted: Brackets of the parse.
+        gold: Brackets of the gold tree.
     """
 
     matched: int
@@ -33,12 +33,12 @@ class BracketCounts(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Share of the brackets of the parse that are right, 0 if it has none."""
+        """Share of the predicted brackets that are correct; 0 if there are none."""
         return self.matched / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of the gold brackets that were found, 0 if there are none."""
+        """Share of the gold brackets that were found; 0 if there are none."""
         return self.matched / self.gold if self.gold else 0.0
 
     @property
@@ -49,11 +49,11 @@ class BracketCounts(NamedTuple):
 
 
 def bracket_counts(parse: Tree, gold: Tree) -> BracketCounts:
-    """Labelled brackets of a parse, as EVALB counts them with the parameters of Collins.
+    """Counts the labelled brackets of a parse as EVALB does with Collins' parameters.
 
-    A bracket is the label of a phrase, without function tags, and the words that it spans.
-    Pre-terminals, roots (``ROOT``, ``TOP``), and words that are punctuation in the gold tree do not
-    count, nor does a phrase without other words; ADVP and PRT are the same.
+    A bracket is the label of a phrase, without function tags, and its span. Pre-terminals, roots
+    (``ROOT``, ``TOP``), words that are punctuation in the gold tree, and phrases without other
+    words do not count; ADVP and PRT are equivalent.
 
     Args:
         parse: The parse.
@@ -70,12 +70,12 @@ def bracket_counts(parse: Tree, gold: Tree) -> BracketCounts:
     """
     if parse.words != gold.words:
         raise DataError(
-            f"a parse of {' '.join(parse.words)!r:.80} cannot be judged by the gold tree of "
+            f"a parse of {' '.join(parse.words)!r:.80} cannot be compared with the gold tree of "
             f"{' '.join(gold.words)!r:.80}"
         )
     tags = [label for label, token in zip(gold.labels, gold.tokens, strict=True) if token]
     kept = np.array([tag not in _PUNCTUATION for tag in tags])
-    place = np.concatenate([[0], np.cumsum(kept)])  # of each word among those that count
+    place = np.concatenate([[0], np.cumsum(kept)])  # position of each word among those that count
     found, wanted = _brackets(parse, place), _brackets(gold, place)
     return BracketCounts((found & wanted).total(), found.total(), wanted.total())
 

@@ -1,7 +1,7 @@
-"""Text that comes piece by piece, cut into what can be read or refused by itself.
+"""Splits streamed text into records that are parsed, or rejected, one by one.
 
-A *record* is a line of raw text, the lines of a bracketed tree or of a sentence in CoNLL-U. What is
-wrong in one record does not touch the next, and no more is kept than the records of one piece.
+A *record* is a line of raw text, or the lines of a bracketed tree or of a CoNLL-U sentence. An
+error in one record does not affect the next, and only the records of one piece are in memory.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ __all__ = [
     "read_conllu_records",
 ]
 
-_PIECE = 1 << 18  # bytes at most; a pipe gives what it has
+_PIECE = 1 << 18  # bytes at most; a pipe may return fewer
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Readable(Protocol):
-    """A binary stream that gives what it has without waiting for more."""
+    """A binary stream that returns what it has without waiting for more."""
 
     def read1(self, size: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
+        """Returns at most ``size`` bytes; none at the end."""
         ...
 
 
 class Line(NamedTuple):
-    """A line without its end, its number from 1, and what is wrong if it is not valid UTF-8."""
+    """A line without its newline, its number from 1, and the error if it is not valid UTF-8."""
 
     number: int
     text: str
@@ -55,10 +55,9 @@ class Record(NamedTuple):
     """Lines that belong together.
 
     Attributes:
-        line: Number of the first of them.
-        text: They, with line ends between them; no other characters than blanks if it is one empty
-            line.
-        error: Why it is no text, if so.
+        line: Number of the first line.
+        text: The lines, joined by newlines; only whitespace for an empty line.
+        error: Why it is not valid text; None if it is.
     """
 
     line: int
@@ -67,10 +66,10 @@ class Record(NamedTuple):
 
 
 def lines_of(stream: Readable, source: str) -> Iterator[list[Line]]:
-    """The lines of a stream as they come: at once all that are there, up to some number of bytes.
+    """Yields the lines of a stream as they arrive, all available ones at once up to a size limit.
 
     Raises:
-        DataError: The stream cannot be read on.
+        DataError: The stream cannot be read.
     """
     number = 1
     pending: list[bytes] = []
@@ -87,16 +86,16 @@ def lines_of(stream: Readable, source: str) -> Iterator[list[Line]]:
 
 
 def line_records(pieces: Iterable[list[Line]], *, sentences: bool) -> Iterator[list[Record]]:
-    """Bracketed trees, and the lines between them.
+    """Yields records of bracketed trees, and of the lines between them.
 
-    A tree goes on in the lines below it that are indented more than its first one, or that begin
-    with a bracket and close more than they open: one that is never closed does not take the next
-    with it. Empty lines are records, except where trees take several lines.
+    A tree continues on the next line if this is indented more than its first one, or begins with a
+    bracket and closes more brackets than it opens, so that a tree that is never closed does not
+    swallow the next. Empty lines are records, unless trees span several lines.
 
     Args:
-        pieces: What :func:`lines_of` gives.
+        pieces: The result of :func:`lines_of`.
         sentences: Whether lines of raw text are expected: if not, empty lines at the beginning are
-            no records.
+            not records.
     """
     opened: list[Line] = []
     level, divided_by_empty_lines = 0, not sentences
@@ -128,7 +127,7 @@ def line_records(pieces: Iterable[list[Line]], *, sentences: bool) -> Iterator[l
 
 
 def conllu_records(pieces: Iterable[list[Line]]) -> Iterator[list[Record]]:
-    """Lines between empty lines."""
+    """Yields records of the lines between empty lines."""
     lines: list[Line] = []
     for piece in pieces:
         records = []
@@ -144,10 +143,10 @@ def conllu_records(pieces: Iterable[list[Line]]) -> Iterator[list[Record]]:
 
 
 def read_brackets(records: Sequence[Record], source: str) -> list[list[Tree | TreeError]]:
-    """The trees of each record, labelled or not, or the one error of a record that is broken.
+    """Parses the trees of each record, labelled or not; a malformed record yields its error alone.
 
     Args:
-        records: Of :func:`line_records`, without errors of their own.
+        records: Records of :func:`line_records` without an error.
         source: Name of the text in messages.
     """
     balanced = [record for record in records if _change(record.text) == 0]
@@ -161,7 +160,7 @@ def read_brackets(records: Sequence[Record], source: str) -> list[list[Tree | Tr
 def read_conllu_records(
     records: Sequence[Record], source: str
 ) -> list[list[DependencyTree | TreeError]]:
-    """The tree of each record of :func:`conllu_records`, or the error of one that is broken."""
+    """Parses the tree of each of :func:`conllu_records`; a malformed one yields its error."""
     found: list[list[DependencyTree | TreeError]] = []
     for record in records:
         try:
@@ -172,7 +171,7 @@ def read_conllu_records(
 
 
 def _read_together(records: Sequence[Record], source: str) -> list[list[Tree | TreeError]]:
-    """As :func:`read_brackets`; together is many times as fast as one by one."""
+    """Parses records together, which is many times faster than one by one."""
     if not records:
         return []
     text = "\n".join(record.text for record in records)
@@ -205,7 +204,7 @@ def _pieces(stream: Readable, source: str) -> Iterator[bytes]:
 
 
 def _decoded(data: bytes, number: int, source: str) -> list[Line]:
-    """Whole lines, the first of them of this number."""
+    """Decodes whole lines, of which the first has the given number."""
     try:
         texts = data.decode().split("\n")[:-1]
         return [Line(line, text) for line, text in enumerate(texts, start=number)]
@@ -232,12 +231,12 @@ def _record(lines: Sequence[Line]) -> Record:
 
 
 def _change(text: str) -> int:
-    """How many brackets it opens and does not close."""
+    """How many more brackets the text opens than it closes."""
     return text.count("(") - text.count(")")
 
 
 def _goes_on(line: Line, change: int, indent: int) -> bool:
-    """Whether a line belongs to the tree that is open above it."""
+    """Whether a line belongs to the open tree above it."""
     closes = change < 0 and line.text.startswith(("(", ")"))
     return bool(line.text.strip()) and (closes or _indent(line) > indent)
 

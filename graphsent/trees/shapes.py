@@ -1,6 +1,6 @@
 """Trees without a parser: balanced, left-branching, right-branching and random ones.
 
-They are controls: a model that does as well on them does not owe its result to the parse.
+They are controls: a model that does as well on them does not owe its result to the parses.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ Labels = Mapping[tuple[int, int], str]
 def shaped_tree(words: Sequence[str], shape: str, labels: Labels | None = None) -> Tree:
     """A binary constituency tree over some words; each word is a leaf.
 
-    A node over n > 1 words has, by shape, on its left: ``"balanced"``, the larger half of them;
-    ``"left"``, all but the last; ``"right"``, the first alone; ``"random"``, any number, each as
-    likely. What is random depends on the words alone, so that a sentence always has the same tree.
+    The left child of a node over n > 1 words covers, by shape: ``"balanced"``, the larger half;
+    ``"left"``, all but the last; ``"right"``, only the first; ``"random"``, any number of them,
+    uniformly distributed. Random trees depend only on the words, so that a sentence always has the
+    same tree.
 
     Args:
-        words: At least one.
+        words: At least one word.
         shape: One of :data:`SHAPES`.
-        labels: Label of a node by its span, first and last + 1 word; others are ``""``.
+        labels: Half-open word span -> label of the node; other labels are ``""``.
 
     Raises:
         DataError: There are no words, or there is no such shape.
@@ -65,10 +66,10 @@ def shaped_dependency_tree(
 ) -> DependencyTree:
     """A projective dependency tree over some words.
 
-    The head of n words is, by shape: ``"balanced"``, the one in the middle; ``"left"``, the last,
-    so that every word depends on the next; ``"right"``, the first, every word on the one before;
-    ``"random"``, any, each as likely. The words before and after it are divided in the same way.
-    Arguments and errors as in :func:`shaped_tree`.
+    The head of n words is, by shape: ``"balanced"``, the middle one; ``"left"``, the last, so that
+    every word depends on the next; ``"right"``, the first, so that every word depends on the
+    previous one; ``"random"``, any word, uniformly distributed. The words before and after it are
+    divided in the same way. Arguments and errors are those of :func:`shaped_tree`.
 
     Example:
         >>> shaped_dependency_tree("a b c".split(), "left").heads.tolist()
@@ -90,10 +91,10 @@ def shaped_dependency_tree(
 
 
 def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | DependencyTree:
-    """The words of a sentence under a tree of another shape.
+    """A tree of another shape over the words of a sentence.
 
-    A node has the label that the sentence has for the same words, where it has one: the root and
-    (of a constituency tree) the leaves, and other nodes that happen to be phrases of its tree.
+    A node keeps the label of the same span in the sentence, if there is one: the root, the leaves
+    of a constituency tree, and other nodes that happen to be phrases of the sentence's tree.
 
     Args:
         sentence: A ``Tree``, a ``DependencyTree`` or a sentence without a tree.
@@ -109,8 +110,8 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
     """
     labels: dict[tuple[int, int], str] = {}
     for (begin, end), label in zip(sentence.spans.tolist(), sentence.labels, strict=True):
-        labels.setdefault((begin, end), label)  # of a unary chain the topmost
-    if isinstance(sentence, DependencyTree):  # which may not be projective
+        labels.setdefault((begin, end), label)  # the topmost of a unary chain
+    if isinstance(sentence, DependencyTree):  # it may be non-projective
         labels[0, len(sentence.words)] = sentence.labels[sentence.heads.tolist().index(-1)]
     make = shaped_dependency_tree if kind == "dependency" else shaped_tree
     return make(sentence.words, shape, labels)
@@ -120,11 +121,11 @@ def _check(words: Sequence[str], shape: str) -> None:
     if shape not in SHAPES:
         raise DataError(unknown("shape of trees", shape, SHAPES))
     if not words:
-        raise DataError("expected a sentence of one word or more, got an empty one")
+        raise DataError("expected a sentence of at least one word, got an empty one")
 
 
 def _splits(words: Sequence[str], shape: str) -> Split:
-    """Gives, for the range of words from ``begin`` to ``end``, a place between the two."""
+    """Returns a function that picks a split position strictly between ``begin`` and ``end``."""
     if shape == "balanced":
         return lambda begin, end: (begin + end + 1) // 2
     if shape == "left":

@@ -1,8 +1,8 @@
-"""Properties of a forest, each computed in a few vectorised operations whatever its depth.
+"""Properties of forests, each computed in a few vectorized operations at any depth.
 
 A forest is an array of parents, (N,) int64: ``parents[i]`` is the row of the parent of node ``i``,
--1 at roots. It may hold one tree or those of a whole batch, one after the other, with parents
-counted from the first row of the batch. Results are (N,) int64 unless they say otherwise.
+-1 at roots. It may be one tree, or the concatenated trees of a batch, with parents as rows of the
+whole batch. Results are (N,) int64 unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def depths(parents: np.ndarray) -> np.ndarray:
     """Number of steps from each node up to its root, (N,) int64; for nodes in any order.
 
     Pointer jumping: after ``k`` rounds every node knows its ``2**k``-th ancestor and the number of
-    steps to it, so that time is O(N log depth).
+    steps to it, which takes O(N log depth) time.
     """
     ancestor = parents.astype(np.int64)
     depth = (ancestor >= 0).astype(np.int64)
@@ -52,7 +52,7 @@ def num_children(parents: np.ndarray) -> np.ndarray:
 def child_index(parents: np.ndarray) -> np.ndarray:
     """Index of each node among its siblings, (N,) int64, 0 at roots; for nodes in any order.
 
-    Siblings count in the order of their rows: in preorder from left to right.
+    Siblings are ordered by row: in preorder, from left to right.
     """
     by_parent = np.argsort(parents, kind="stable")
     ordered = parents[by_parent]
@@ -65,7 +65,7 @@ def child_index(parents: np.ndarray) -> np.ndarray:
 def parents_from_depths(depth: np.ndarray) -> np.ndarray:
     """Parents of a forest in preorder, (N,) int64, from the depth of each node, (N,) int64.
 
-    The parent is the last node before with a depth smaller by one, -1 where the depth is 0.
+    The parent is the last preceding node with a depth smaller by one; -1 at depth 0.
     """
     rows = np.arange(len(depth))
     keys = depth * len(depth) + rows  # sorted: by depth, then by row
@@ -75,10 +75,10 @@ def parents_from_depths(depth: np.ndarray) -> np.ndarray:
 
 
 def num_closed(depth: np.ndarray) -> np.ndarray:
-    """Brackets that close between each opening bracket and the next, (N,) int64, in preorder.
+    """Number of brackets that close between each opening bracket and the next, (N,) int64.
 
-    The depths are (N,) int64. The number is 0 where the next node is a child; the total is that of
-    the nodes.
+    The depths, (N,) int64, are in preorder. The number is 0 if the next node is a child; the total
+    is the number of nodes.
     """
     following = np.append(depth[1:], 0)[: len(depth)]
     return depth - following + 1
@@ -110,8 +110,8 @@ def has_words(parents: np.ndarray, is_word: np.ndarray) -> np.ndarray:
 def word_spans(parents: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Half-open range ``[min, max + 1)`` of the positions in each node's subtree, (N, 2) int64.
 
-    For nodes in any order, each with a position of its own (the words of dependency trees). A
-    range holds positions outside the subtree where the tree is not projective. O(N log depth).
+    For nodes in any order, each with its own position (the words of dependency trees). If the tree
+    is not projective, a range may include positions outside the subtree. Takes O(N log depth) time.
     """
     low, high = positions.astype(np.int64), positions.astype(np.int64)
     ancestor = parents.astype(np.int64)
@@ -124,20 +124,20 @@ def word_spans(parents: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 def node_on_cycle(parents: np.ndarray) -> int | None:
-    """A node that is its own ancestor, or None where the parents, (N,) int64, are a forest."""
+    """A node that is its own ancestor; None if the parents, (N,) int64, form a forest."""
     ancestor = parents.astype(np.int64)
     for _ in range(len(parents).bit_length()):
         below = np.flatnonzero(ancestor >= 0)
         ancestor[below] = ancestor[ancestor[below]]
-    # At least len(parents) steps were made: what has not left its root by now goes round.
+    # After at least len(parents) steps, nodes that have not passed a root lead into a cycle.
     cyclic = ancestor[ancestor >= 0]
     return int(cyclic.min()) if cyclic.size else None
 
 
 def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """Parents of the nodes to keep, numbered without the others, (M,) int64; in any order.
+    """Parents of the M nodes to keep, renumbered, (M,) int64; for nodes in any order.
 
-    The parent of a node becomes its nearest ancestor that is kept, -1 if there is none.
+    The parent of a node becomes its nearest kept ancestor; -1 if there is none.
 
     Args:
         parents: Parent of each node, (N,) int64.
@@ -145,20 +145,20 @@ def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """
     ancestor = parents.astype(np.int64)
     while (dropped := np.flatnonzero((ancestor >= 0) & ~keep[ancestor])).size:
-        # Nodes that are dropped jump too, so that each round doubles the steps made.
+        # Dropped nodes jump too, so that each round doubles the number of steps.
         ancestor[dropped] = ancestor[ancestor[dropped]]
-    new_row = np.append(np.cumsum(keep) - 1, NO_PARENT)  # the last entry is that of row -1
+    new_row = np.append(np.cumsum(keep) - 1, NO_PARENT)  # the last entry is for row -1
     return new_row[ancestor[keep]]
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The array itself, (...), from now on without write access."""
+    """Makes an array, (...), read-only and returns it."""
     array.flags.writeable = False
     return array
 
 
 def children_lists(parents: np.ndarray) -> list[list[int]]:
-    """The children of each of N nodes, in the order of their rows; the parents are (N,) int64."""
+    """The children of each node, ordered by row; the parents are (N,) int64."""
     children: list[list[int]] = [[] for _ in range(len(parents))]
     for node, parent in enumerate(parents.tolist()):
         if parent >= 0:

@@ -1,4 +1,4 @@
-"""Text files, gzipped if their names end in ``.gz``."""
+"""Reads and writes text files, gzipped if named ``*.gz``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PIECE_BYTES = 1 << 20
 
 
 def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
-    """The text of a file, line ends as they are, without a byte-order mark.
+    """The text of a file, with its line ends, without a byte-order mark.
 
     Raises:
         DataError: The file cannot be read, or unpacks past the limit of
             :func:`~graphsent._unpacking.open_gzip`.
-        UndecodableText: It is not text in that encoding.
+        UndecodableText: It is not text in this encoding.
     """
     return "".join(text for _, text in text_pieces(path, encoding))
 
@@ -34,16 +34,16 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
 def text_pieces(
     path: str | os.PathLike[str], encoding: str = "utf-8", size: int = _PIECE_BYTES
 ) -> Iterator[tuple[int, str]]:
-    """The text of a file in pieces of whole lines, so that a large file need not fit into memory.
+    """Yields the text of a file in pieces of whole lines, so that it need not fit into memory.
 
     Args:
-        path: The file; unzipped if named ``*.gz``.
+        path: The file; decompressed if named ``*.gz``.
         encoding: Its encoding.
-        size: Bytes that are read at once.
+        size: Number of bytes to read at once.
 
     Yields:
-        The number of the first line of a piece, from 1, and the piece; the last one may lack a line
-        end. Errors as of :func:`read_text`, when the reading gets there.
+        The number of the first line of a piece, from 1, and the piece; the last one may lack a
+        newline. Errors are those of :func:`read_text`, raised when reading reaches them.
     """
     path = Path(path)
     try:
@@ -108,7 +108,7 @@ def write_text(
 ) -> None:
     """Writes a file from pieces of text, atomically.
 
-    The same text gives the same bytes: gzipped files carry neither a time nor a name.
+    The same text gives the same bytes: gzipped files hold neither a time nor a name.
 
     Raises:
         UnwritableTree: The encoding lacks a character.

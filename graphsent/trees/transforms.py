@@ -1,4 +1,4 @@
-"""Transforms that rename, drop or merge nodes. Each returns a new tree, in linear time."""
+"""Transforms that rename, drop or merge nodes. Each returns a new tree in linear time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def relabel(tree: Tree, mapping: Mapping[str, str] | Callable[[str], str]) -> Tr
 
     Args:
         tree: Any tree.
-        mapping: The new label of every label, or a function that gives it.
+        mapping: Label -> new label, as a mapping or a function.
 
     Raises:
         DataError: A label is not in the mapping.
@@ -53,12 +53,12 @@ def base_label(label: str) -> str:
 
 
 def strip_function_tags(tree: Tree) -> Tree:
-    """The tree with :func:`base_label` of each label: ``NP-SBJ-1`` becomes ``NP``."""
+    """The tree with :func:`base_label` applied to each label: ``NP-SBJ-1`` becomes ``NP``."""
     return relabel(tree, base_label)
 
 
 def strip_traces(tree: Tree) -> Tree:
-    """The tree without ``-NONE-`` nodes and without the parents that they leave empty.
+    """The tree without ``-NONE-`` nodes, and without parents that are thereby left empty.
 
     Unary chains may remain where a trace was one of two children.
 
@@ -92,18 +92,17 @@ def collapse_unary(
                            keep="join"                  ->   (S+VP+VB go)
                            keep="top", keep_tags=True   ->   (S (VB go))
 
-    With ``keep="top"`` this is the rule of Tai et al. (2015): the top label stays while the only
-    child is a node.
+    With ``keep="top"``, this is the rule of Tai et al. (2015).
 
     Args:
         tree: Any tree.
-        keep: ``"top"``, the label at the top; or ``"join"``, all labels with the separator between
-            them, which :func:`expand_unary` takes apart again.
-        keep_tags: Whether pre-terminals stay below the phrase that they fill alone.
-        separator: What stands between joined labels.
+        keep: ``"top"`` keeps the top label; ``"join"`` joins all labels with the separator, which
+            :func:`expand_unary` undoes.
+        keep_tags: Whether pre-terminals that are only children are kept.
+        separator: Separator of joined labels.
 
     Raises:
-        DataError: ``keep`` is something else.
+        DataError: ``keep`` is unknown.
         TreeError: A label to be joined contains the separator.
     """
     if keep not in ("top", "join"):
@@ -112,7 +111,7 @@ def collapse_unary(
     only_child[0] = False
     if keep_tags:
         only_child &= tree.num_children > 0
-    # In preorder an only child follows its parent: a chain is a node kept and those until the next.
+    # In preorder, only children follow their parents: a chain runs from a kept node to the next.
     starts = np.flatnonzero(~only_child)
     last = np.append(starts[1:], tree.num_nodes) - 1
     labels, tokens = list(tree.labels), list(tree.tokens)
@@ -126,7 +125,7 @@ def collapse_unary(
 
 
 def expand_unary(tree: Tree, separator: str = "+") -> Tree:
-    """Undoes ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` becomes ``(S (VP (VB go)))``."""
+    """Inverse of ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` -> ``(S (VP (VB go)))``."""
     chains = [label.split(separator) for label in tree.labels]
     lengths = np.array([len(chain) for chain in chains])
     last = np.cumsum(lengths) - 1
@@ -143,7 +142,7 @@ def _refuse_in_labels(labels: Sequence[str], separator: str) -> None:
     for label in labels:
         if separator in label:
             raise InvalidStructure(
-                f"label {label!r} contains {separator!r}, which is to join labels: "
+                f"label {label!r} contains the separator {separator!r} of joined labels: "
                 "expected another separator"
             )
 
@@ -151,7 +150,7 @@ def _refuse_in_labels(labels: Sequence[str], separator: str) -> None:
 def select_nodes(
     tree: Tree, keep: np.ndarray, labels: Sequence[str], tokens: Sequence[str | None]
 ) -> Tree:
-    """The tree of the nodes to keep, each below its nearest ancestor that is kept.
+    """The tree of the nodes to keep, each below its nearest kept ancestor.
 
     Args:
         tree: Any tree.

@@ -28,14 +28,14 @@ _REPR_WIDTH = 60
 class Tree(Unchanging):
     """An immutable constituency tree.
 
-    A node is a pair of brackets; a word is the *token* of the node around it, not a node of its
-    own. A node has either one token or at least one child. Nodes are numbered in preorder, in the
-    order of their opening brackets, so the root is node 0. Being flat, a tree may be many
-    thousand levels deep.
+    A node is a pair of brackets; a word is the *token* of the node around it, not a separate node.
+    A node has either one token or at least one child. Nodes are numbered in preorder, the order of
+    their opening brackets, so the root is node 0. Since the representation is flat, a tree may be
+    many thousands of levels deep.
 
     Args:
-        labels: Label of each node; ``""`` where it is unlabelled.
-        tokens: Token of each node; None at nodes with children.
+        labels: Label of each node; ``""`` if unlabelled.
+        tokens: Token of each node; None for nodes with children.
         parents: Parent of each node, -1 at the root.
 
     Raises:
@@ -78,7 +78,7 @@ class Tree(Unchanging):
     def _trusted(
         cls, labels: tuple[str, ...], tokens: tuple[str | None, ...], parents: np.ndarray
     ) -> Tree:
-        """A tree of fields known to be valid; ``parents`` must be int64 and nobody else's."""
+        """A tree of fields known to be valid; takes over ``parents``, which must be int64."""
         tree = cls.__new__(cls)
         tree._set(labels, tokens, structure.read_only(parents))
         return tree
@@ -94,7 +94,7 @@ class Tree(Unchanging):
         nodes = zip(self.labels, self.tokens, self.num_children.tolist(), strict=True)
         for node, (label, token, num_children) in enumerate(nodes):
             if not isinstance(label, str):
-                raise InvalidStructure(f"node {node}: expected a label, a str, got {label!r}")
+                raise InvalidStructure(f"node {node}: expected a str as the label, got {label!r}")
             if num_children and token is not None:
                 raise MixedChildren(
                     f"node {node}, {label!r}: expected a token or children, "
@@ -107,7 +107,7 @@ class Tree(Unchanging):
     def from_string(
         cls, text: str, *, empty_nodes: str = "error", require_labels: bool = True
     ) -> Tree:
-        """The one tree that a bracketed string holds; see ``parse_trees`` for the arguments.
+        """Parses a bracketed string with one tree; see ``parse_trees`` for the arguments.
 
         Raises:
             TreeError: The string is not one well-formed tree.
@@ -116,17 +116,17 @@ class Tree(Unchanging):
 
     @classmethod
     def from_nltk(cls, tree: nltk.Tree) -> Tree:
-        """The same tree as an ``nltk.Tree`` whose every leaf is the only child of its parent.
+        """Converts an ``nltk.Tree`` in which every leaf is the only child of its parent.
 
         Raises:
-            TreeError: A node is empty, or has a leaf beside other children.
+            TreeError: A node is empty, or has a leaf among several children.
         """
         return cls(*nltk_trees.from_nltk(tree))
 
     def to_nltk(self) -> nltk.Tree:
-        """The same tree as an ``nltk.Tree``, without recursion.
+        """Converts the tree to an ``nltk.Tree``, without recursion.
 
-        nltk's own methods recurse: on trees deeper than Python's recursion limit most of them fail.
+        Most methods of NLTK recurse, and fail on trees deeper than Python's recursion limit.
         """
         return nltk_trees.to_nltk(self.labels, self.tokens, self.parents)
 
@@ -181,7 +181,7 @@ class Tree(Unchanging):
         return Tree._trusted, (self.labels, self.tokens, self.parents)
 
     def bracket_pieces(self) -> list[str]:
-        """The bracketed form, cut before each opening bracket; any white space joins the pieces."""
+        """The bracketed form, cut before opening brackets; join the pieces by any whitespace."""
         leaf_ends = np.where(self.num_children == 0, structure.num_closed(self.depths), 0)
         pieces = [
             f"({label}" if token is None else f"({label} {token}" + ")" * num_closed
@@ -190,7 +190,7 @@ class Tree(Unchanging):
             )
         ]
         if not self.labels[0] and self.num_children[0] == 1:
-            # Readers take off one outer bracket without a label; this one is for them.
+            # Readers remove one outer bracket without a label: add it for them.
             pieces[0] = "( " + pieces[0]
             pieces[-1] += ")"
         return pieces
@@ -207,16 +207,16 @@ class Tree(Unchanging):
 
 
 def as_tree(tree: Tree | nltk.Tree | str) -> Tree:
-    """A ``Tree`` as it is; an ``nltk.Tree`` or a bracketed string converted.
+    """Converts an ``nltk.Tree`` or a bracketed string; returns a ``Tree`` unchanged.
 
     Raises:
-        TreeError: The string or the ``nltk.Tree`` is malformed, or it is something else.
+        TreeError: The string or the ``nltk.Tree`` is malformed, or the argument has another type.
     """
     if isinstance(tree, Tree):
         return tree
     if isinstance(tree, str):
         return Tree.from_string(tree)
-    nltk = sys.modules.get("nltk.tree")  # an nltk.Tree exists only where this is loaded
+    nltk = sys.modules.get("nltk.tree")  # without this module, there is no nltk.Tree
     if nltk is not None and isinstance(tree, nltk.Tree):
         return Tree.from_nltk(tree)
     raise TreeError(
@@ -232,7 +232,7 @@ def _preorder(parents: np.ndarray) -> np.ndarray:
     """
     if not np.issubdtype(parents.dtype, np.integer):
         raise InvalidStructure(f"expected integer parents, got {parents.dtype}")
-    path: list[int] = []  # from the root to the node before
+    path: list[int] = []  # from the root to the previous node
     for node, parent in enumerate(parents.tolist()):
         while path and path[-1] != parent:
             path.pop()

@@ -57,7 +57,9 @@ def test_train_evaluate_predict_and_resume(tsv, tmp_path, capsys):
     tsv.write_text(tsv.read_text() + "pos\tone more\n")
     for command in (["evaluate", str(moved)], ["train", f"--resume={moved}", "--epochs=3"]):
         assert main(command) == 2
-        assert "my.tsv changed since the run began" in capsys.readouterr().err
+        assert (
+            "my.tsv has changed since the run held out some of its lines" in capsys.readouterr().err
+        )
 
 
 def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):

@@ -111,7 +111,7 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
         ("own_tasks_here.inner:make", "there is no module 'own_tasks_here.inner'"),
         ("broken_tasks_here:make", "broken_tasks_here cannot be imported: ZeroDivisionError: "),
         ("lacking_tasks_here:make", "cannot be imported: No module named 'nowhere_at_all'"),
-        ("own_tasks_here:needs", "the task own_tasks_here:needs needs the option 'path'"),
+        ("own_tasks_here:needs", "task own_tasks_here:needs needs the option 'path'"),
         (
             "own_tasks_here:clash",
             "has an option 'seed', but this command already has an option --seed",

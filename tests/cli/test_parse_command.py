@@ -86,7 +86,10 @@ def test_standard_input_and_sentences(tmp_path, monkeypatch):
         (["in.txt", FLAT, "--out=in.txt"], "--out in.txt would overwrite an input"),
         (["in.txt", FLAT, "--out=o", "--batch-size=0"], "--batch-size: expected at least 1, got 0"),
         (["in.txt", FLAT, "--out=o.conllu"], None),
-        (["in.txt", HEADED, "--out=o"], "gives dependency trees, constituency trees are needed"),
+        (
+            ["in.txt", HEADED, "--out=o"],
+            "returns dependency trees, but constituency trees are needed",
+        ),
         (["in.txt", "--parser=spaci:en", "--out=o"], "did you mean 'spacy'?"),
         (["nowhere.txt", FLAT, "--out=o"], "cannot read nowhere.txt"),
         (["in.txt", FLAT, "--out=o", "--text-column=a"], "--text-column needs a table (.csv, "),
@@ -101,7 +104,9 @@ def test_what_cannot_be_used(arguments, message, tmp_path, monkeypatch, capsys):
     except SystemExit as error:
         status = error.code
     assert status == 2
-    assert (message or "gave a constituency tree: expected dependency") in capsys.readouterr().err
+    assert (
+        message or "returned a constituency tree: expected dependency"
+    ) in capsys.readouterr().err
     assert not Path("o").exists()
 
 

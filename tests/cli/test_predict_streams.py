@@ -172,7 +172,7 @@ def test_broken_trees_stand_alone(tmp_path, capsys):
     captured = capsys.readouterr()
     lines = captured.out.split("\n")
     assert [bool(line) for line in lines] == [True, False, False, True, False]
-    assert f"{path}:2:1: 'the' stands outside of a tree" in captured.err
+    assert f"{path}:2:1: 'the' is outside of any tree" in captured.err
     assert "expected '('; this model reads parse trees: raw text needs --parser" in captured.err
     assert f"{path}:3:13: ')' closes nothing" in captured.err
     assert "2 of 4 inputs are bad" in captured.err

@@ -63,7 +63,7 @@ def test_what_does_not_go_together(lists, tmp_path, capsys):
     assert "'rerank' is ranking of lists" in capsys.readouterr().err
     arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", out]
     assert main(["train", *arguments, "--trees=left"]) == 2
-    assert "parses are what the task rerank is about" in capsys.readouterr().err
+    assert "task rerank ranks parses and needs their trees" in capsys.readouterr().err
     assert main(["train", *arguments[:2], f"--parses-dir={tmp_path / 'none'}", out]) == 2
     assert not (tmp_path / "run").exists()
 

@@ -113,7 +113,7 @@ def test_the_servers_word_on_one_sentence(server):
 
 
 def test_no_server_and_another_server(server):
-    with pytest.raises(ParserFailed, match="no answer of a CoreNLP server"):
+    with pytest.raises(ParserFailed, match="no answer from a CoreNLP server"):
         load_parser(name_of(server)).attempt(["html"])
-    with pytest.raises(ParserFailed, match=r"no answer of a CoreNLP server: .*refused"):
+    with pytest.raises(ParserFailed, match=r"no answer from a CoreNLP server: .*refused"):
         load_parser("corenlp:http://127.0.0.1:1").attempt(["a"])

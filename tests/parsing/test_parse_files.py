@@ -117,7 +117,7 @@ def test_other_input_and_other_parsers_are_refused(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write_parses(out, LABELLED, stopped_after(FLAT, 2), batch_size=2)
     other = Parser(FLAT.source._replace(version="2"), FLAT.function)
-    with pytest.raises(DataError, match="begun with version '1', not '2': start anew"):
+    with pytest.raises(DataError, match="begun with version '1', not '2': start over"):
         write_parses(out, LABELLED, other)
     with pytest.raises(DataError, match="begun with split False, not True"):
         write_parses(out, LABELLED, FLAT, split=True)
@@ -136,10 +136,10 @@ def test_damaged_states_are_refused(tmp_path):
     whole = (partial / "state.json").read_text()
     for text in ("", "[]", "{}", '{"made_by": 3}', whole[:-5]):
         (partial / "state.json").write_text(text)
-        with pytest.raises(DataError, match=r"state.json: damaged.*start anew"):
+        with pytest.raises(DataError, match=r"state.json: damaged.*start over"):
             write_parses(out, LABELLED, FLAT)
     (partial / "state.json").write_text(json.dumps({**json.loads(whole), "size": 10**6}))
-    with pytest.raises(DataError, match="trees: truncated; start anew"):
+    with pytest.raises(DataError, match="trees: truncated; start over"):
         write_parses(out, LABELLED, FLAT)
 
 

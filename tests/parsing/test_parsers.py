@@ -38,7 +38,7 @@ def test_examples_of_docstrings_run(module):
         ("toy_parsers:nothing", "unknown parser 'toy_parsers:nothing'"),
         ("toy_parsers:__doc__", "toy_parsers:__doc__: expected a function, got str"),
         ("benepar:nowhere", "benepar:.*nowhere: expected the directory of a benepar model"),
-        ("corenlp:localhost", "corenlp:localhost: expected the address of a server"),
+        ("corenlp:localhost", "corenlp:localhost: expected the URL of a server"),
     ],
 )
 def test_there_is_no_such_parser(name, message):
@@ -50,7 +50,9 @@ def test_there_is_no_such_parser(name, message):
     ("name", "kind"), [("spacy:en", "constituency"), ("benepar:x", "dependency")]
 )
 def test_a_parser_gives_its_kind_of_trees(name, kind):
-    with pytest.raises(ParserError, match=f"{name[:5]}.* gives .* trees, {kind} trees are needed"):
+    with pytest.raises(
+        ParserError, match=f"{name[:5]}.* returns .* trees, but {kind} trees are needed"
+    ):
         load_parser(name, kind)
     with pytest.raises(ParserError, match="unknown kind of trees 'words'"):
         load_parser(name, "words")
@@ -82,7 +84,9 @@ def test_a_function_of_ones_own():
     by_source = load_parser("toy_parsers:flat").source
     assert by_source.kind == "constituency"
     assert by_source.version.startswith("source ")
-    with pytest.raises(ParserError, match="gives dependency trees, constituency trees are needed"):
+    with pytest.raises(
+        ParserError, match="returns dependency trees, but constituency trees are needed"
+    ):
         load_parser("toy_parsers:headed", "constituency")
 
 
@@ -90,7 +94,7 @@ def test_functions_and_parsers_are_parsers():
     assert as_parser(FLAT, "constituency") is FLAT
     assert as_parser(flat, "constituency").source.parser == "toy_parsers:flat"
     assert as_parser("toy_parsers:flat", "constituency")(["a b"]) == FLAT(["a b"])
-    with pytest.raises(ParserError, match="toy:flat gives constituency trees, dependency"):
+    with pytest.raises(ParserError, match="toy:flat returns constituency trees, but dependency"):
         as_parser(FLAT, "dependency")
     with pytest.raises(ParserError, match="builtins:int: expected a function, got int"):
         as_parser(3, "dependency")
@@ -118,14 +122,16 @@ def test_trees_in_other_forms():
     assert parser(["a", "b"]) == [Tree.from_string("(S (A a))")] * 2
     broken = Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S (A a)", 3])
     first, second = broken.attempt(["a", "b"])
-    assert "x:y gave no tree for 'a': " in str(first)
+    assert "x:y returned no tree for 'a': " in str(first)
     assert "got int" in str(second)
 
 
 def test_what_is_no_fault_of_a_sentence():
-    with pytest.raises(ParserError, match="gave 1 trees for 2 sentences"):
+    with pytest.raises(ParserError, match="returned 1 trees for 2 sentences"):
         Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S a)"]).attempt(["a", "b"])
-    with pytest.raises(ParserError, match="gave a dependency tree: expected constituency trees"):
+    with pytest.raises(
+        ParserError, match="returned a dependency tree: expected constituency trees"
+    ):
         Parser(TreeSource("constituency", "x:y"), headed).attempt(["a"])
 
     def gone(texts):

@@ -106,7 +106,7 @@ def test_every_sentence_is_tested_once(tmp_path):
 
 def test_labels_are_the_places_of_the_files(tmp_path):
     write_reviews(tmp_path, ["so bad"] * 30, ["so good"] * 30)
-    with pytest.raises(DataError, match="no examples for the task cr"):
+    with pytest.raises(DataError, match="no examples for task cr"):
         get_task("cr").load(tmp_path, tree_kind="words")  # of two texts none is left for dev
     write_reviews(tmp_path, NEGATIVE, POSITIVE)
     task = get_task("cr", fold=7)

@@ -66,7 +66,7 @@ def test_data_inside_an_installed_package_come_before_those_beside_it(tmp_path, 
 def test_parses_are_looked_for_in_and_beside_the_data(tmp_path, monkeypatch):
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    with pytest.raises(DataError, match="no directory of parses: none was given"):
+    with pytest.raises(DataError, match="no parses directory: none was given"):
         resolve_parses_dir(None, data_dir)
     for place in (tmp_path / "parses", data_dir / "parses", tmp_path / "elsewhere"):
         place.mkdir()
@@ -76,5 +76,5 @@ def test_parses_are_looked_for_in_and_beside_the_data(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHSENT_PARSES", str(tmp_path / "elsewhere"))
     assert resolve_parses_dir(None, data_dir) == tmp_path / "elsewhere"
     assert resolve_parses_dir(tmp_path, data_dir) == tmp_path
-    with pytest.raises(DataError, match="the directory of parses is not a directory"):
+    with pytest.raises(DataError, match="the given parses directory is not a directory"):
         resolve_parses_dir(tmp_path / "missing", data_dir)

@@ -126,7 +126,7 @@ def test_what_was_downloaded_can_be_read(server, files, tmp_path):
     assert sum(counts.values()) == 18_000
     assert lines[0] == f"{server.address}/cr.neg (free)"
     download("cr", tmp_path / "data", echo=lines.append)
-    assert lines[-1] == f"{found[1]}: there already"
+    assert lines[-1] == f"{found[1]}: already there"
     download("cr", tmp_path / "other", echo=silent)  # from the cache
     assert len(server.requests) == 2
 
@@ -197,7 +197,7 @@ def test_files_of_another_content_are_never_replaced(server, files, tmp_path):
     path = tmp_path / "data" / "cr" / "custrev.neg"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"mine")
-    with pytest.raises(DataError, match="is there, but is not the published file: move it away"):
+    with pytest.raises(DataError, match="exists, but is not the published file: move it away"):
         get(tmp_path)
     assert path.read_bytes() == b"mine"
     assert server.requests == []
@@ -268,7 +268,7 @@ def test_a_copy_that_cannot_be_checked_is_said_to_be(archive, use, tmp_path):
     (tmp_path / "custrev.neg").write_bytes(b"whatever")
     lines = []
     download("cr", tmp_path / "data", from_dir=tmp_path, echo=lines.append)
-    assert lines[0].endswith("custrev.neg, unchecked: known is cr.zip alone")
+    assert lines[0].endswith("custrev.neg, unchecked: only the checksum of cr.zip is known")
 
 
 def test_a_sample_stands_in_for_a_file_that_a_directory_lacks(archive, use, tmp_path):

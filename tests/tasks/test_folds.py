@@ -64,5 +64,5 @@ def test_repeated_texts_are_in_one_split():
 
 
 def test_one_fold_is_none():
-    with pytest.raises(DataError, match="expected two folds or more, got 1"):
+    with pytest.raises(DataError, match="expected at least two folds, got 1"):
         deal(TEXTS, LABELS, 1)

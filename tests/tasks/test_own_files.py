@@ -54,6 +54,16 @@ def test_csv_with_quotes_and_line_ends_in_cells(write):
     assert found(path) == [(2, "pos", 'good, "really"\nfilm'), (5, "neg", "dull")]
 
 
+def test_csv_with_a_chapter_in_a_cell(write):
+    chapter = "\n".join(["pos,a line of the cell"] * 10_000)  # longer than the csv module's limit
+    path = write("a.csv", f'label,text\npos,fine\nneg,"{chapter}"\npos,last\n')
+    assert [(line, label) for line, label, _ in found(path)] == [
+        (2, "pos"),
+        (3, "neg"),
+        (10_003, "pos"),
+    ]
+
+
 def test_csv_with_semicolons(write):
     assert found(write("a.csv", "label;text\npos;good, fine\n")) == [(2, "pos", "good, fine")]
 
@@ -136,7 +146,7 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.csv", "x,y,z\n", {}, r"a\.csv:1: which column holds the label\? .*'x', 'y', 'z'"),
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
         ("a.csv", "x,y,label\n", {"text_columns": ("xx",)}, "no column 'xx': .* mean 'x'"),
-        ("a.csv", "text,text,label\n", {}, "the column 'text' is there 2 times"),
+        ("a.csv", "text,text,label\n", {}, "the column 'text' occurs 2 times"),
         ("a.tsv", "a\tb\tc\n", {}, r"a\.tsv:1: which column holds the label"),
         ("a.tsv", "only a sentence\n", {}, "no tab in 'only a sentence': expected label<TAB>sent"),
         ("a.tsv", "pos\tgood\nneg\tbad\textra\n", {}, r"a\.tsv:2: expected 2 columns, .* got 3"),
@@ -147,17 +157,17 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.csv", b"label,text\npos,caf\xe9\n", {}, r"a\.csv:2:8: 0xE9 is not valid UTF-8"),
         ("a.csv", 'label,text\npos,"never closed\n', {}, r"a\.csv:2: .* is a quote never closed"),
         ("a.csv", 'label,text\npos,"a" b\n', {}, r"a\.csv:2: .* expected CSV"),
-        ("a.csv", "label,text\npos," + "x" * 200_000 + "\n", {}, r"a\.csv:2: field larger"),
-        ("a.jsonl", '{"label": 1, "text": "x"}\n{"label"\n', {}, r"a\.jsonl:2: expected a JSON"),
-        ("a.jsonl", "[1, 2]\n", {}, "expected a JSON object a line, got"),
+        ("a.csv", "label,text\npos," + "x" * (1 << 25) + "\n", {}, r"a\.csv:2: field larger"),
+        ("a.jsonl", '{"label": 1, "text": "x"}\n{"label"\n', {}, r"a\.jsonl:2: expected one JSON"),
+        ("a.jsonl", "[1, 2]\n", {}, "expected one JSON object per line, got"),
         ("a.jsonl", '{"label": 1, "text": 3}\n', {}, "expected a string as 'text', got 3"),
         ("a.jsonl", '{"label": [1], "text": "x"}\n', {}, "a string or a number as 'label', got"),
         ("a.txt", "(S (A a) (B b))\n(S (A a) (B b)\n", {}, r"a\.txt:2: "),
-        ("a.txt", "(S a) (S b)\n", {}, "expected one tree in brackets, got 2 trees"),
+        ("a.txt", "(S a) (S b)\n", {}, "expected one bracketed tree, got 2 trees"),
         ("a.tsv", "p\t(S (A a) (B b))\np\tno tree\n", {}, r"a\.tsv:2: "),
         ("a.conllu", CONLLU.replace("# label = neg\n", ""), {}, "the sentence has no label: "),
         ("a.conllu", CONLLU.replace("\t2\tamod", "\tx\tamod"), {}, r"a\.conllu:2:"),
-        ("a.csv", "label,text\n", {"label": "pos"}, "expected a sentence or a tree a line"),
+        ("a.csv", "label,text\n", {"label": "pos"}, "expected one sentence or tree per line"),
         ("a.tsv", "pos\tgood\n", {"encoding": "utf-99"}, "unknown encoding 'utf-99'"),
         ("a.tsv", "pos\tgood\n", {"encoding": "base64"}, "'base64' is not a text encoding"),
         ("a.tsv", "pos\tgood\n", {"input": "tree"}, "unknown input 'tree': .* mean 'trees'"),

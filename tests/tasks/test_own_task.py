@@ -95,10 +95,12 @@ def test_what_was_held_out_is_held_out_again(tsv):
     write_tsv(tsv, own_examples()[1:])
     again = get_task("own", train=str(tsv))
     again.held_out = data.held_out
-    with pytest.raises(DataError, match=r"my\.tsv changed since the run began"):
+    with pytest.raises(
+        DataError, match=r"my\.tsv has changed since the run held out some of its lines"
+    ):
         again.load(tree_kind="words")
     again.held_out = {"held_out_of_train": [{"dev": 3}]}
-    with pytest.raises(DataError, match="the splits of the run are damaged"):
+    with pytest.raises(DataError, match="the run's saved splits are damaged"):
         again.load(tree_kind="words")
 
 
@@ -139,7 +141,7 @@ def test_data_without_a_test_split(tsv, tmp_path):
     task = get_task("own", train=str(tsv), dev=str(dev), split=0)
     assert task.available == ("train", "dev")
     assert len(task.load(splits=("train",), tree_kind="words").splits["train"]) == 60
-    with pytest.raises(DataError, match=r"there is no test split: .*; there are train and dev"):
+    with pytest.raises(DataError, match=r"there is no test split: .*; the data have train and dev"):
         task.load(tree_kind="words")
 
 
@@ -153,14 +155,14 @@ def test_a_label_that_train_does_not_have(tsv, tmp_path):
     ("rows", "message"),
     [
         ([], "no examples: expected labelled sentences"),
-        ([("a b", "x")], "all 1 examples have the label 'a b': expected two labels"),
+        ([("a b", "x")], "all 1 examples have the label 'a b': expected at least two labels"),
         (
             [("pos", "x"), ("neg", "y")],
-            "too few different examples to hold out a dev split: add",
+            "too few distinct examples to hold out a dev split: add",
         ),
         (
             [(text, label) for label, text in own_examples()],
-            "60 different labels in 60 examples, .* name the right column by --label-column",
+            "60 different labels in 60 examples, .* name the right column with --label-column",
         ),
         ([(str(i / 7), "x") for i in range(30)], "30 different labels .* add --regression"),
     ],
@@ -180,10 +182,10 @@ def test_trees_beside_the_sentences(tsv, tmp_path):
     assert tree.labels[0] in ("0", "1")
     assert set(tree.labels[1:]) == {""}
     write_trees(tmp_path / "trees.txt", own_examples()[:59])
-    with pytest.raises(DataError, match=r"has no more than 59 trees, but .* has more sentences"):
+    with pytest.raises(DataError, match=r"has only 59 trees, but .* has more sentences"):
         get_task("own", train=str(tsv), train_trees=[trees]).load()
     write_trees(tmp_path / "trees.txt", [*own_examples(), ("neg", "one too many")])
-    with pytest.raises(DataError, match="has more than the 60 trees of the sentences"):
+    with pytest.raises(DataError, match="has more trees than the 60 sentences"):
         get_task("own", train=str(tsv), train_trees=[trees]).load()
     write_trees(tmp_path / "trees.txt", own_examples()[::-1])
     with pytest.raises(DataError, match=r"trees\.txt:1: the tree is of 'a awful idea', but"):
@@ -202,7 +204,7 @@ def test_labels_of_phrases_count_where_they_are_labels_of_sentences(tmp_path):
 
 
 def test_options_that_would_do_nothing(tsv):
-    with pytest.raises(DataError, match="--dev-trees are of the sentences of --dev FILE"):
+    with pytest.raises(DataError, match="--dev-trees needs the sentences, --dev FILE"):
         get_task("own", train=str(tsv), dev_trees=["trees.txt"])
     with pytest.raises(DataError, match="labels are for classification"):
         get_task("own", train=str(tsv), regression=True, labels=["1", "2"])
@@ -212,28 +214,28 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
     with pytest.raises(DataError, match=r"my\.tsv holds sentences, .*--train-trees FILE"):
         get_task("own", train=str(tsv)).load()
     trees = str(write_trees(tmp_path / "trees.txt"))
-    with pytest.raises(DataError, match="holds constituency trees, and the model reads dependency"):
+    with pytest.raises(DataError, match="holds constituency trees, but the model reads dependency"):
         get_task("own", train=str(tsv), train_trees=trees).load(tree_kind="dependency")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "data of your own need a file to train on"),
+        ({}, "your own data need a training file"),
         ({"train": 3}, "train: expected a file, or a file for each label"),
         ({"train": "a", "split": 0.5}, "split: expected a share below 0.5"),
         ({"train": "a", "split": float("nan")}, "split: expected a share"),
         ({"train": "a", "split_seed": -1}, "split_seed: expected an integer from 0"),
         ({"train": "a", "fold": 10}, "fold: expected 0 to 9, got 10"),
         ({"train": "a", "num_folds": 1}, "num_folds: expected an integer from 2, got 1"),
-        ({"train": "a", "test": "b", "fold": 0}, "a fold of train, but test has a file too"),
+        ({"train": "a", "test": "b", "fold": 0}, "a fold of train, but there is also a test file"),
         ({"train": "a", "input": "texts"}, "unknown input 'texts'"),
         ({"train": "a", "text_column": ["a", "b", "c"]}, "text_column: expected one or two names"),
         ({"train": "a", "text_column": 3}, "text_column: expected a list of names"),
         ({"train": "a", "label_column": 3}, "label_column: expected a string"),
         ({"train": "a", "regression": "yes"}, "regression: expected true or false"),
         ({"train": "a", "labels": "pos"}, "labels: expected a list of strings"),
-        ({"trian": "a"}, "unknown option 'trian' of the task own: .* mean 'train'"),
+        ({"trian": "a"}, "unknown option 'trian' of task own: .* mean 'train'"),
     ],
 )
 def test_wrong_options(options, message):

@@ -26,7 +26,7 @@ def no_variable(monkeypatch):
 def test_the_order_of_places(tmp_path, monkeypatch):
     data = tmp_path / "data"
     data.mkdir()
-    with pytest.raises(DataError, match="no directory of parses: none was given"):
+    with pytest.raises(DataError, match="no parses directory: none was given"):
         resolve_parses_dir(None, data)
     places = [tmp_path / "parses", data / "parses", tmp_path / "named", tmp_path / "given"]
     for place in places:
@@ -90,7 +90,7 @@ def test_words_are_compared(tmp_path):
     [
         ([["a", "very", "dull"]], r"sentence 1 has 3 words, but the one in .*x\.txt has 4"),
         ([["a", "very", "fine", "film"]], r"word 3 of sentence 1 is 'fine', but in .* 'dull'"),
-        ([], r"x\.conllu has 0 sentences, but .*x\.txt has 1: expected one parse for each"),
+        ([], r"x\.conllu has 0 sentences, but .*x\.txt has 1: expected one parse per sentence"),
         ([["a"], ["b"]], "has 2 sentences"),
     ],
 )

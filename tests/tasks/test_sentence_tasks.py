@@ -129,7 +129,7 @@ def test_a_parse_has_the_class_at_its_root(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "trees", "message"),
     [
-        (["NUM:dates When ?"], "", r"questions.train\.txt:1: expected a class of questions"),
+        (["NUM:dates When ?"], "", r"questions.train\.txt:1: expected a question class"),
         ([QUESTIONS[0], "NUM:date"], "", r"train\.txt:2: .* got 'NUM:date'"),
         (QUESTIONS[:2], TREE, r"trees\.gz has 1 sentences, but .*train\.txt has 2"),
         (["NUM:date When did Anna sing ?"], TREE, "but the one in .* is 'When did Anna sing"),
@@ -205,11 +205,11 @@ def test_the_treebank_stands_in_for_tweets(repository):
 
 
 def test_what_a_corpus_does_not_have(tmp_path):
-    with pytest.raises(DataError, match=r"no twitter/training\.1600000.*; .* 20,000 tweets of it"):
+    with pytest.raises(DataError, match=r"no twitter/training\.1600000.*; .* sample of 20,000"):
         get_task("twitter").load(tmp_path, tree_kind="words")
     write_tweets(tmp_path, [NEGATIVE], [POSITIVE])
     with pytest.raises(
-        DataError, match="tweets of it cannot be read as constituency: it has words"
+        DataError, match="sample of 20,000 tweets cannot be read as constituency: it has words"
     ):
         get_task("twitter").load(tmp_path)
 
@@ -243,8 +243,8 @@ def test_the_real_questions(kind, data_dir, parses_dir):
     data = get_task("trec").load(data_dir, tree_kind=kind, parses_dir=parses_dir)
     assert data.source.counts == {"train": 4907, "dev": 545, "test": 500}
     remarks = data.source.describe()["remarks"]
-    assert "10 of the 500 test questions are among the training questions" in remarks[0]
-    assert ["had learnt from 498 of the 500" in remark for remark in remarks[1:]] == (
+    assert "10 of the 500 test questions are also among the training questions" in remarks[0]
+    assert ["was trained on 498 of the 500" in remark for remark in remarks[1:]] == (
         [True] if kind == "constituency" else []
     )
     assert remarks[0] in data.source.summary()

@@ -90,7 +90,7 @@ def test_the_vocabulary_is_of_both_sentences(data):
             {"second": B.replace("dog", "cat")},
             r"train\.b\.trees\.gz: sentence 2 is 'A cat runs', but the one in .* is 'A dog runs'",
         ),
-        ({"lines": [HEADER], "first": "", "second": ""}, "no examples for the task sick"),
+        ({"lines": [HEADER], "first": "", "second": ""}, "no examples for task sick"),
     ],
 )
 def test_what_is_wrong_is_named(data, changes, message):

@@ -134,7 +134,7 @@ def test_a_missing_corpus_lists_what_was_looked_for(sst_dir):
 
 WRONG = {
     "another label": ("(3 a)\n(S (2 b) (3 c))\n", "tree 2: expected labels from 0 to 4.*got 'S'$"),
-    "no trees": ("\n", "no examples for the task sst5$"),
+    "no trees": ("\n", "no examples for task sst5$"),
 }
 
 
@@ -157,9 +157,9 @@ def test_broken_trees_are_named_by_the_reader(sst_dir):
 def test_wrong_names(sst_dir):
     with pytest.raises(DataError, match=f"unknown task 'sst3': expected one of {', '.join(TASKS)}"):
         get_task("sst3")
-    with pytest.raises(DataError, match="unknown option 'neutral' of the task sst5: it has none"):
+    with pytest.raises(DataError, match="unknown option 'neutral' of task sst5: it has no options"):
         get_task("sst5", neutral="mask")
-    with pytest.raises(DataError, match=r"unknown option 'n' of the task sst2: .* one of neutral"):
+    with pytest.raises(DataError, match=r"unknown option 'n' of task sst2: .* one of neutral"):
         get_task("sst2", n=1)
     with pytest.raises(DataError, match="neutral='drop': expected 'mask' or 'class'"):
         get_task("sst2", neutral="drop")

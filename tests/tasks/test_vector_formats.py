@@ -94,16 +94,19 @@ def test_numbers_of_other_words_are_not_parsed(tmp_path, monkeypatch):
 BROKEN_TEXT = {
     "too few numbers": (b"a 1 2\nb 3\n", ":2: expected 2 numbers after the word.*got 1$"),
     "too many numbers": (b"a 1 2\nb 3 4 5 6\n", ":2: expected 2 numbers after the word.*got 4$"),
-    "no number": (b"a 1 2\nb 3 x\n", ":2: expected a number, got 'x'$"),
+    "not a number": (b"a 1 2\nb 3 x\n", ":2: expected a number, got 'x'$"),
     "no numbers at all": (b"a\nb\n", ":1: expected a word and its numbers, or a header"),
     "an empty file": (b"", ":1: expected a word and its numbers"),
-    "a header of nothing": (b"3 0\n", ":1: expected a word and its numbers"),
-    "fewer words than promised": (b"3 2\na 1 2\n", "the header promises 3 words, the file has 1$"),
-    "more words than promised": (
-        b"1 2\na 1 2\nb 1 2\n",
-        "the header promises 1 words, the file has 2$",
+    "a header with dimension 0": (b"3 0\n", ":1: expected a word and its numbers"),
+    "fewer words than announced": (
+        b"3 2\na 1 2\n",
+        "the header announces 3 words, but the file has 1$",
     ),
-    "a number that is none": (b"a 1 nan\n", "the vector of 'a' is not finite$"),
+    "more words than announced": (
+        b"1 2\na 1 2\nb 1 2\n",
+        "the header announces 1 words, but the file has 2$",
+    ),
+    "not a finite number": (b"a 1 nan\n", "the vector of 'a' is not finite$"),
 }
 
 
@@ -119,7 +122,10 @@ WHOLE_BINARY = word2vec_binary({"a": [1, 2], "b": [3, 4]})
 BROKEN_BINARY = {
     "cut off in a vector": (WHOLE_BINARY[:-3], "truncated: the file ends in word 2 of 2$"),
     "cut off after a word": (WHOLE_BINARY[:-11], "truncated: the file ends in word 2 of 2$"),
-    "too long": (WHOLE_BINARY + b"c \0\0", "goes on after the 2 words its header promises$"),
+    "too long": (
+        WHOLE_BINARY + b"c \0\0",
+        "continues after the 2 words that the header announces$",
+    ),
     "text": (b"a 1 2 3\n", "1: expected a header of two positive integers"),
     "empty": (b"", "1: expected a header of two positive integers"),
 }

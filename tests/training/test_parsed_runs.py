@@ -84,8 +84,8 @@ def test_a_parser_that_changed(tmp_path, monkeypatch, capsys):
         (["--model=kimcnn", FLAT], "parser: the model 'kimcnn' reads words and needs none"),
         (
             ["--model=treelstm", "--parser=toy_parsers:headed"],
-            "parser for the model 'treelstm': toy_parsers:headed gives dependency trees, "
-            "constituency trees are needed (or --tree-kind dependency)",
+            "parser for the model 'treelstm': toy_parsers:headed returns dependency trees, "
+            "but constituency trees are needed (or --tree-kind dependency)",
         ),
         (["--model=treelstm", "--parser=spaci"], "unknown parser 'spaci'"),
         (["--model=treelstm", "--tree-kind=words", FLAT], "reads words and needs none"),
@@ -163,5 +163,5 @@ def test_a_cache_that_cannot_be(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("GRAPHSENT_CACHE", f"{tmp_path}/file")
     parser = Parser(TreeSource("constituency", "own:flat", "1"), flat)
-    with pytest.raises(ParserFailed, match=r"cannot keep trees in .*GRAPHSENT_CACHE"):
+    with pytest.raises(ParserFailed, match=r"cannot write trees to .*GRAPHSENT_CACHE"):
         cached_parses(lambda: ["a b"], parser, pytest.fail)

@@ -53,7 +53,7 @@ def test_binarize_refuses():
     tree = Tree.from_string("(A (@B b))")
     with pytest.raises(DataError, match="unknown method 'up': expected one of 'left', 'right'"):
         binarize(tree, "up")
-    with pytest.raises(TreeError, match="label '@B' starts with '@', which is to mark new nodes"):
+    with pytest.raises(TreeError, match="label '@B' starts with '@', the marker of new nodes"):
         binarize(tree)
     with pytest.raises(TreeError, match="node 1 is marked by its label '@B'"):
         debinarize(tree)

@@ -68,7 +68,7 @@ def test_zipped_files_are_reproducible(tmp_path):
 @pytest.mark.parametrize(
     ("label", "token", "message"),
     [
-        ("A", "a b", r"node 0 has token 'a b': expected one without brackets and blanks"),
+        ("A", "a b", r"node 0 has token 'a b': expected one without brackets and whitespace"),
         ("A", ")", r"node 0 has token '\)'"),
         ("A\n", "a", r"node 0 has label 'A\\n'"),
     ],

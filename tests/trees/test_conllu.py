@@ -118,10 +118,16 @@ BROKEN = [
     (word_line(1, 0)[:-3] + "\n", WrongColumns, 1, 1, "9 columns: expected 10"),
     (word_line(1, 0)[:-1] + "\t_\n", WrongColumns, 1, 1, "11 columns: expected 10"),
     (word_line(1, 0).replace("\t", "  "), WrongColumns, 1, 1, "1 columns: expected 10, divided"),
-    (word_line(1, 0, ""), WrongColumns, 1, 1, "an empty column or one with two blanks"),
-    (word_line(1, 0, "a  b"), WrongColumns, 1, 1, "an empty column or one with two blanks"),
+    (word_line(1, 0, ""), WrongColumns, 1, 1, "an empty column or one with two consecutive spaces"),
+    (
+        word_line(1, 0, "a  b"),
+        WrongColumns,
+        1,
+        1,
+        "an empty column or one with two consecutive spaces",
+    ),
     (" " + word_line(1, 0), WrongColumns, 1, 1, "an empty column"),
-    ("# text = a\n", EmptySentence, 1, 1, "comments without a word"),
+    ("# text = a\n", EmptySentence, 1, 1, "comments without words"),
     ("1.1" + word_line(1, "_")[1:], EmptySentence, 1, 1, "expected at least one word"),
 ]
 

@@ -80,7 +80,7 @@ def test_heads_that_are_no_tree(heads, error, message, word):
         ("ab", [-1], {}, "expected one of heads for each of 2 words, got 1"),
         ("ab", [-1, 0], {"upos": "X"}, "expected one of upos for each of 2 words, got 1"),
         ("ab", [-1, 0.0], {}, "integer heads, got float64"),
-        ("ab", [-1, 0], {"labels": [3, 2]}, "expected labels that are strings"),
+        ("ab", [-1, 0], {"labels": [3, 2]}, "expected labels to be strings"),
         (["a", ""], [-1, 0], {}, "non-empty strings"),
         (["a", 3], [-1, 0], {}, "non-empty strings"),
     ],

@@ -92,7 +92,7 @@ def test_precision_recall_and_f1_of_bracket_counts():
     assert (found.precision, found.recall) == (0.6, 0.75)
     assert found.f1 == pytest.approx(2 * 0.6 * 0.75 / 1.35)
     assert BracketCounts(0, 0, 0).f1 == BracketCounts(0, 0, 0).precision == 0
-    with pytest.raises(DataError, match="cannot be judged by the gold tree"):
+    with pytest.raises(DataError, match="cannot be compared with the gold tree"):
         counts("(S (NN end))")
 
 
@@ -131,7 +131,7 @@ def test_what_is_malformed_is_named_by_line(tmp_path, old, new, line):
     with pytest.raises(TreeError, match=rf"lists:{line}: expected "):
         list(iter_nbest(path))
     path.write_text(f"gold\t{GOLD}\n\n")
-    with pytest.raises(TreeError, match="lists:2: expected a line 'cand' before the end"):
+    with pytest.raises(TreeError, match="lists:2: expected a 'cand' line before the end"):
         read_nbest(path)
 
 

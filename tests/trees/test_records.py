@@ -26,7 +26,7 @@ BROKEN = {
     "(S (A a)": "is not closed",
     "(S (A a)) (B b))": "closes nothing",
     "(S (A a b))": "follows token",
-    "fine film": "stands outside of a tree",
+    "fine film": "is outside of any tree",
     "(S (A a) (B b)))": "closes nothing",
 }
 

@@ -102,5 +102,5 @@ def test_deep_chains():
 def test_what_is_refused():
     with pytest.raises(DataError, match=r"unknown shape of trees 'ballanced'.*'balanced'"):
         shaped_tree(["a"], "ballanced")
-    with pytest.raises(DataError, match="expected a sentence of one word or more"):
+    with pytest.raises(DataError, match="expected a sentence of at least one word"):
         reshape(Sentence([]), "left", "dependency")

@@ -105,7 +105,7 @@ def test_repr_is_short():
         # not in preorder: the subtree of node 1 is in two pieces
         (["A"] * 5, [None, None, "c", "d", "e"], [-1, 0, 1, 0, 1], InvalidStructure, "node 4 has"),
         (["A"], ["a"], [0.5], InvalidStructure, "integer parents, got float64"),
-        ([3], ["a"], [-1], InvalidStructure, "node 0: expected a label, a str, got 3"),
+        ([3], ["a"], [-1], InvalidStructure, "node 0: expected a str as the label, got 3"),
         (["A", "B"], ["a", "b"], [-1, 0], MixedChildren, "got token 'a' and 1 children"),
         (["A", "B"], [None, None], [-1, 0], EmptyNode, "node 1, 'B': expected a token, got None"),
         (["A"], [""], [-1], EmptyNode, "expected a token, got ''"),

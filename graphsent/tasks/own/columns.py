@@ -1,4 +1,4 @@
-"""Which columns of a table hold the label and the text."""
+"""Finds the label and text columns of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphsent.errors import DataError
 __all__ = ["Columns", "find_columns"]
 
 _SHOWN = 30  # characters of a name in a message
-# Usual names of columns, looked for in this order, ignoring case.
+# Common column names, looked for in this order, ignoring case.
 _LABELS = ("label", "class", "category", "target", "sentiment", "score", "rating", "stars")
 _TEXTS = ("text", "sentence", "review", "content", "phrase", "question", "tweet", "comment")
 _PAIRS = (
@@ -29,12 +29,12 @@ _PAIRS = (
 
 @dataclass(frozen=True)
 class Columns:
-    """Where to look in the rows of a table.
+    """The columns of a table.
 
     Attributes:
-        names: Of all columns, in order; their numbers from 1 if the table has no header.
-        label: Index of the column of labels; None if labels come from elsewhere.
-        texts: Indices of the columns of text: one, or two of a pair.
+        names: Names of all columns in order; their numbers from 1 if the table has no header.
+        label: Index of the label column; None if labels come from elsewhere.
+        texts: Indices of the text columns: one, or two for pairs.
         has_header: Whether the first row names the columns.
     """
 
@@ -53,20 +53,21 @@ def find_columns(
     may_lack_header: bool = False,
     with_label: bool = True,
 ) -> Columns:
-    """The columns of a table by its first row.
+    """Finds the columns of a table from its first row.
 
     Args:
         first: The cells of the first row.
-        text_columns: Names of the columns of text, one or two; by default usual names are looked
-            for. A number that is no name counts columns from 1; numbers alone mean that the table
-            has no header.
-        label_column: The same for the column of labels.
+        text_columns: Names of the text columns, one or two; by default, common names are looked
+            for. A number that is not a name counts columns from 1; if only such numbers are given,
+            the table has no header.
+        label_column: As ``text_columns``, for the label column.
         where: File and line, for errors.
-        may_lack_header: Whether a first row of two cells without usual names is a label and a text.
-        with_label: Whether there has to be a column of labels.
+        may_lack_header: Whether a first row of two cells without common names is an example,
+            label and text, rather than a header.
+        with_label: Whether a label column is required.
 
     Raises:
-        DataError: There is no such column, it is there twice, or none has a usual name.
+        DataError: A column does not exist or is ambiguous, or none has a common name.
     """
     names = tuple(name.strip() for name in first)
     given = (*text_columns, *([label_column] if label_column else ()))
@@ -88,14 +89,14 @@ def find_columns(
         texts = _other_texts(names, label, where)
     if label in texts or len(set(texts)) < len(texts):
         twice = names[label] if label in texts else names[texts[0]]
-        raise DataError(f"{where}: the column {twice!r} is named twice: expected others")
+        raise DataError(f"{where}: the column {twice!r} is named twice: expected different columns")
     return Columns(names, label, texts, has_header)
 
 
 def _find(name: str, names: Sequence[str], where: str) -> int:
     for known, wanted in ((list(names), name), (_lower(names), name.lower())):
         if known.count(wanted) > 1:
-            raise DataError(f"{where}: the column {name!r} is there {known.count(wanted)} times")
+            raise DataError(f"{where}: the column {name!r} occurs {known.count(wanted)} times")
         if wanted in known:
             return known.index(wanted)
     if name.isascii() and name.isdigit() and 1 <= int(name) <= len(names):
@@ -123,7 +124,7 @@ def _other_texts(names: Sequence[str], label: int | None, where: str) -> tuple[i
     if len(names) == 2 and label is not None:
         return (1 - label,)
     raise DataError(
-        f"{where}: which column holds the text? Name one of {_listed(names)}, or two of a pair, "
+        f"{where}: which column holds the text? Name one of {_listed(names)}, or two for pairs, "
         "with --text-column"
     )
 

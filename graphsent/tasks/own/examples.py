@@ -1,4 +1,4 @@
-"""Examples as they are in a user's file, before a model interprets them."""
+"""Examples as they are in a user's file, with labels as written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Content = str | Sentence | Tree | DependencyTree
 
 
 class BadLine(NamedTuple):
-    """What is wrong at a line of a file: the message names both."""
+    """A bad line of a file; the message names file and line."""
 
     line: int
     message: str
@@ -24,10 +24,10 @@ class OwnExample(NamedTuple):
     """An example as it is in the file.
 
     Attributes:
-        line: Number of the line where it begins, from 1.
+        line: Number of its first line, from 1.
         label: As written, without surrounding whitespace.
-        contents: A sentence or, in a pair, two: raw text, words, or trees. Labels of trees are
-            labels of phrases, ``""`` where there are none; trees of a table have none.
+        contents: One sentence, or two of a pair: raw text, words, or trees. Node labels of trees
+            are phrase labels, ``""`` for unlabelled phrases; trees in tables have none.
     """
 
     line: int
@@ -43,7 +43,7 @@ def text_of(content: Content) -> str:
 
 
 def with_labels(tree: Tree | DependencyTree, labels: Sequence[str]) -> Tree | DependencyTree:
-    """A tree with other labels at its nodes."""
+    """A tree with these labels at its nodes."""
     if isinstance(tree, Tree):
         return Tree(labels, tree.tokens, tree.parents)
     return tree.replace(labels=labels)

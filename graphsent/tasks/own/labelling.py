@@ -1,4 +1,4 @@
-"""What a model reads: sentences and trees whose labels are class indices, or scores."""
+"""Examples as a model reads them: sentences and trees labelled with class indices or scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["kind_of", "labelled"]
 
 
 def kind_of(content: Content) -> str:
-    """What a content is, one of :data:`graphsent.tasks.INPUT_KINDS`."""
+    """The kind of a content, one of :data:`graphsent.tasks.INPUT_KINDS`."""
     return {Tree: TREE_KINDS[0], DependencyTree: TREE_KINDS[1]}.get(type(content), WORDS)
 
 
@@ -32,14 +32,14 @@ def labelled(
 
     Args:
         content: The words of a sentence, or its tree.
-        label: What the model is to read as the label of the sentence.
-        code: The same for labels of phrases, ``""`` for those that mean nothing.
+        label: The class index or score of the sentence.
+        code: Maps a phrase label to its class index or score, ``""`` if it is not a known label.
         tree_kind: What the model reads.
         path: The file, for errors.
-        is_pair: Whether it is one of two.
+        is_pair: Whether the content is half of a pair.
 
     Raises:
-        DataError: The model reads other trees.
+        DataError: The model reads trees of another kind.
     """
     _check_kind(kind_of(content), tree_kind, path, is_pair=is_pair)
     assert not isinstance(content, str)
@@ -56,11 +56,11 @@ def _check_kind(kind: str, tree_kind: str, path: Path, *, is_pair: bool) -> None
     if kind == WORDS:
         other = "sequence-relatedness" if is_pair else "kimcnn"
         raise DataError(
-            f"{path} holds sentences, and the model reads {tree_kind} trees: add --parser NAME, "
-            "--trees balanced, or trees of the sentences (--train-trees FILE), or take a model of "
+            f"{path} holds sentences, but the model reads {tree_kind} trees: add --parser NAME, "
+            "--trees balanced, or trees of the sentences (--train-trees FILE), or use a model of "
             f"words, such as {other}"
         )
     raise DataError(
-        f"{path} holds {kind} trees, and the model reads {tree_kind} trees: add --tree-kind {kind} "
-        "if it can read these, or take another model"
+        f"{path} holds {kind} trees, but the model reads {tree_kind} trees: add --tree-kind {kind} "
+        "if it can read these, or use another model"
     )

@@ -1,4 +1,4 @@
-"""Labels that are found in a user's data."""
+"""Checks, orders and parses the labels found in a user's data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graphsent.errors import DataError
 __all__ = ["check_labels", "in_order", "score_of", "unknown_label"]
 
 _MOST_LISTED = 10
-_FEW = 20  # examples, of which each may well have a label of its own
+_FEW = 20  # fewer examples may all have different labels
 
 
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels in numerical order if all are numbers, and otherwise in alphabetical order."""
+    """Labels in numerical order if all are numbers, otherwise in alphabetical order."""
     distinct = set(labels)
     scores = {label: score_of(label) for label in distinct}
     if None in scores.values():
@@ -31,19 +31,20 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
         source: Names of the files.
 
     Raises:
-        DataError: There are no examples, all have one label, or there are nearly as many labels.
+        DataError: There are no examples, all have the same label, or there are more labels than
+            half the examples.
     """
     total = sum(counts.values())
     if not total:
         raise DataError(f"{source}: no examples: expected labelled sentences")
     if len(counts) == 1:
         raise DataError(
-            f"{source}: all {total:,} examples have the label {next(iter(counts))!r}: expected two "
-            "labels or more"
+            f"{source}: all {total:,} examples have the label {next(iter(counts))!r}: expected at "
+            "least two labels"
         )
     if total >= _FEW and 2 * len(counts) > total:
         are_numbers = all(score_of(label) is not None for label in counts)
-        hint = "add --regression" if are_numbers else "name the right column by --label-column"
+        hint = "add --regression" if are_numbers else "name the right column with --label-column"
         raise DataError(
             f"{source}: {len(counts):,} different labels in {total:,} examples, such as "
             f"{next(iter(counts))[:40]!r}: if these are not classes, {hint}"

@@ -1,4 +1,4 @@
-"""The lines of a user's file, in any encoding, gzipped or not, a piece of the file at a time."""
+"""Reads the lines of a user's file in chunks, in any encoding, gzipped or not."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _UTF8 = "utf-8"
 
 
 def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
-    r"""The lines of a file, without ``\r`` at their ends and without a byte-order mark.
+    r"""The lines of a file, without a final ``\r`` and without a byte-order mark.
 
     Args:
-        path: The file; unzipped if named ``*.gz``.
-        encoding: Its encoding; None is UTF-8, where the user cannot name another.
+        path: The file; decompressed if named ``*.gz``.
+        encoding: Its encoding; None for UTF-8 where the user cannot choose another.
 
     Yields:
-        Some lines at once. What is wrong with a line, such as bytes that are no text or a NUL
-        character, is its ``error``.
+        Several lines at once. A bad line, with undecodable bytes or a NUL character, has an
+        ``error``.
 
     Raises:
-        DataError: The file cannot be read, there is no such encoding, or text in another encoding
-            than UTF-8 is invalid.
+        DataError: The file cannot be read, there is no such encoding, or bytes are invalid in an
+            encoding other than UTF-8.
     """
     try:
-        if path.is_fifo():  # which nobody may write to, and which is empty when it is read again
-            raise DataError(f"cannot read {path}: it is a pipe, and files are read more than once")
+        if path.is_fifo():  # it may have no writer, and is empty when read again
+            raise DataError(f"cannot read {path}: it is a pipe, but files are read more than once")
         stream = open_gzip(path) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
@@ -68,7 +68,7 @@ def _in_utf8(stream: BinaryIO, path: Path, encoding: str) -> Readable:
 
 
 class _Recoded:
-    """A stream of UTF-8 made from one of another encoding."""
+    """A stream recoded as UTF-8."""
 
     def __init__(self, stream: BinaryIO, path: Path, decoder: codecs.IncrementalDecoder) -> None:
         self._stream = stream
@@ -77,7 +77,7 @@ class _Recoded:
         self._line = 1
 
     def read1(self, size: int, /) -> bytes:
-        """At most so many bytes of the file, in UTF-8; none at its end."""
+        """Reads up to ``size`` bytes of the file and returns them as UTF-8; empty at its end."""
         text = ""
         while not text:
             data = self._stream.read1(size)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Options of a user's own data."""
+"""Options of the task ``own``."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _STRINGS = ("label_column", "encoding")
 class OwnOptions:
     """The options of the task ``own``; see :func:`~graphsent.tasks.own.own`.
 
-    Paths become full ones.
+    Paths are made absolute.
 
     Raises:
-        DataError: A value is of the wrong type or out of range, or there is no training data.
+        DataError: A value has the wrong type or is out of range, or there is no training data.
     """
 
     train: str | Mapping[str, str] | None = None
@@ -48,7 +48,7 @@ class OwnOptions:
     num_folds: int = 10
 
     def __post_init__(self) -> None:
-        """Checks all values, and makes paths full ones and sequences tuples."""
+        """Checks all values, makes paths absolute, and turns sequences into tuples."""
         for name in _FILES:
             self._set(name, _files(name, getattr(self, name)))
         for name in _LISTS:
@@ -73,21 +73,23 @@ class OwnOptions:
             is_fold = type(self.fold) is int and self.fold in range(self.num_folds)
             _require("fold", self.fold, is_fold, f"0 to {self.num_folds - 1}")
             if self.test:
-                raise DataError("fold: the test split is a fold of train, but test has a file too")
+                raise DataError(
+                    "fold: the test split is a fold of train, but there is also a test file"
+                )
         _require("encoding", self.encoding, isinstance(self.encoding, str), "a name")
         if self.input not in INPUTS:
             raise DataError(unknown("input", str(self.input), INPUTS))
         _require("text_column", self.text_column, len(self.text_column) <= 2, "one or two names")
         if self.train is None:
             raise DataError(
-                "data of your own need a file to train on: --train FILE, or --class LABEL=FILE for "
-                "each label"
+                "your own data need a training file: --train FILE, or --class LABEL=FILE for each "
+                "label"
             )
         for split in SPLITS[1:]:
             if self.trees(split) and not getattr(self, split):
                 raise DataError(
-                    f"--{split}-trees are of the sentences of --{split} FILE, which is missing; "
-                    "what is held out of train has its trees in --train-trees"
+                    f"--{split}-trees needs the sentences, --{split} FILE; examples held out of "
+                    "train have their trees in --train-trees"
                 )
         if self.regression and self.labels is not None:
             raise DataError("labels are for classification: expected none with regression")
@@ -105,11 +107,11 @@ class OwnOptions:
         return {name: value for name, value in plain.items() if value not in (None, [])}
 
     def with_labels(self, labels: Sequence[str]) -> OwnOptions:
-        """The same with the labels that were found."""
+        """The options with the labels that were found."""
         return replace(self, labels=tuple(labels))
 
     def files(self, split: str) -> list[OwnFile]:
-        """The files of a split in order; none if it is held out of train, or not there."""
+        """The files of a split in order; none if it is held out of train or does not exist."""
         given, texts = getattr(self, split), tuple(self.text_column)
         paths = given if isinstance(given, Mapping) else {None: given} if given else {}
         return [
@@ -118,11 +120,11 @@ class OwnOptions:
         ]
 
     def trees(self, split: str) -> list[Path]:
-        """The files with the trees of a split's sentences, if they are apart."""
+        """The separate files with the trees of a split's sentences, if any."""
         return list(map(Path, getattr(self, f"{split}_trees")))
 
     def held_out(self) -> dict[str, float]:
-        """The splits that are held out of train, with their shares of it."""
+        """The splits that are held out of train -> their share of it."""
         shares = dict.fromkeys(SPLITS[1:], self.split)
         if self.fold is not None:
             shares["test"] = 1 / self.num_folds
@@ -142,7 +144,7 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
 def _full(path: str | Path) -> str:
     try:
         return str(Path(path).expanduser().resolve())
-    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, no home, NUL
+    except (OSError, RuntimeError, ValueError) as error:  # circular links, no home directory, NUL
         raise DataError(f"{str(path)!r} is not a path: {error}") from None
 
 

@@ -1,4 +1,4 @@
-"""Trees of sentences that lie in files of their own."""
+"""Joins sentences with their trees from separate files."""
 
 from __future__ import annotations
 
@@ -19,34 +19,36 @@ _SHOWN = 60  # characters of a sentence in a message
 def with_trees(
     examples: Iterable[tuple[Path, OwnExample | BadLine]], trees: Sequence[Path], encoding: str
 ) -> Iterator[tuple[Path, OwnExample | BadLine]]:
-    """Examples with the trees of their sentences in place of these.
+    """Replaces the sentences of examples by their trees.
 
     Args:
         examples: Each with its file.
-        trees: A file with the trees in the order of the examples, or two for those of pairs.
+        trees: One file with the trees in the order of the examples, or two for pairs.
         encoding: Encoding of these files.
 
     Yields:
-        Each example with its trees; or what is wrong with it, such as a tree of another sentence.
+        Each example with its trees; or a bad line, for instance a tree of another sentence.
 
     Raises:
-        DataError: There are more or fewer trees than examples, or files than sentences in each.
+        DataError: The number of trees differs from that of the examples, or the number of files
+            from that of the sentences in an example.
     """
     found = [read_trees(OwnFile(path, encoding=encoding)) for path in trees]
     number = 0
     for number, (path, example) in enumerate(examples, start=1):
         parses = [next(each, None) for each in found]
         if None in parses:
-            there = f"has no more than {number - 1:,} trees"
+            there = f"has only {number - 1:,} trees"
             raise DataError(
                 f"{trees[parses.index(None)]} {there}, but {path} has more sentences: expected one "
-                "for each"
+                "tree per sentence"
             )
         yield path, _joined(example, parses, path, trees)  # type: ignore[arg-type]
     for path, rest in zip(trees, found, strict=True):
         if next(rest, None) is not None:
             raise DataError(
-                f"{path} has more than the {number:,} trees of the sentences: expected one for each"
+                f"{path} has more trees than the {number:,} sentences: expected one tree per "
+                "sentence"
             )
 
 
@@ -62,8 +64,8 @@ def _joined(
     assert isinstance(example, OwnExample)
     if len(parses) != len(example.contents):
         raise DataError(
-            f"{path}: expected a file of trees for each of {len(example.contents)} columns of "
-            f"text, got {len(parses)}"
+            f"{path}: expected one file of trees for each of {len(example.contents)} text columns, "
+            f"got {len(parses)}"
         )
     for content, parse, source in zip(example.contents, parses, trees, strict=True):
         text, found = text_of(content), text_of(parse.contents[0])  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""One example after another from a user's file, in any of several formats."""
+"""Reads examples one by one from a user's file, in any of several formats."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _SUFFIXES = {
 class OwnFile:
     """A user's file and how to read it.
 
-    The name says the format: ``.csv``; ``.jsonl``, ``.ndjson`` or ``.json`` for an object a line;
-    ``.conllu``; each also ``.gz``. Any other file holds bracketed trees if its first line that is
-    not empty begins with a bracket, and tab-separated values otherwise.
+    The suffix gives the format: ``.csv``; ``.jsonl``, ``.ndjson`` or ``.json`` for one object per
+    line; ``.conllu``; each also with ``.gz``. Any other file holds bracketed trees if its first
+    non-empty line begins with a bracket, and tab-separated values otherwise.
 
     Attributes:
         path: The file.
-        text_columns: Names of the columns of text, see
+        text_columns: Names of the text columns, see
             :func:`~graphsent.tasks.own.columns.find_columns`.
-        label_column: Name of the column of labels.
-        label: The label of all its examples; it then holds no labels, but a sentence or a tree a
-            line.
-        input: Whether texts are ``"trees"`` in brackets or raw ``"text"``; ``"auto"`` goes by the
+        label_column: Name of the label column.
+        label: The label of all examples of a file that holds no labels, only one sentence or tree
+            per line.
+        input: Whether texts are bracketed ``"trees"`` or raw ``"text"``; ``"auto"`` goes by the
             first one.
         encoding: Encoding of the file.
     """
@@ -62,14 +62,14 @@ class OwnFile:
         """``"tsv"``, ``"csv"``, ``"jsonl"``, ``"conllu"``, ``"trees"``, or ``"sentences"``.
 
         Raises:
-            DataError: The file cannot be read, or is a table but has one label.
+            DataError: The file cannot be read, or is a table although ``label`` is given.
         """
         found = _SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix, "")
         if self.label is not None and found != "conllu":
             if found:
                 raise DataError(
-                    f"{self.path}: expected a sentence or a tree a line for the label "
-                    f"{self.label!r}, got a table: give it with --train and its columns"
+                    f"{self.path}: expected one sentence or tree per line for the label "
+                    f"{self.label!r}, got a table: pass it with --train and its columns"
                 )
             return "sentences"
         if found in ("", "tsv"):
@@ -92,8 +92,8 @@ def iter_examples(
     """The examples of a file one by one; see :class:`OwnFile` for formats and arguments.
 
     Raises:
-        DataError: The file cannot be read, has no such columns, or a line of it is bad; file, line
-            and what was expected are named.
+        DataError: The file cannot be read, lacks a column, or has a bad line; the message names
+            file, line and what was expected.
     """
     file = OwnFile(Path(path), tuple(text_columns), label_column, label, input, encoding)
     for example in read_examples(file):
@@ -103,10 +103,10 @@ def iter_examples(
 
 
 def read_examples(file: OwnFile) -> Iterator[OwnExample | BadLine]:
-    """The examples of a file, and in their places the lines that are bad.
+    """The examples of a file in order, with bad lines in their places.
 
     Raises:
-        DataError: The file cannot be read, or has no such columns.
+        DataError: The file cannot be read, or lacks a column.
     """
     if file.input not in INPUTS:
         raise DataError(unknown("input", file.input, INPUTS))
@@ -128,10 +128,10 @@ def read_examples(file: OwnFile) -> Iterator[OwnExample | BadLine]:
 
 
 def read_trees(file: OwnFile) -> Iterator[OwnExample | BadLine]:
-    """The trees of a file that accompanies one of sentences, without labels.
+    """The trees of a file that accompanies a file of sentences, without their labels.
 
-    They are in CoNLL-U, bracketed, or one a line behind a label and a tab. A label without a tree
-    stands for an empty line and is left out.
+    They are in CoNLL-U, bracketed, or one per line after a label and a tab. A label without a tree
+    stands for an empty line and is skipped.
     """
     pieces, source = lines_in(file.path, file.encoding), str(file.path)
     found = file.format()
@@ -155,6 +155,6 @@ def read_trees(file: OwnFile) -> Iterator[OwnExample | BadLine]:
 
 
 def _has_label(line: str) -> bool:
-    """Whether a label and a tab stand before what is in brackets; labels may hold brackets."""
+    """Whether a line is a label (which may hold brackets), a tab, and something in brackets."""
     before, tab, _ = line.partition("\t")
     return bool(tab) and before.count("(") == before.count(")")

@@ -1,4 +1,4 @@
-"""The examples of a user's splits, joined with their trees."""
+"""Reads the examples of a user's splits, joined with their trees."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ OwnRow = tuple[Path, OwnExample | BadLine]
 def read_rows(options: OwnOptions, split: str, tokenizer: str) -> Iterator[OwnRow]:
     """The examples of the files of a split, one by one, each with its file.
 
-    Sentences are divided into words, or have trees if these lie in files of their own. A line that
-    is bad stands among the rest.
+    Raw sentences are split into words, or replaced by their trees if these are in separate files.
+    Bad lines are yielded in their places.
 
     Args:
-        options: Name the files.
+        options: The files and how to read them.
         split: One of ``train``, ``dev`` and ``test``.
         tokenizer: One of :data:`graphsent.tokenizers.TOKENIZERS`.
 
     Raises:
-        DataError: A file cannot be read, or has no such columns; or there are not as many trees as
+        DataError: A file cannot be read or lacks a column, or there are not as many trees as
             sentences.
     """
     rows = _in_files(options.files(split))

@@ -1,4 +1,4 @@
-"""Which lines of training data a run held out."""
+"""Records which lines of the training data a run held out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["assigned", "describe"]
 def describe(
     files: Sequence[Path], places: Sequence[tuple[Path, int]], splits: Sequence[str]
 ) -> dict[str, Any]:
-    """JSON that says what was held out: for each file its SHA-256 and the lines of each split.
+    """The held-out lines as JSON: for each file its SHA-256 and the lines of each split.
 
     Args:
-        files: The files of train.
+        files: The training files.
         places: File and line of each example.
         splits: The split of each example.
     """
@@ -35,23 +35,23 @@ def describe(
 def assigned(
     saved: Mapping[str, Any], files: Sequence[Path], places: Sequence[tuple[Path, int]]
 ) -> list[str]:
-    """The split of each example as :func:`describe` had it.
+    """The split of each example, as recorded by :func:`describe`.
 
     Raises:
-        DataError: A file is no longer what it was, or this is no such description.
+        DataError: A file has changed, or ``saved`` is not such a record.
     """
     try:
         entries = [(entry["sha256"], _by_line(entry)) for entry in saved["held_out_of_train"]]
     except (KeyError, TypeError, AttributeError):
-        raise DataError("the splits of the run are damaged: expected files with lines") from None
+        raise DataError("the run's saved splits are damaged: expected files with lines") from None
     if len(entries) != len(files):
-        raise DataError(f"the splits of the run are of {len(entries)} files, not {len(files)}")
+        raise DataError(f"the run's saved splits are of {len(entries)} files, not {len(files)}")
     split_of = {}
     for path, (digest, lines) in zip(files, entries, strict=True):
         if sha256(path) != digest:
             raise DataError(
-                f"{path} changed since the run began, which held lines of it out: expected the "
-                "file as it was"
+                f"{path} has changed since the run held out some of its lines: expected the "
+                "original file"
             )
         split_of[path] = lines
     return [split_of[path].get(line, "train") for path, line in places]

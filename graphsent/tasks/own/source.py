@@ -1,4 +1,4 @@
-"""Descriptions of a user's own data for the log and ``results.json``."""
+"""Describes a user's own data for the log and ``results.json``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class OwnSource:
 
     Attributes:
         files: Split -> its files; none if it is held out of train.
-        trees: Split -> the files with the trees of its sentences, if they are apart.
+        trees: Split -> the separate files with the trees of its sentences, if any.
         tree_kind: The kind of trees that were read, or ``"words"``.
-        shares: Split -> its share of train, if it is held out of that.
+        shares: Split -> its share of train, if it is held out of train.
         counts: Split -> number of examples, for the splits that were read.
-        labels: Split -> label -> how often it occurs, where counted.
-        are_scores: Whether labels are numbers to be predicted.
+        labels: Split -> label -> how often it occurs, if counted.
+        are_scores: Whether labels are numbers to predict.
     """
 
     files: Mapping[str, Sequence[Path]]
@@ -41,11 +41,11 @@ class OwnSource:
         return [path for given in (self.files, self.trees) for of in given.values() for path in of]
 
     def digests(self, split: str) -> list[str]:
-        """The SHA-256 of each file that the examples of a split are from."""
+        """The SHA-256 of each file that the examples of a split come from."""
         return [sha256(path) for path in (*self.files[split], *self.trees[split])]
 
     def summary(self) -> str:
-        """One line for people: splits with their files, and the labels of the first of them."""
+        """One line for people: the splits with their files, and the labels of the first split."""
         parts = []
         for split, count in self.counts.items():
             files = " and ".join(path.name for path in self.files[split])
@@ -63,7 +63,7 @@ class OwnSource:
         return f"{', '.join(parts)}; {found}"
 
     def describe(self) -> dict[str, Any]:
-        """The data for ``results.json``: count, labels, and files with SHA-256 of each split."""
+        """The data for ``results.json``: count, labels, files and their SHA-256 for each split."""
         described: dict[str, Any] = {"name": "own", "tree_kind": self.tree_kind, "splits": {}}
         for split, count in self.counts.items():
             files = self.files[split] or self.files["train"]

@@ -1,4 +1,4 @@
-"""Dev and test splits held out of training data."""
+"""Holds dev and test splits out of training data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["assign_folds", "assign_splits", "digest"]
 
 
 def digest(texts: Sequence[str], seed: int) -> bytes:
-    """The SHA-256 of a seed and the letters and digits of an example, 16 bytes of it.
+    """The first 16 bytes of the SHA-256 of a seed and the letters and digits of an example.
 
-    Letter case, whitespace and signs do not count, nor does the form of Unicode, unless there
-    is nothing else: then the text counts as it is.
+    Letter case and Unicode normalization form do not matter. A text without letters and digits
+    counts with all its characters.
     """
     normal = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
     kept = ["".join(filter(str.isalnum, text)) or text for text in normal]
@@ -30,18 +30,18 @@ def assign_splits(
 ) -> list[str]:
     """The split of each example.
 
-    Of every label the same share is held out: those texts whose digests are the smallest. The
-    choice depends on neither the order of the file nor the version of a library, and examples with
-    the same digest fall on the same side; a text with several labels counts for the first of them
-    by name.
+    The same share of every label is held out: the texts with the smallest digests. The choice
+    depends on neither the order of the file nor the version of a library, and examples with the
+    same digest fall into the same split; a text with several labels counts for the alphabetically
+    first one.
 
     Args:
-        digests: See :func:`digest`; one for each example.
-        labels: Their labels; all the same where they are not to be balanced.
-        shares: Of the examples, for each split that is held out, in that order.
+        digests: One per example, see :func:`digest`.
+        labels: The label of each example; all equal if labels are not to be balanced.
+        shares: Held-out split -> its share of the examples, in this order.
 
     Returns:
-        For each example one of ``shares``, or ``"train"``.
+        A key of ``shares`` or ``"train"`` per example.
     """
     counts: dict[bytes, int] = defaultdict(int)
     label_of: dict[bytes, str] = {}
@@ -55,7 +55,7 @@ def assign_splits(
     split_of: dict[bytes, str] = {}
     for group in groups.values():
         total = sum(counts[each] for each in group)
-        rest = iter(group[:-1])  # one stays in train at least
+        rest = iter(group[:-1])  # at least one stays in train
         for split, share in shares.items():
             missing = round(share * total)
             while missing > 0 and (text := next(rest, None)) is not None:
@@ -73,18 +73,18 @@ def assign_folds(
     shares: Mapping[str, float],
     seed: int,
 ) -> list[str]:
-    """The split of each example when a fold is the test split.
+    """The split of each example when one fold is the test split.
 
-    Folds are those of :func:`graphsent.tasks.folds.deal`; other splits are held out of the rest as
-    :func:`assign_splits` does.
+    Folds are those of :func:`graphsent.tasks.folds.deal`; other splits are held out of the rest by
+    :func:`assign_splits`.
 
     Args:
-        texts: One or two for each example.
+        texts: One or two per example.
         labels: As for :func:`assign_splits`.
-        num_folds: How many folds.
-        fold: The one that is the test split, from 0.
-        shares: Of the rest, for each split that is held out of it.
-        seed: Chooses among these splits.
+        num_folds: The number of folds.
+        fold: The fold that is the test split, from 0.
+        shares: Other held-out split -> its share of the rest.
+        seed: Seed of these splits.
     """
     splits = np.where(deal(list(map(" ".join, texts)), labels, num_folds) == fold, "test", "train")
     rest: list[int] = np.flatnonzero(splits == "train").tolist()

@@ -1,4 +1,4 @@
-"""Rows of tables: tab-separated values, CSV, JSON lines; and files of sentences alone."""
+"""Reads rows of tables: tab-separated values, CSV, JSON lines; and files of plain sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ __all__ = ["READERS", "Row", "finder", "read_sentences"]
 
 _SHOWN = 40  # characters of a line in a message
 _DELIMITERS = ",;\t"
-_SURROGATE = re.compile("[\ud800-\udfff]")  # which JSON can name, and no encoding can write
+_LONGEST_CELL = 1 << 24  # characters; the csv module stops at 131,072 by default
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can escape them, no encoding can write them
 
 FindColumns = Callable[..., Columns]
 
@@ -30,7 +31,7 @@ class Row(NamedTuple):
 
     Attributes:
         line: Number of its first line, from 1.
-        label: As written, without surrounding whitespace; None where labels come from elsewhere.
+        label: As written, without surrounding whitespace; None if labels come from elsewhere.
         texts: One text, or two of a pair.
     """
 
@@ -40,9 +41,9 @@ class Row(NamedTuple):
 
 
 def read_tsv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
-    """Rows of cells divided by tabs. Quotes are characters like others.
+    """Rows of tab-separated cells. Quotes have no special meaning.
 
-    Without a header a row is ``label<TAB>text``.
+    Without a header, a row is ``label<TAB>text``.
     """
     columns = None
     for line in lines:
@@ -65,18 +66,20 @@ def read_tsv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
 
 
 def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
-    """Rows of comma-separated values (RFC 4180) below a header; also ``;`` or tabs if it has these.
+    """Rows of comma-separated values (RFC 4180) below a header.
 
-    A quoted cell may span several lines.
+    The header decides whether the delimiter is a comma, a semicolon or a tab. A quoted cell may
+    span several lines.
 
     Raises:
-        DataError: The header is no text.
+        DataError: The header is not valid text.
     """
     texts = _Texts(lines)
     header = next((text for text in texts if text.strip() or texts.bad), "")
     number = texts.number
     if texts.bad is not None:
         raise DataError(str(texts.bad.error))
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
     rows = csv.reader(
         itertools.chain([header], texts), delimiter=max(_DELIMITERS, key=header.count), strict=True
     )
@@ -98,7 +101,7 @@ def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
             if columns is None:
                 columns = find(cells, where=where)
                 is_header = columns.has_header
-                # What spreadsheets leave below the last example trains nothing, but has a result.
+                # Empty rows, which spreadsheets append, are skipped, but get a prediction.
                 counts_empty = columns.label is None
             if not is_header:
                 yield _row(cells, columns, number, where)
@@ -106,7 +109,7 @@ def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
 
 
 class _Texts:
-    """Lines with their ends; remembers the number of the last one, and one that is no text."""
+    """Lines with line ends; remembers the number of the last one, and a bad one."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = iter(lines)
@@ -125,7 +128,7 @@ class _Texts:
 
 
 def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
-    """One JSON object per line, with a label (a string, number or truth value) and text."""
+    """One JSON object per line, with a label (string, number or Boolean) and text."""
     columns = None
     for line in lines:
         if line.error is not None:
@@ -135,11 +138,11 @@ def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator
             try:
                 row = json.loads(line.text)
             except (ValueError, RecursionError) as error:
-                yield BadLine(line.number, f"{where}: expected a JSON object a line: {error}")
+                yield BadLine(line.number, f"{where}: expected one JSON object per line: {error}")
                 continue
             if not isinstance(row, dict) or not row:
                 found = f"got {line.text[:_SHOWN]!r}"
-                yield BadLine(line.number, f"{where}: expected a JSON object a line, {found}")
+                yield BadLine(line.number, f"{where}: expected one JSON object per line, {found}")
                 continue
             columns = columns or replace(find(list(row), where=where), names=tuple(row))
             yield _row_of_object(row, columns, line.number, where)
@@ -158,7 +161,7 @@ READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_json}
 
 
 def finder(text_columns: Sequence[str], label_column: str | None, with_label: bool) -> FindColumns:
-    """:func:`find_columns` with what the user says."""
+    """:func:`find_columns` with the column names that the user gave."""
     return partial(
         find_columns, text_columns=text_columns, label_column=label_column, with_label=with_label
     )
@@ -197,7 +200,7 @@ def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row 
     if not all(texts):
         return BadLine(line, f"{where}: the text is empty: expected a sentence")
     if any(_SURROGATE.search(cell) for cell in (label or "", *texts)):
-        return BadLine(line, f"{where}: half of a surrogate pair, as \\ud83d: expected text")
+        return BadLine(line, f"{where}: half of a surrogate pair, such as \\ud83d: expected text")
     return Row(line, label, tuple(texts))
 
 

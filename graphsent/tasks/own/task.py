@@ -1,4 +1,4 @@
-"""A user's own data as a task."""
+"""The task ``own``: a user's own data."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ GoodRow = tuple[Path, OwnExample]
 
 
 class OwnTask(Task):
-    """Classes of the sentences in a user's files; see :func:`~graphsent.tasks.own.own`.
+    """Classification or regression of a user's files; see :func:`~graphsent.tasks.own.own`.
 
     Args:
-        options: The files and how to read them. Labels that they do not say are found in train.
+        options: The files and how to read them. Labels that they do not give are found in train.
     """
 
     name = "own"
@@ -48,12 +48,12 @@ class OwnTask(Task):
 
     @property
     def options(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """The arguments of :func:`~graphsent.tasks.own.own`, labels that were found included."""
+        """The arguments of :func:`~graphsent.tasks.own.own`, with the labels once found."""
         return self._own.to_dict()
 
     @property
     def label_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The labels of train, in order; none for regression.
+        """The labels of train, in order; empty for regression.
 
         Raises:
             DataError: A line of train is bad, or there is nothing to learn.
@@ -66,7 +66,7 @@ class OwnTask(Task):
 
     @property
     def ordered_classes(self) -> bool:  # type: ignore[override]
-        """Whether all labels are numbers; what the order of other labels is, is not known."""
+        """Whether all labels are numbers; the order of other labels is unknown."""
         return all(score_of(label) is not None for label in self.label_names)
 
     @functools.cached_property
@@ -78,7 +78,7 @@ class OwnTask(Task):
 
     @property
     def num_folds(self) -> int:  # type: ignore[override]
-        """How many folds of train may be the test split; 0 if that has a file."""
+        """Number of folds, of which one may be the test split; 0 if test has a file."""
         return 0 if self._own.test else self._own.num_folds
 
     @property
@@ -88,14 +88,14 @@ class OwnTask(Task):
         return tuple(split for split in SPLITS if self._own.files(split) or split in held_out)
 
     def rows(self, split: str) -> Iterator[OwnRow]:
-        """What the files of a split hold, bad lines included; see :func:`read_rows`.
+        """The examples in the files of a split, and bad lines; see :func:`read_rows`.
 
-        A split that is held out of train has no files, and train has all of its files.
+        A split that is held out of train has no files; train includes the held-out examples.
         """
         return read_rows(self._own, split, self.tokenizer)
 
     def good_rows(self, split: str) -> Iterator[GoodRow]:
-        """What the files of a split hold.
+        """The examples in the files of a split.
 
         Raises:
             DataError: A line is bad.
@@ -106,10 +106,10 @@ class OwnTask(Task):
             yield path, row
 
     def checked(self) -> tuple[dict[str, list[Any]], list[str]]:
-        """The examples of each split, as the files have them, and what is wrong with any line.
+        """The examples of each split, as the files have them, and the problems of all bad lines.
 
         Raises:
-            DataError: A file cannot be read, or has no such columns.
+            DataError: A file cannot be read, or lacks a column.
         """
         problems: list[str] = []
         good: dict[str, list[GoodRow]] = {split: [] for split in SPLITS}
@@ -134,10 +134,10 @@ class OwnTask(Task):
                     examples[split].append(self.example(row, path, kind_of(row.contents[0])))
                 except DataError as error:
                     problems.append(str(error))
-        return examples, list(dict.fromkeys(problems))  # a file may be of two splits
+        return examples, list(dict.fromkeys(problems))  # two splits may share a file
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
-        """The examples of another file with the same columns and labels, as :meth:`Task.read`."""
+        """The examples of another file with the same columns and labels; see :meth:`Task.read`."""
         values = {**self.options, "train": str(path), "train_trees": list(map(str, parses))}
         other = OwnTask(OwnOptions(**values))
         rows = other.good_rows("train")
@@ -152,7 +152,7 @@ class OwnTask(Task):
         parses_dir: str | os.PathLike[str] | None = None,
         trees: str | None = None,
     ) -> TaskData:
-        """Reads the user's files; directories make no difference, else as :meth:`Task.load`."""
+        """Reads the user's files; as :meth:`Task.load`, but directories are ignored."""
         good_rows = functools.cache(lambda split: list(self.good_rows(split)))
         if self._own.labels is None and not self._own.regression:
             self._find_labels(good_rows("train"))
@@ -176,7 +176,7 @@ class OwnTask(Task):
         parses_dir: str | os.PathLike[str] | None = None,
         trees: str | None = None,
     ) -> TaskStream:
-        """The same as iterators; labels and held-out lines are found in a pass of their own."""
+        """As :meth:`load`, but lazily; labels and held-out lines are found in a separate pass."""
 
         def examples(split: str) -> Iterator[Any]:
             for path, row in self._rows_of(split, self.good_rows):
@@ -186,7 +186,7 @@ class OwnTask(Task):
         return TaskStream(streams, self._source(tree_kind, {}))
 
     def metrics(self) -> Metric | MetricCollection:
-        """``accuracy`` and ``macro_f1`` of sentences or pairs; for regression as all tasks."""
+        """``accuracy`` and ``macro_f1`` of sentences or pairs; the usual ones for regression."""
         if self._own.regression:
             return super().metrics()
         from graphsent.tasks.metrics import sentence_metrics
@@ -194,18 +194,18 @@ class OwnTask(Task):
         return sentence_metrics(range(len(self.label_names)))
 
     def example(self, row: OwnExample, path: Path, tree_kind: str, trees: str | None = None) -> Any:
-        """What a model learns from: a sentence, a tree or a pair.
+        """An example as a model reads it: a sentence, a tree or a pair.
 
         Labels are decimal class indices, or numbers for regression.
 
         Args:
-            row: As the file has it.
+            row: The example as in the file.
             path: The file, for errors.
             tree_kind: What the model reads.
-            trees: A shape of trees to make of the words, see :meth:`Task.load`.
+            trees: Shape of trees to build over the words, see :meth:`Task.load`.
 
         Raises:
-            DataError: The label is not in train, or no number; or the row has no such trees.
+            DataError: The label is not in train or not a number, or the row lacks such trees.
         """
         label = self._code(row.label)
         if not label:
@@ -228,7 +228,7 @@ class OwnTask(Task):
 
     @functools.cached_property
     def _code(self) -> Callable[[str], str]:
-        """What a model reads in place of a label; "" in place of an empty one."""
+        """Maps a label to its class index or score; "" if it has none."""
         if self._own.regression:
             return lambda label: "" if score_of(label) is None else label
         indices = {label: str(index) for index, label in enumerate(self.label_names)}
@@ -247,8 +247,7 @@ class OwnTask(Task):
         if split not in self.available:
             raise DataError(
                 f"there is no {split} split: train with --{split} FILE, or hold a share out of "
-                f"train (--split 0.1); there {'is' if len(self.available) == 1 else 'are'} "
-                f"{' and '.join(self.available)}"
+                f"train (--split 0.1); the data have {' and '.join(self.available)}"
             )
         held_out = self._own.held_out()
         if not held_out or (split != "train" and split not in held_out):
@@ -258,7 +257,7 @@ class OwnTask(Task):
         return (row for row, its_split in rows if its_split == split)
 
     def _assignment(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> list[str]:
-        """The split of each row of train: as the run had it, or newly chosen."""
+        """The split of each row of train: as saved by the run, or newly chosen."""
         if self._assigned is None:
             if self.held_out is not None:
                 files = [file.path for file in self._own.files("train")]
@@ -270,7 +269,7 @@ class OwnTask(Task):
 
     def _chosen(self, rows: Sequence[OwnExample]) -> list[str]:
         own = self._own
-        # Scores are not classes whose shares could be the same in each split.
+        # Unlike classes, scores cannot have equal shares in each split.
         labels = ["" if own.regression else row.label for row in rows]
         texts = [list(map(text_of, row.contents)) for row in rows]
         shares = own.held_out()
@@ -302,7 +301,7 @@ class OwnTask(Task):
             return f"{_names(self._own, split)}: no examples: expected labelled sentences"
         files = _names(self._own, "train")
         return (
-            f"{files}: too few different examples to hold out a {split} split: add --{split} FILE"
+            f"{files}: too few distinct examples to hold out a {split} split: add --{split} FILE"
             + (", or do without (--split 0)" if split == "test" and self._own.dev else "")
         )
 

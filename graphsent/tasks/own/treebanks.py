@@ -1,4 +1,4 @@
-"""Trees in users' files: in brackets, in CoNLL-U, or in a column of a table."""
+"""Reads trees in users' files: bracketed, in CoNLL-U, or in a column of a table."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _AT_ONCE = 512  # cells of a table that are parsed together
 def bracketed_trees(
     pieces: Iterable[list[Line]], source: str, *, labelled: bool
 ) -> Iterator[OwnExample | BadLine]:
-    """Trees in brackets, one to a record; the label of each is that of its root.
+    """Bracketed trees, one per record; the label of an example is that of its root.
 
     Args:
-        pieces: Lines of a file.
+        pieces: Lines of a file, in chunks.
         source: Name of the file in messages.
-        labelled: Whether a tree whose root has no label is bad.
+        labelled: Whether the root must have a label.
     """
     for records in line_records(pieces, sentences=False):
         sound = [record for record in records if record.error is None and record.text.strip()]
@@ -54,10 +54,10 @@ def dependency_trees(
     """Sentences in CoNLL-U.
 
     Args:
-        pieces: Lines of a file.
+        pieces: Lines of a file, in chunks.
         source: Name of the file in messages.
-        label: Of all sentences; None for the one in the comment ``# label = ...`` or, where there
-            is none, that of the root (``Label=`` in its MISC column).
+        label: The label of all sentences; None to read it from the comment ``# label = ...`` or,
+            failing that, from the root (``Label=`` in its MISC column).
     """
     for records in conllu_records(pieces):
         for record in records:
@@ -80,12 +80,12 @@ def dependency_trees(
 def examples_of_rows(
     rows: Iterator[Row | BadLine], source: str, label: str | None, input: str
 ) -> Iterator[OwnExample | BadLine]:
-    """The examples of rows whose texts are raw, or trees in brackets.
+    """The examples of rows whose texts are raw text or bracketed trees.
 
     Args:
-        rows: Of a table.
+        rows: Rows of a table.
         source: Name of the file in messages.
-        label: The label of rows that have none.
+        label: The label of rows without one.
         input: Whether texts are ``"trees"`` or raw ``"text"``; ``"auto"`` goes by the first one.
     """
     are_trees = None if input == "auto" else input == "trees"
@@ -119,9 +119,7 @@ def _one_tree(found: Sequence[Tree | TreeError], record: Record, source: str) ->
         line = found[0].line or record.line
         return BadLine(line, f"{source}:{line}: {found[0].message}")
     count = f"{len(found)} trees" if found else f"{record.text[:40]!r}"
-    return BadLine(
-        record.line, f"{source}:{record.line}: expected one tree in brackets, got {count}"
-    )
+    return BadLine(record.line, f"{source}:{record.line}: expected one bracketed tree, got {count}")
 
 
 def _without_labels(tree: Tree | BadLine) -> Tree | BadLine:
@@ -131,7 +129,7 @@ def _without_labels(tree: Tree | BadLine) -> Tree | BadLine:
 
 
 def _reads_as_tree(text: str, source: str) -> bool:
-    """Whether a text is one tree of several nodes, and not a sentence in brackets."""
+    """Whether a text is one tree of several nodes, not a sentence in brackets."""
     if not text.startswith("("):
         return False
     found = read_brackets([Record(1, text, None)], source)[0]

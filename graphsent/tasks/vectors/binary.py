@@ -16,18 +16,18 @@ _LONGEST_WORD = 1 << 20
 
 
 def read_binary(path: Path, wanted: Collection[str]) -> FileVectors:
-    """Reads the vectors of the wanted words from a word2vec binary file, piece by piece.
+    """Reads the vectors of the wanted words from a word2vec binary file, in chunks.
 
-    The file starts with a line of two integers, the number of words and the dimension. For each
-    word follow the word in UTF-8, one blank, the vector as little-endian float32, and, depending on
-    the program that wrote it, a line end. If a word has several vectors, the first counts.
+    The file starts with a line of two integers, the number of words and the dimension. Each entry
+    is a word in UTF-8, one space, the vector as little-endian float32, and, depending on the
+    program that wrote it, a newline. If a word has several vectors, the first counts.
 
     Args:
         path: A binary file, ``.gz`` or plain.
         wanted: The words to keep.
 
     Raises:
-        DataError: There is no such header, or the file has less or more than the header says.
+        DataError: There is no such header, or the file has fewer or more words than it says.
     """
     wanted_words = {word.encode("utf-8", "surrogatepass"): word for word in wanted}
     rows: dict[str, np.ndarray] = {}
@@ -67,4 +67,4 @@ def _records(
         yield buffer[begin:blank].lstrip(b"\n"), buffer[blank + 1 : end]
         begin = end
     if (buffer[begin:] + stream.read(2)).strip(b"\n"):
-        raise DataError(f"{path}: the file goes on after the {count} words its header promises")
+        raise DataError(f"{path}: continues after the {count} words that the header announces")

@@ -1,4 +1,4 @@
-"""How many of a corpus' words have a pre-trained vector."""
+"""How many words of a corpus have a pre-trained vector."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Coverage:
     Attributes:
         types: Number of distinct words.
         types_found: How many of them have a vector.
-        tokens: Number of running words, None where words were not counted.
-        tokens_found: How many of them have a vector, None likewise.
+        tokens: Number of running words; None if not counted.
+        tokens_found: How many of them have a vector; None if not counted.
     """
 
     types: int

@@ -1,4 +1,4 @@
-"""What the readers of word vector files share: opening, errors that name the file, the result."""
+"""Shared by the readers of word vector files: opening them, and their result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADER = re.compile(rb"\s*([0-9]{1,12})\s+([0-9]{1,6})\s*")  # no vector has mo
 
 
 class FileVectors(NamedTuple):
-    """The wanted part of one file: ``rows[word]`` is (dimension,), a floating type."""
+    """The wanted vectors of one file: ``rows[word]`` is (dimension,), floating point."""
 
     dimension: int
     rows: dict[str, np.ndarray]
@@ -28,12 +28,12 @@ class FileVectors(NamedTuple):
 
 @contextmanager
 def open_binary(path: Path) -> Iterator[BinaryIO]:
-    """Opens a plain or (by its name, ``.gz``) compressed file for reading bytes.
+    """Opens a file, gzipped if named ``*.gz``, for reading bytes.
 
     Raises:
-        DataError: The file cannot be opened, or its compressed data are damaged, cut off or past
-            the limit of :func:`~graphsent._unpacking.open_gzip`. All this may show only while the
-            file is read, so it also holds for the block.
+        DataError: The file cannot be opened, or its compressed data are damaged, truncated or past
+            the limit of :func:`~graphsent._unpacking.open_gzip`; also raised inside the ``with``
+            block, since this may show only during reading.
     """
     try:
         with open_gzip(path) if path.suffix == ".gz" else path.open("rb") as stream:
@@ -53,6 +53,6 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
 
 
 def format_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix that names the format, lower-cased, without ``.gz``: ``a.BIN.gz`` -> ``.bin``."""
+    """The suffix that names the format, lowercased, without ``.gz``: ``a.BIN.gz`` -> ``.bin``."""
     name = os.fspath(path).lower()
     return Path(name.removesuffix(".gz")).suffix

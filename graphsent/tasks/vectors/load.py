@@ -1,4 +1,4 @@
-"""Pre-trained word vectors for a list of words, from one file or several."""
+"""Pre-trained word vectors for a list of words, from one or more files."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class _HasWords(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """One vector for each of a list of words.
+    """One vector per word of a list.
 
     Attributes:
-        words: The words, ``<unk>`` among them if it was asked for.
+        words: The words, including ``<unk>`` if it was requested.
         matrix: (num_words, dimension) float32, row i for ``words[i]``.
         found: (num_words,) bool, False where no file has the word and the row is random.
-        sources: File name and dimension of each file, in the order of the columns.
+        sources: Name and dimension of each file, in column order.
     """
 
     words: tuple[str, ...]
@@ -49,14 +49,14 @@ class WordVectors:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector: the sum over the files."""
+        """Length of a vector, summed over the files."""
         return self.matrix.shape[1]
 
     def select(self, words: _HasWords | Iterable[str]) -> WordVectors:
-        """The same vectors, random ones included, for a part of the words, in another order.
+        """The vectors, including random ones, of some of the words, in the given order.
 
         Args:
-            words: A ``Vocabulary`` or words, all among ``self.words``.
+            words: A ``Vocabulary`` or words, all in ``self.words``.
 
         Raises:
             DataError: A word was not loaded.
@@ -73,9 +73,9 @@ class WordVectors:
         """How many words have a pre-trained vector.
 
         Args:
-            counts: How often each word occurs in the corpus in question. Words of ``counts`` that
-                are not among ``self.words`` count as not found. Without it, every word but
-                ``<unk>`` is looked at, and tokens are not counted.
+            counts: How often each word occurs in a corpus. Its words that are not in ``self.words``
+                count as not found. Without it, every word but ``<unk>`` counts once, and tokens are
+                not counted.
         """
         found = {word for word, is_found in zip(self.words, self.found, strict=True) if is_found}
         if counts is None:
@@ -97,21 +97,21 @@ class WordVectors:
 def load_vectors(
     paths: _Path | Sequence[_Path], words: _HasWords | Iterable[str], *, seed: int = 0
 ) -> WordVectors:
-    """Reads the vectors of ``words`` from one file, or joins those of several.
+    """Reads the vectors of ``words`` from one file, or concatenates those of several.
 
-    The file name gives the format, with or without ``.gz`` at its end: ``.npz`` (see
+    The file name, with or without a final ``.gz``, gives the format: ``.npz`` (see
     :func:`~graphsent.tasks.vectors.npz.read_npz`), ``.bin`` (word2vec binary), anything else text
-    (GloVe or word2vec). Text and binary files are streamed; only what is wanted stays in memory.
+    (GloVe or word2vec). Text and binary files are streamed; only wanted vectors are kept in memory.
 
-    A word is looked up as it stands, then lower-cased, then without its Penn Treebank escapes, then
-    without them and lower-cased. Vectors of several files stand side by side. A word that only some
-    files have is zero in the columns of the others, so that they add no noise; a word that no file
-    has is drawn from U(-0.05, 0.05) in all columns (as in Tai et al. 2015, ARNN and TreeNet).
+    A word is looked up as written, then lowercased, then without its Penn Treebank escapes, then
+    without them and lowercased. A word that only some files have is zero in the columns of the
+    others, so that they add no noise; a word that no file has is drawn from U(-0.05, 0.05) in all
+    columns (as in Tai et al. 2015, ARNN and TreeNet).
 
     Args:
-        paths: A file or several.
+        paths: One or more files.
         words: A ``Vocabulary``, or distinct words; row i of the result belongs to word i.
-        seed: Of the random vectors; they depend on nothing else but the order of the words.
+        seed: Seed of the random vectors, which otherwise depend only on the order of the words.
 
     Raises:
         DataError: No file is given, one cannot be read or is malformed, or a vector that is needed
@@ -145,7 +145,7 @@ def _word_list(words: _HasWords | Iterable[str]) -> tuple[str, ...]:
 
 
 def _forms(word: str) -> tuple[str, ...]:
-    """The spellings under which a word is looked up, best first."""
+    """The spellings under which a word is looked up, in order of preference."""
     plain = unescape(word)
     return tuple(dict.fromkeys((word, word.lower(), plain, plain.lower())))
 
@@ -153,7 +153,7 @@ def _forms(word: str) -> tuple[str, ...]:
 def _block(
     path: Path, file: FileVectors, forms: Sequence[tuple[str, ...]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One file's columns, zero where it lacks the word, and which words it has."""
+    """One file's columns, zero for words that it lacks, and which words it has."""
     block = np.zeros((len(forms), file.dimension), np.float32)
     is_known = np.zeros(len(forms), bool)
     for row, alternatives in enumerate(forms):

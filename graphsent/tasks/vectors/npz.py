@@ -19,16 +19,16 @@ _ARRAYS = {"words": "U", "vectors": "f", "index": "iu"}  # name -> kinds of its 
 def read_npz(path: Path, wanted: Collection[str]) -> FileVectors:
     """Reads the vectors of the wanted words from an ``.npz`` file.
 
-    It holds ``words`` (num_words,) unicode, ``vectors`` (num_vectors, dimension) floating point,
-    and ``index`` (num_words,) integer, the row of ``vectors`` that belongs to each word.
+    It holds ``words``, (num_words,) unicode, ``vectors``, (num_vectors, dimension) floating point,
+    and ``index``, (num_words,) integer, the row of ``vectors`` for each word.
 
     Args:
-        path: An archive, ``.gz`` or plain.
+        path: The archive, gzipped or not.
         wanted: The words to keep.
 
     Raises:
-        DataError: This is no such archive, an array is missing or has another type or shape, an
-            index points outside, or the archive unpacks past the limit of
+        DataError: The file is not such an archive, an array is missing or has the wrong type or
+            shape, an index is out of range, or the archive unpacks past the limit of
             :func:`~graphsent._unpacking.open_gzip`.
     """
     wanted = set(wanted)
@@ -53,7 +53,7 @@ def _load_arrays(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     except DataError:
         raise
     except (ValueError, MemoryError, *UNREADABLE) as error:
-        reason = str(error) or "cut off"
+        reason = str(error) or "unexpected end"
         raise DataError(f"{path}: damaged or truncated NumPy archive: {reason}") from None
     for name, kinds in _ARRAYS.items():
         if name not in arrays:

@@ -17,20 +17,20 @@ _LINE_ENDS = b" \t\r\n"
 def read_text(path: Path, wanted: Collection[str]) -> FileVectors:
     """Reads the vectors of the wanted words from a text file, line by line.
 
-    A line is a word and its numbers, divided by single blanks. A first line of two integers is
-    word2vec's header (number of words, dimension); without one the first line gives the dimension.
-    A later word may hold blanks, as some of GloVe 840B do. Of several lines for one word the first
-    counts. Numbers of words that are not wanted are counted but not read.
+    A line is a word and its numbers, separated by single spaces. A first line of two integers is
+    word2vec's header (number of words, dimension); without it, the first line gives the dimension.
+    Words on later lines may contain spaces, as some of GloVe 840B do. If a word has several lines,
+    the first counts. The numbers of unwanted words are counted but not parsed.
 
     Args:
-        path: A text file in UTF-8, ``.gz`` or plain.
+        path: A text file in UTF-8, gzipped or not.
         wanted: The words to keep.
 
     Raises:
-        DataError: A line has too few or too many numbers, or something else in their place; there
-            are fewer words than the header says, or none. File and line are named.
+        DataError: A line has too few or too many numbers, or something else in their place; the
+            number of words is not the header's, or there are none. File and line are named.
     """
-    # A word with blanks is recognised by its first part; what follows decides.
+    # A candidate with spaces is recognized by its first part, and then checked in full.
     wanted_words = {word.encode("utf-8", "surrogatepass"): word for word in wanted}
     first_parts = {word.partition(b" ")[0] for word in wanted_words}
     rows: dict[str, np.ndarray] = {}
@@ -50,9 +50,9 @@ def read_text(path: Path, wanted: Collection[str]) -> FileVectors:
 
 
 class _Lines:
-    """The lines with vectors, without their ends; knows file and line for errors."""
+    """The lines with vectors, without line ends; knows file and line for errors."""
 
-    expected: int | None  # how many vectors a header announces
+    expected: int | None  # number of vectors that the header announces
     dimension: int
 
     def __init__(self, path: Path, stream: Iterator[bytes]) -> None:
@@ -77,7 +77,7 @@ class _Lines:
                 yield stripped
         if self.expected is not None and count != self.expected:
             raise DataError(
-                f"{self.path}: the header promises {self.expected} words, the file has {count}"
+                f"{self.path}: the header announces {self.expected} words, but the file has {count}"
             )
 
     def fail(self, message: str) -> NoReturn:
@@ -87,7 +87,7 @@ class _Lines:
 def _check_length(lines: _Lines, word: bytes, numbers: list[bytes]) -> None:
     found = len(numbers)
     if found == lines.dimension:
-        # Either a word with blanks or a line that is too long: then its word ends in a number.
+        # Either the word has spaces, or the line is too long: then the word ends in a number.
         surplus = word.split(b" ")[1:]
         if not _is_number(surplus[-1]):
             return
