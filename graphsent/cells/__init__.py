@@ -1,4 +1,4 @@
-"""Recursive cells of the papers, as DGL message, reduce and apply functions.
+"""Recursive cells, as torch modules and as DGL message, reduce and apply functions.
 
 ============================  ========================  =================================
 cell                          graph                     a node has
@@ -18,18 +18,16 @@ cell                          graph                     a node has
 
 .. [1] At most two with ``lexicalized=False``.
 
-An acyclic graph may be any: a node may have several successors, and need not be part of a tree.
-Ordered children, and the sides of a parent, are told apart by edge data ``child_index``; without
-them the order of the children's edges counts, with a warning.
+In any acyclic graph, a node may have several successors. The edge data ``child_index`` order the
+children of a node, or give its side below its parent. Without them, children are ordered as their
+edges were added, with a warning.
 """
 
-from graphsent.cells.attention import ChildAttention
-from graphsent.cells.attentive import AttentiveTreeGRU, AttentiveTreeLSTM
+from graphsent.cells.attentive import AttentiveTreeGRU, AttentiveTreeLSTM, ChildAttention
 from graphsent.cells.base import TreeCell
 from graphsent.cells.bidirectional import BiTreeLSTM
 from graphsent.cells.errors import CellError
-from graphsent.cells.lexical import HeadLexicalizer
-from graphsent.cells.lexicalized import LexicalizedTreeLSTM
+from graphsent.cells.lexicalized import HeadLexicalizer, LexicalizedTreeLSTM
 from graphsent.cells.recursive import RecursiveCell
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.topdown import TopDownTreeLSTM

@@ -1,20 +1,19 @@
-"""The attentive Tree-LSTM and Tree-GRU over dependency trees."""
+"""Attention over children; the attentive Tree-LSTM and Tree-GRU."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.attention import ChildAttention
-from graphsent.cells.base import TreeCell
+from graphsent.cells.base import State, TreeCell
 from graphsent.cells.errors import CellError
-from graphsent.cells.recursion import State
+from graphsent.cells.initialization import uniform_
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM
-from graphsent.cells.validation import check_choice, check_query
+from graphsent.cells.validation import check_choice
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.untraced import untraced
@@ -22,13 +21,84 @@ from graphsent.propagation.untraced import untraced
 _QUERY = "query"
 
 
+class ChildAttention(nn.Module):
+    r"""Attention weights of the children of a node, given an attention vector q.
+
+    .. math::
+        a = \mathrm{softmax}_k(w^\top \tanh(W_c h_k + W_a q))
+
+    With ``static=True``, q is a parameter, the same for all nodes.
+
+    Args:
+        hidden_feats: size of the children's states.
+        attention_feats: size of q.
+        static: whether q is a parameter; otherwise it is an argument of each call.
+    """
+
+    def __init__(self, hidden_feats: int, attention_feats: int, *, static: bool) -> None:
+        super().__init__()
+        self.hidden_feats = hidden_feats
+        self.attention_feats = attention_feats
+        self.W_c = nn.Linear(hidden_feats, hidden_feats, bias=False)
+        self.W_a = nn.Linear(attention_feats, hidden_feats, bias=False)
+        self.w = nn.Linear(hidden_feats, 1, bias=False)
+        self.q = nn.Parameter(torch.empty(attention_feats)) if static else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n their columns; q from U(-0.05, 0.05)."""
+        uniform_(self.W_c, self.W_a, self.w)
+        if self.q is not None:
+            nn.init.uniform_(self.q, -0.05, 0.05)
+
+    def query(self, vectors: Tensor | None = None) -> Tensor:
+        """:math:`W_a q` of attention vectors (..., attention_feats), by default the parameter."""
+        return self.W_a(self.q if vectors is None else vectors)
+
+    def scores(self, h: Tensor, query: Tensor) -> Tensor:
+        """Attention scores, the inputs of the softmax: (..., hidden_feats) -> (...)."""
+        return self.w(torch.tanh(self.W_c(h) + query)).squeeze(-1)
+
+    def forward(self, h: Tensor, query: Tensor | None = None) -> Tensor:
+        """Attention weights of the children, (num_nodes, num_children).
+
+        Args:
+            h: states of the children, (num_nodes, num_children, hidden_feats).
+            query: :math:`W_a q` per node, (num_nodes, hidden_feats); by default, of the parameter.
+        """
+        query = self.query() if query is None else query.unsqueeze(1)
+        return torch.softmax(self.scores(h, query), -1).to(h.dtype)
+
+    def edge_weights(self, graph: dgl.DGLGraph, h: Tensor, query: Tensor | None = None) -> Tensor:
+        """Attention weights per edge, (num_edges,); they sum to one over the edges to a node.
+
+        Args:
+            graph: the graph, with edges from child to parent.
+            h: final states of all nodes, (num_nodes, hidden_feats).
+            query: :math:`W_a q` per node, (num_nodes, hidden_feats); by default, of the parameter.
+        """
+        children, parents = (nodes.long().to(h.device) for nodes in graph.edges())
+        scores = self.scores(h[children], self.query() if query is None else query[parents])
+        # Neither weights nor gradients depend on what is subtracted.
+        highest = scores.new_zeros(graph.num_nodes()).scatter_reduce(
+            0, parents, scores.detach(), "amax", include_self=False
+        )
+        exponentials = torch.exp(scores - highest[parents])
+        totals = scores.new_zeros(graph.num_nodes()).index_add(0, parents, exponentials)
+        return exponentials / totals[parents]
+
+    def extra_repr(self) -> str:
+        """The sizes, and whether q is a parameter."""
+        return f"{self.hidden_feats}, {self.attention_feats}, static={self.q is not None}"
+
+
 class AttentiveCell(TreeCell):
-    """Base of the attentive cells: they take an attention vector and give attention weights."""
+    """Base class of attentive cells, which take attention vectors and return attention weights."""
 
     attention: ChildAttention
 
     def add_attention(self, attention: str, attention_feats: int | None) -> None:
-        """Adds the parameters of the attention; to be called before ``reset_parameters``."""
+        """Adds the attention module; to be called before ``reset_parameters``."""
         check_choice("attention", attention, ("static", "dynamic"))
         size = self.hidden_feats if attention_feats is None else attention_feats
         self.attention = ChildAttention(self.hidden_feats, size, static=attention == "static")
@@ -36,30 +106,32 @@ class AttentiveCell(TreeCell):
             self.input_names = (*self.input_names, _QUERY)
 
     def reset_parameters(self) -> None:
-        """Draws the parameters of the attention and all others anew."""
+        """Draws all parameters anew, those of the attention last."""
         super().reset_parameters()
         self.attention.reset_parameters()
-
-    def node_inputs(  # type: ignore[override]  # not any **extra
-        self,
-        graph: dgl.DGLGraph,
-        feat: Tensor | IndexedFeat,
-        initial_state: Tensor | Sequence[Tensor] | None = None,
-        *,
-        query: Tensor | None = None,
-    ) -> dict[str, Tensor]:
-        """The node data that the DGL functions read; arguments as in :meth:`forward`."""
-        return super().node_inputs(graph, feat, initial_state, query=query)
 
     def extra_inputs(
         self, graph: dgl.DGLGraph, device: torch.device, query: Tensor | None = None
     ) -> dict[str, Tensor]:
-        r""":math:`W_a q` of all nodes, with dynamic attention."""
-        if _QUERY in self.input_names:
-            return {_QUERY: self._node_queries(graph, query, device)}
-        if query is not None:
-            raise CellError('query needs attention="dynamic": static attention has its own vector')
-        return {}
+        r"""With dynamic attention, :math:`W_a q` of each node, (num_nodes, hidden_feats)."""
+        if _QUERY not in self.input_names:
+            if query is not None:
+                raise CellError('query needs attention="dynamic": static attention has a parameter')
+            return {}
+        num_nodes, size = graph.num_nodes(), self.attention.attention_feats
+        expected = (
+            f"expected query of shape (batch_size, attention_feats) = {(graph.batch_size, size)} "
+            f"or (num_nodes, attention_feats) = {(num_nodes, size)}"
+        )
+        if query is None:
+            raise CellError(f"{expected}: dynamic attention needs attention vectors")
+        if query.shape not in ((graph.batch_size, size), (num_nodes, size)):
+            raise CellError(f"{expected}, got {tuple(query.shape)}")
+        queries = self.attention.query(query)
+        if len(queries) == graph.batch_size:
+            sizes = graph.batch_num_nodes().to(device)
+            queries = queries.repeat_interleave(sizes, 0, output_size=num_nodes)
+        return {_QUERY: queries}
 
     @untraced
     def forward(
@@ -73,54 +145,37 @@ class AttentiveCell(TreeCell):
         return_attention: bool = False,
         engine: str = "auto",
     ) -> Tensor | State:
-        """Runs the recursion over a graph, which is left as it was.
+        """Runs the recursion over a graph, without modifying the graph.
 
-        Args:
-            graph: as in :meth:`TreeCell.forward`, as are the other arguments not named here.
-            feat: inputs of all nodes, (num_nodes, in_feats).
-            initial_state: state of the missing predecessor at nodes without incoming edges.
-            query: with dynamic attention the attention vector q of each graph of the batch,
-                (batch_size, attention_feats), or of each node, (num_nodes, attention_feats).
-            return_cell: return the memory cells too.
-            return_attention: return the weight of each edge too, (num_edges,). It is computed
-                after the recursion, from the states.
-            engine: ``"auto"`` or one of :data:`graphsent.propagation.ENGINES`.
+        Takes the arguments of :meth:`TreeCell.forward` and, with dynamic attention, ``query``: the
+        attention vector q of each graph of the batch, (batch_size, attention_feats), or of each
+        node, (num_nodes, attention_feats). With ``return_attention``, also returns the attention
+        weights per edge, (num_edges,), which are computed from the states after the recursion.
 
         Returns:
-            ``h`` of shape (num_nodes, hidden_feats), or a tuple of ``h``, ``c`` and the attention
-            weights, as far as they are asked for.
+            ``h`` of shape (num_nodes, hidden_feats), or a tuple of ``h`` and what else was
+            requested: ``c``, the attention weights.
 
         Raises:
-            CellError: if graph, features, initial state or attention vectors do not fit the cell.
-            PropagationError: if the graph has a cycle, or there is no such engine.
+            CellError: as in :meth:`TreeCell.forward`, or if ``query`` does not fit the cell.
+            PropagationError: as in :meth:`TreeCell.forward`.
         """
-        self._check_return_cell(return_cell)
-        self.check_call(graph, feat)
-        state = self.run(graph, feat, initial_state, engine=engine, memory=return_cell, query=query)
-        results = state if return_cell else state[:1]
+        self.check_call(graph, feat, return_cell)
+        results = self.run(
+            graph, feat, initial_state, return_cell=return_cell, engine=engine, query=query
+        )
         if return_attention:
             queries = self.extra_inputs(graph, feat.device, query).get(_QUERY)
-            weights = self.attention.edge_weights(graph, state[0], queries)
-            results = (*results, weights)
+            results = (*results, self.attention.edge_weights(graph, results[0], queries))
         return results[0] if len(results) == 1 else results
 
     def start(self, x: Tensor, query: Tensor | None = None) -> State:
-        """State of a leaf: there is nothing to attend to."""
+        """States of leaves, which have nothing to attend to."""
         return super().start(x)
-
-    def _node_queries(
-        self, graph: dgl.DGLGraph, query: Tensor | None, device: torch.device
-    ) -> Tensor:
-        sizes = graph.batch_num_nodes().to(device)
-        check_query(query, (len(sizes), graph.num_nodes()), self.attention.attention_feats)
-        queries = self.attention.query(query)
-        if len(queries) == len(sizes):
-            return queries.repeat_interleave(sizes, 0, output_size=graph.num_nodes())
-        return queries
 
 
 class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
-    r"""Attentive Tree-LSTM, for any number of unordered children.
+    r"""Attentive Tree-LSTM, over any number of unordered children.
 
     *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan;
     followed by `Modelling Sentence Pairs with Tree-structured Attentive Encoder
@@ -136,19 +191,20 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
         c &= i * u + \textstyle\sum_k f_k * c_k \\
         h &= o * \tanh(c)
 
-    With one child it is the child-sum Tree-LSTM. With several children :math:`h_S` is their mean
-    where the weights are equal, not their sum.
+    With one child, it is the child-sum Tree-LSTM. With several and equal weights, :math:`h_S` is
+    their mean, not their sum.
 
-    The paper does not say how the children's memory enters. ``memory`` selects a reading:
-    ``"per_child"`` is the above, as in the authors' code of the later paper; ``"attended"`` has
-    one :math:`f = \sigma(W_f x + U_f h_S + b_f)` and :math:`c = i * u + f * \sum_k a_k c_k`;
-    ``"both"`` has :math:`c = i * u + \sum_k a_k f_k * c_k`.
+    The paper does not specify how the children's memory is combined. ``memory`` selects a reading:
+    ``"per_child"``, the equations above, as in the authors' code of the later paper;
+    ``"attended"``, with one :math:`f = \sigma(W_f x + U_f h_S + b_f)` and
+    :math:`c = i * u + f * \sum_k a_k c_k`; or ``"both"``, with
+    :math:`c = i * u + \sum_k a_k f_k * c_k`.
 
-    The attention vector q is a parameter (``attention="static"``), or an argument of the call
+    The attention vector q is a parameter (``attention="static"``) or an argument of the call
     (``"dynamic"``), such as the last state of a sequential LSTM over the sentence.
 
-    Every node may have an input, and any number of successors: any directed acyclic graph will do.
-    The rows of ``W`` are those of i, o, u, f, in this order, the rows of ``U`` those of i, o, u.
+    The graph may be any acyclic graph, with inputs at all nodes. The rows of ``W`` belong to i, o,
+    u, f, in this order, those of ``U`` to i, o, u.
 
     Args:
         in_feats: size of the inputs.
@@ -156,8 +212,8 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
         attention: ``"static"`` or ``"dynamic"``.
         attention_feats: size of q; ``hidden_feats`` by default.
         memory: ``"per_child"``, ``"attended"`` or ``"both"``.
-        gate_output: with False there is no output gate, :math:`h = \tanh(c)`.
-        forget_bias: value of :math:`b_f` at the start; the other biases start at zero.
+        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`.
+        forget_bias: initial value of :math:`b_f`; other biases are initialized to zero.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -175,6 +231,8 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
         >>> h.shape, weights.shape
         (torch.Size([3, 3]), torch.Size([2]))
     """
+
+    _defaults = (("gate_output", True), ("memory", "per_child"))
 
     def __init__(
         self,
@@ -194,9 +252,9 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
         self.reset_parameters()
 
     def combine(self, children: State, x: Tensor, query: Tensor | None = None) -> State:
-        """State from the children's h and c, (nodes, children, hidden_feats)."""
+        """States from the children's h and c, (num_nodes, num_children, hidden_feats)."""
         h, c = children
-        weights = self.attention(h, query).unsqueeze(-1)  # (nodes, children, 1)
+        weights = self.attention(h, query).unsqueeze(-1)  # (num_nodes, num_children, 1)
         pooled = (weights * h).sum(1)
         update, forget = self.split_inputs(x)
         if self.memory == "attended":
@@ -207,14 +265,9 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
             forgotten = (gates * c).sum(1)
         return lstm_state(update + self.U(pooled), forgotten, self.gate_output)
 
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = "" if self.memory == "per_child" else f", memory={self.memory!r}"
-        return super().extra_repr() + options
-
 
 class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
-    r"""Attentive Tree-GRU, for any number of unordered children.
+    r"""Attentive Tree-GRU, over any number of unordered children.
 
     *An Attention-based Recursive Neural Network for Semantic Representation* (Zhou, Liu and Pan;
     followed by `Modelling Sentence Pairs with Tree-structured Attentive Encoder
@@ -228,14 +281,11 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
         \tilde h &= \tanh(W x + U \textstyle\sum_k r_k * h_k + b) \\
         h &= (1 - z) * \tilde h + z * h_S
 
-    ``reset="literal"`` reads the paper's text as one reset gate applied after the product:
+    ``reset="literal"`` follows the text of the paper: one reset gate, applied after the product:
     :math:`r = \sigma(W_r x + U_r h_S + b_r)`, :math:`\tilde h = \tanh(W x + r * U h_S + b)`.
 
-    The attention vector q is a parameter (``attention="static"``), or an argument of the call
-    (``"dynamic"``), such as the last state of a sequential GRU over the sentence.
-
-    Every node may have an input, and any number of successors: any directed acyclic graph will do.
-    The rows of ``W`` are those of r, z and the candidate, in this order.
+    Attention is that of :class:`AttentiveTreeLSTM`. The graph may be any acyclic graph, with inputs
+    at all nodes. The rows of ``W`` belong to r, z and the candidate, in this order.
 
     Args:
         in_feats: size of the inputs.
@@ -272,7 +322,7 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
         self.reset_parameters()
 
     def combine(self, children: State, x: Tensor, query: Tensor | None = None) -> State:
-        """State from the children's h, (nodes, children, hidden_feats)."""
+        """States from the children's h, (num_nodes, num_children, hidden_feats)."""
         (h,) = children
-        weights = self.attention(h, query).unsqueeze(-1)  # (nodes, children, 1)
+        weights = self.attention(h, query).unsqueeze(-1)  # (num_nodes, num_children, 1)
         return self.update(h, (weights * h).sum(1), x)

@@ -1,46 +1,80 @@
-"""What all cells share: the ways round a graph, by DGL functions or level by level."""
+"""The base class of cells: their equations, DGL functions, and runs over a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
-from graphsent.cells.explanation import Explanation, explanation_of
-from graphsent.cells.overriding import overridden
-from graphsent.cells.recursion import Recursion, State
 from graphsent.cells.validation import (
     LEAF,
     SLOT,
     check_extra,
     check_feat,
     check_graph,
-    check_initial_state,
     check_names,
+    check_signature,
+    check_size,
+    check_state,
     first_parameter,
+    state_tuple,
 )
 from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.run import Run
-from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of
+from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
 
-__all__ = ["State", "TreeCell"]
+State = tuple[Tensor, ...]
+"""The parts of a state, the output ``h`` first, each of shape (..., hidden_feats)."""
 
 _INITIAL = "initial_"
-_FUNCTIONS = ("message_func", "reduce_func", "apply_node_func")
+_FUNCTIONS = {
+    "message_func": "",
+    "reduce_func": "",
+    "apply_node_func": "",
+    "arrange": "slots",
+    "prepare": "extra_inputs",
+}
+"""Methods that only the DGL functions need, and their counterparts in runs level by level."""
 
 
-class TreeCell(Recursion):
-    """Base of the cells: a :class:`Recursion`, as DGL functions and as a module to call.
+class Explanation(NamedTuple):
+    """How a cell runs over a graph.
 
-    The functions are complete by themselves::
+    Attributes:
+        way: ``"compiled"``: generated C, one call for all levels; ``"traced"``: the traced
+            operations in torch, level by level; ``"levels"``: ``combine``, level by level;
+            ``"functions"``: the cell's own DGL functions, level by level.
+        reason: what it runs, or why no faster way is available.
+    """
+
+    way: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.way}: {self.reason}"
+
+
+class TreeCell(nn.Module):
+    r"""Base class of cells: a recursion over the predecessors of each node of an acyclic graph.
+
+    .. math::
+        s_t = \mathrm{combine}(\{s_k : k \to t\}, \mathrm{project}(x)_t), \qquad
+        s_t = \mathrm{start}(\mathrm{project}(x)_t) \text{ if there is no } k \to t
+
+    A subclass defines :meth:`project`, :meth:`start` and :meth:`combine` on tensors, row by row.
+    ``project`` is called for many nodes at once, so that it costs one matrix product; ``combine``
+    is called for the nodes of one level.
+
+    The DGL functions can be used without calling the cell::
 
         graph.ndata.update(cell.node_inputs(graph, feat))
         dgl.prop_nodes_topo(
@@ -48,9 +82,170 @@ class TreeCell(Recursion):
         )
         h = graph.ndata["h"]
 
-    As many rounds of ``graph.update_all`` with the three functions as the graph has levels give
-    the same. A subclass that replaces one of them has it called by every engine.
+    So can ``graph.update_all`` with the three functions, repeated once per level of the graph. If
+    a subclass overrides one of them, every engine calls it.
+
+    Attributes:
+        state_names: node data that hold the parts of the state, ``h`` first.
+        input_names: node data passed to :meth:`start` and :meth:`combine`, in this order.
+        edge_names: edge data that the message function reads if the graph has them.
+        inner_input: whether nodes with predecessors have inputs.
+        no_initial_state: why the cell takes no initial states; empty if it does.
     """
+
+    state_names: tuple[str, ...] = ("h", "c")
+    input_names: tuple[str, ...] = ("x",)
+    edge_names: tuple[str, ...] = ()
+    inner_input: bool = True
+    no_initial_state: str = ""
+    _defaults: tuple[tuple[str, Any], ...] = ()
+    """Options that the repr shows unless they have these values."""
+
+    def __init__(self, in_feats: int, hidden_feats: int) -> None:
+        super().__init__()
+        check_size("in_feats", in_feats)
+        check_size("hidden_feats", hidden_feats)
+        self.in_feats = in_feats
+        self.hidden_feats = hidden_feats
+
+    @property
+    def out_feats(self) -> int:
+        """Number of features that the cell returns per node."""
+        return self.hidden_feats
+
+    def extra_repr(self) -> str:
+        """The sizes, and options other than the default."""
+        options = [(name, getattr(self, name), default) for name, default in self._defaults]
+        shown = [f"{name}={value!r}" for name, value, default in options if value != default]
+        return ", ".join([f"{self.in_feats}, {self.hidden_feats}", *shown])
+
+    # The equations: what a subclass defines
+
+    def reset_parameters(self) -> None:
+        """Draws all parameters anew."""
+        raise self._undefined("reset_parameters", "draws all parameters anew")
+
+    def project(self, feat: Tensor) -> Tensor:
+        """The inputs' contribution to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
+        returned = "returns one row per row of feat, (num_nodes, in_feats)"
+        raise self._undefined("project", returned, "feat")
+
+    # With *Any and **Any, an override may name the node data of its input_names as it likes.
+
+    def start(self, *inputs: Any, **_: Any) -> State:
+        """States of nodes without predecessors, a tuple of (num_nodes, hidden_feats) each.
+
+        ``inputs`` are the rows of the node data ``input_names``, each (num_nodes, ...).
+        """
+        returned = f"returns {self._a_state()} of nodes without predecessors"
+        raise self._undefined("start", returned, *self.input_names)
+
+    def combine(self, children: State, *inputs: Any, **_: Any) -> State:
+        """States of nodes with predecessors, a tuple of (num_nodes, hidden_feats) each.
+
+        ``children`` are the parts of the predecessors' states, each (num_nodes, num_children,
+        hidden_feats), and ``inputs`` the rows of the node data ``input_names``.
+        """
+        returned = f"returns {self._a_state()} of nodes with predecessors"
+        raise self._undefined("combine", returned, "children", *self.input_names)
+
+    def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
+        """The node data of ``input_names`` after x, on ``device``."""
+        return {}
+
+    def arrange(self, messages: State, slots: Tensor | None = None) -> State:
+        """The predecessors' states as ``combine`` takes them.
+
+        Args:
+            messages: parts of the states, (nodes, edges, hidden_feats), in mailbox order.
+            slots: slots of the messages, (nodes, edges), in cells with slots.
+        """
+        return messages
+
+    def slots(self, graph: dgl.DGLGraph, schedule: Schedule) -> Slots | None:
+        """The predecessor in each slot, on the CPU; None in cells without slots."""
+        return None
+
+    def check_structure(self, graph: dgl.DGLGraph) -> None:
+        """Raises a CellError if the cell cannot run over a graph of this structure."""
+
+    def _undefined(self, method: str, purpose: str, *arguments: str) -> CellError:
+        signature = f"{method}({', '.join(('self', *arguments))})"
+        return CellError(
+            f"the cell {type(self).__name__} has no method {signature}, which {purpose}: "
+            "see docs/own_cell.md"
+        )
+
+    def _a_state(self) -> str:
+        return f"the state {state_tuple(self)}, a tuple of tensors (num_nodes, hidden_feats),"
+
+    # The equations, with checks of what they return
+
+    def checked_project(self, feat: Tensor) -> Tensor:
+        """Calls :meth:`project`; raises a CellError unless it returns one row per row of feat."""
+        x = self._called("project", ("feat",), feat)
+        if isinstance(x, Tensor) and x.shape[:1] == feat.shape[:1] and x.device == feat.device:
+            return x
+        raise CellError(
+            f"expected {type(self).__name__}.project to return a tensor with a row for each of the "
+            f"{len(feat)} rows of feat, on {feat.device}, got {described(x)}"
+        )
+
+    def checked_start(self, *inputs: Tensor) -> State:
+        """Calls :meth:`start`; raises a CellError unless it returns a state."""
+        state = self._called("start", self.input_names, *inputs)
+        return check_state(self, "start", state, inputs[0])
+
+    def checked_combine(self, children: State, *inputs: Tensor) -> State:
+        """Calls :meth:`combine`; raises a CellError if it fails or does not return a state."""
+        try:
+            state = self._called("combine", ("children", *self.input_names), children, *inputs)
+        except (IndexError, RuntimeError, ValueError) as error:
+            if type(error) not in (IndexError, RuntimeError, ValueError):
+                raise
+            shapes = [tuple(part.shape) for part in children]
+            raise CellError(
+                f"{type(self).__name__}.combine(children, ...) failed on children, a tuple of "
+                f"{' and '.join(self.state_names)}, of shapes {shapes}, that is "
+                "(num_nodes, num_children, hidden_feats), where num_children is that of the nodes, "
+                f"and in a SlottedCell always num_slots: {error}"
+            ) from error
+        return check_state(self, "combine", state, children[0])
+
+    def _called(self, method: str, names: Sequence[str], *arguments: Any) -> Any:
+        try:
+            return getattr(self, method)(*arguments)
+        except TypeError:
+            check_signature(self, method, *names)
+            raise
+
+    def check_initial_state(self, state: Tensor | Sequence[Tensor], like: Tensor) -> State:
+        """The parts of an initial state, each of the shape, dtype and device of ``like``.
+
+        Raises:
+            CellError: if the cell takes none, or they do not fit.
+        """
+        names = self.state_names
+        if self.no_initial_state:
+            name = type(self).__name__
+            raise CellError(f"{name} takes no initial_state: {self.no_initial_state}")
+        parts = (state,) if isinstance(state, Tensor) else state
+        if not isinstance(parts, tuple | list) or len(parts) != len(names):
+            expected = f"expected initial_state to be ({', '.join(names)})"
+            raise CellError(f"{expected}, got {described(state)}")
+        for name, part in zip(names, parts, strict=True):
+            expected = f"expected {name} of initial_state"
+            if not isinstance(part, Tensor):
+                raise CellError(f"{expected} to be a tensor, got {described(part)}")
+            if part.shape != like.shape or part.dtype != like.dtype:
+                shape = f"of shape (num_nodes, hidden_feats) = {tuple(like.shape)}"
+                got = f"got {tuple(part.shape)} and {part.dtype}"
+                raise CellError(f"{expected} {shape} and {like.dtype}, {got}")
+            if part.device != like.device:
+                raise CellError(f"{expected} on {like.device}, got {part.device}")
+        return tuple(parts)
+
+    # DGL functions
 
     def node_inputs(
         self,
@@ -65,7 +260,7 @@ class TreeCell(Recursion):
             graph: graph of ``num_nodes`` nodes.
             feat: inputs of all nodes, (num_nodes, in_feats).
             initial_state: as in :meth:`forward`.
-            **extra: what a cell takes beside these.
+            **extra: further arguments of the cell, such as ``query``.
 
         Returns:
             Node data by name, each with ``num_nodes`` rows.
@@ -77,11 +272,15 @@ class TreeCell(Recursion):
         self.check_call(graph, feat)
         return self.prepare(graph, feat, initial_state, **extra)
 
-    def check_call(self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat) -> None:
-        """Raises a CellError if graph or features do not fit the cell.
+    def check_call(
+        self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, return_cell: bool = False
+    ) -> None:
+        """Raises a CellError if arguments of a call do not fit the cell.
 
-        And a PropagationError if the graph has a cycle.
+        Raises a PropagationError if the graph has a cycle.
         """
+        if return_cell and "c" not in self.state_names:
+            raise CellError(f"{type(self).__name__} has no memory cell to return")
         check_names(self)
         check_graph(graph)
         check_feat(feat, schedule_of(graph), self.in_feats, first_parameter(self))
@@ -94,43 +293,23 @@ class TreeCell(Recursion):
         initial_state: Tensor | Sequence[Tensor] | None = None,
         **extra: Any,
     ) -> dict[str, Tensor]:
-        """The node data of :meth:`node_inputs`, for graph and features that have been checked."""
+        """The node data of :meth:`node_inputs`, for a graph and features already checked."""
         feat = feat if isinstance(feat, Tensor) else feat.dense()
         leaf = graph.in_degrees() == 0
-        if not self.inner_input:  # NaN in rows that are ignored would be in gradients of weights
+        if not self.inner_input:  # NaN in ignored rows would spread to the gradients of weights
             feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
         x = self.checked_project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
         data = self.extra_inputs(graph, x.device, **extra)
         check_extra(self, data, len(x))
-        inputs = {"x": x, **data}
-        inputs[LEAF] = leaf
-        inputs.update(dict.fromkeys(self.state_names, zeros))
+        inputs = {"x": x, **data, LEAF: leaf, **dict.fromkeys(self.state_names, zeros)}
         if initial_state is not None:
-            state = self.check_initial_state(initial_state, zeros)
-            initial_names = [_INITIAL + name for name in self.state_names]
-            inputs.update(zip(initial_names, state, strict=True))
+            parts = self.check_initial_state(initial_state, zeros)
+            inputs |= zip([_INITIAL + name for name in self.state_names], parts, strict=True)
         return inputs
 
-    def check_initial_state(self, state: Tensor | Sequence[Tensor], like: Tensor) -> State:
-        """The parts of an initial state, shaped as states ``like``.
-
-        Raises:
-            CellError: if the cell takes none, or they do not fit.
-        """
-        if self.no_initial_state:
-            name = type(self).__name__
-            raise CellError(f"{name} takes no initial_state: {self.no_initial_state}")
-        parts = (state,) if isinstance(state, Tensor) else state
-        if not isinstance(parts, tuple | list):
-            names = ", ".join(self.state_names)
-            raise CellError(f"expected initial_state to be ({names}), got {described(state)}")
-        parts = tuple(parts)
-        check_initial_state(parts, self.state_names, like)
-        return parts
-
     def message_func(self, edges: Any) -> dict[str, Tensor]:
-        """DGL message function: sends the source's state, and its slot where there is one."""
+        """DGL message function: sends the source's state and, in cells with slots, its slot."""
         messages = {name: edges.src[name] for name in self.state_names}
         for name in self.edge_names:
             if name in edges.data:
@@ -144,16 +323,29 @@ class TreeCell(Recursion):
         return self._named(self.checked_combine(children, *self._inputs_of(nodes)))
 
     def apply_node_func(self, nodes: Any) -> dict[str, Tensor]:
-        """DGL apply function: the states of the nodes that have received nothing."""
+        """DGL apply function: computes the states of nodes that received no message."""
         reduced = tuple(nodes.data[name] for name in self.state_names)
         leaf = nodes.data[LEAF]
         if not leaf.any():
             return self._named(reduced)
-        started = self._first_state(nodes)
+        inputs = self._inputs_of(nodes)
+        if _INITIAL + self.state_names[0] in nodes.data:
+            before = tuple(nodes.data[_INITIAL + name].unsqueeze(1) for name in self.state_names)
+            started = self.checked_combine(self.arrange(before), *inputs)
+        else:
+            started = self.checked_start(*inputs)
         if leaf.all():
             return self._named(started)
         pairs = zip(started, reduced, strict=True)
         return self._named(tuple(torch.where(leaf.unsqueeze(1), a, b) for a, b in pairs))
+
+    def _inputs_of(self, nodes: Any) -> tuple[Tensor, ...]:
+        return tuple(nodes.data[name] for name in self.input_names)
+
+    def _named(self, state: State) -> dict[str, Tensor]:
+        return dict(zip(self.state_names, state, strict=True))
+
+    # Runs
 
     @untraced
     def forward(
@@ -165,60 +357,54 @@ class TreeCell(Recursion):
         return_cell: bool = False,
         engine: str = "auto",
     ) -> Tensor | State:
-        """Runs the recursion over a graph, which is left as it was.
+        """Runs the recursion over a graph, without modifying the graph.
 
         Args:
-            graph: one tree, or a batch, with edges from predecessor to successor.
-            feat: inputs of all nodes, (num_nodes, in_feats). Rows of nodes that take no input in
+            graph: one tree or a batch, with edges from predecessor to successor.
+            feat: inputs of all nodes, (num_nodes, in_feats). Rows of nodes that have no input in
                 this cell are ignored.
-            initial_state: state of the missing predecessor at nodes without incoming edges, where
-                it stands for an only (first) child: ``h``, or ``(h, c)`` for cells with a memory,
-                each (num_nodes, hidden_feats). Rows of other nodes are ignored. Without it such
-                nodes have no predecessor.
-            return_cell: return the memory cells too.
-            engine: one of :data:`graphsent.propagation.ENGINES`, which says what they are.
+            initial_state: state of a predecessor, the only or first child, that stands before each
+                node without incoming edges: ``h``, or ``(h, c)`` in cells with a memory, each
+                (num_nodes, hidden_feats). Rows of other nodes are ignored. By default such nodes
+                have no predecessor.
+            return_cell: whether to return the memory cells, too.
+            engine: one of :data:`graphsent.propagation.ENGINES`.
 
         Returns:
-            ``h`` of shape (num_nodes, hidden_feats) in the graph's node order; with
+            ``h`` of shape (num_nodes, hidden_feats) in the node order of the graph; with
             ``return_cell`` a pair ``(h, c)``.
 
         Raises:
             CellError: if graph, features or initial state do not fit the cell.
-            PropagationError: if the graph has a cycle, or there is no such engine.
+            PropagationError: if the graph has a cycle, or the engine is unknown.
         """
-        self._check_return_cell(return_cell)
-        self.check_call(graph, feat)
-        state = self.run(graph, feat, initial_state, engine=engine, memory=return_cell)
+        self.check_call(graph, feat, return_cell)
+        state = self.run(graph, feat, initial_state, return_cell=return_cell, engine=engine)
         return state if return_cell else state[0]
 
-    @untraced
     def run(
         self,
         graph: dgl.DGLGraph,
         feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
         *,
+        return_cell: bool = True,
         engine: str = "auto",
-        memory: bool = True,
         **extra: Any,
     ) -> State:
-        """The states of all nodes, for graph and features that have been checked.
+        """The states of all nodes as a tuple, only ``(h,)`` without ``return_cell``.
 
-        Args:
-            graph: as in :meth:`forward`, as are the others not named here.
-            feat: see there.
-            initial_state: see there.
-            engine: see there.
-            memory: with False only h is needed.
-            **extra: what a cell takes beside these.
+        Takes the arguments of :meth:`forward`, already checked by :meth:`check_call`, and further
+        arguments of the cell, such as ``query``.
         """
-        if resolve_engine(engine) == "dgl":
-            return self._run_dgl(graph, self.prepare(graph, feat, initial_state, **extra))
-        if self._replaces_functions():
-            return self._run_functions(graph, self.prepare(graph, feat, initial_state, **extra))
-        data = self.extra_inputs(graph, feat.device, **extra)
-        num_results = len(self.state_names) if memory else 1
-        return self._run(graph, feat, data, initial_state).states(num_results)
+        names = self.state_names if return_cell else self.state_names[:1]
+        by_dgl = resolve_engine(engine) == "dgl"
+        if not by_dgl and not self._replaces_functions():
+            data = self.extra_inputs(graph, feat.device, **extra)
+            return self._run(graph, feat, data, initial_state).states(len(names))
+        inputs = self.prepare(graph, feat, initial_state, **extra)
+        results = (self._run_dgl if by_dgl else self._run_functions)(graph, inputs)
+        return tuple(results[name] for name in names)
 
     def _run(
         self,
@@ -227,18 +413,19 @@ class TreeCell(Recursion):
         extra: Mapping[str, Tensor],
         initial_state: Tensor | Sequence[Tensor] | None = None,
     ) -> Run:
-        """A run level by level; arguments have been checked, but for node data beside x."""
+        """A run level by level; only ``extra``, the node data after x, is still to be checked."""
         schedule = schedule_of(graph)
         check_extra(self, extra, schedule.num_nodes)
         slots = self.slots(graph, schedule)
         return Run(self, schedule, slots, feat, extra, initial_state)
 
     def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:
-        """Which way the cell runs over a graph, and why not a faster one.
+        """How the cell runs over a graph, and why not in a faster way.
 
         Args:
-            graph: as in :meth:`forward`; inputs are taken to be like the parameters.
-            **extra: what a cell takes beside these.
+            graph: as in :meth:`forward`; inputs are assumed to have the parameters' dtype and
+                device.
+            **extra: further arguments of the cell, such as ``query``.
 
         Raises:
             CellError: if the graph does not fit the cell.
@@ -251,10 +438,14 @@ class TreeCell(Recursion):
             return Explanation("functions", "it has DGL functions, or preparations, of its own")
         like, parameter = torch.empty(0), first_parameter(self)
         like = like if parameter is None else parameter
-        run = self._run(graph, like, self.extra_inputs(graph, like.device, **extra))
-        return explanation_of(run.found)
+        found = self._run(graph, like, self.extra_inputs(graph, like.device, **extra)).found
+        if isinstance(found, str):
+            return Explanation("levels", found)
+        if isinstance(found.library, str):
+            return Explanation("traced", found.library)
+        return Explanation("compiled", "there is code that was generated from start and combine")
 
-    def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
+    def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         with graph.local_scope():
             # DGL gathers all node data at every level, needed or not.
             for data, kept in ((graph.ndata, ()), (graph.edata, self.edge_names)):
@@ -264,39 +455,23 @@ class TreeCell(Recursion):
             prop_nodes_topo_of_dgl(
                 graph, self.message_func, self.reduce_func, apply_node_func=self.apply_node_func
             )
-            return tuple(graph.ndata[name] for name in self.state_names)
+            return self._named(tuple(graph.ndata[name] for name in self.state_names))
 
-    def _replaces_functions(self) -> bool:
-        """Whether there is more to a run by DGL than the engine by levels would do."""
-        if overridden(self, "slots", "arrange") or any(map(self._replaces, _FUNCTIONS)):
-            return True
-        return self._replaces("prepare") and overridden(self, "extra_inputs", "prepare")
-
-    def _replaces(self, name: str) -> bool:
-        """Whether a subclass, or the cell itself, has another method than cells have."""
-        return name in vars(self) or getattr(type(self), name) is not getattr(TreeCell, name)
-
-    def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> State:
+    def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> Any:
         data = {name: graph.edata[name] for name in self.edge_names if name in graph.edata}
         functions = (self.message_func, self.reduce_func)
-        results: Any = prop_nodes_topo(
+        return prop_nodes_topo(
             graph, *functions, apply_node_func=self.apply_node_func, ndata=inputs, edata=data
         )
-        return tuple(results[name] for name in self.state_names)
 
-    def _check_return_cell(self, return_cell: bool) -> None:
-        if return_cell and "c" not in self.state_names:
-            raise CellError(f"{type(self).__name__} has no memory cell to return")
+    def _replaces_functions(self) -> bool:
+        """Whether a method for the DGL functions is overridden, and its counterpart is not."""
+        return any(self._overrides(*names) for names in _FUNCTIONS.items())
 
-    def _inputs_of(self, nodes: Any) -> tuple[Tensor, ...]:
-        return tuple(nodes.data[name] for name in self.input_names)
-
-    def _first_state(self, nodes: Any) -> State:
-        inputs = self._inputs_of(nodes)
-        if _INITIAL + self.state_names[0] not in nodes.data:
-            return self.checked_start(*inputs)
-        before = tuple(nodes.data[_INITIAL + name].unsqueeze(1) for name in self.state_names)
-        return self.checked_combine(self.arrange(before), *inputs)
-
-    def _named(self, state: State) -> dict[str, Tensor]:
-        return dict(zip(self.state_names, state, strict=True))
+    def _overrides(self, name: str, counterpart: str) -> bool:
+        for owner in (self, *type(self).__mro__):
+            if owner is TreeCell or counterpart in vars(owner):
+                break
+            if name in vars(owner):
+                return True
+        return False

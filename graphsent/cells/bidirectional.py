@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
+from graphsent.cells.base import State
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
-from graphsent.cells.recursion import State
 from graphsent.cells.slots import CHILD_INDEX, edge_slots
 from graphsent.cells.topdown import TopDownTreeLSTM
 from graphsent.cells.validation import check_choice
@@ -20,16 +20,15 @@ from graphsent.propagation.untraced import untraced
 
 
 class BiTreeLSTM(nn.Module):
-    r"""Tree-LSTMs bottom-up and top-down over the same binary trees.
+    r"""Bidirectional Tree-LSTM: a bottom-up and a top-down pass over the same binary trees.
 
     `Head-Lexicalized Bidirectional Tree LSTMs <https://aclanthology.org/Q17-1012>`_ (Teng and
-    Zhang 2017). The inputs x of both passes are the head words of the nodes, or, with
-    ``lexicalized=False``, the words at leaves and zeros at inner nodes; the passes share nothing
-    else. See :class:`LexicalizedTreeLSTM` and :class:`TopDownTreeLSTM` for the equations.
+    Zhang 2017). Both passes have the same inputs x: the head words of the nodes or, with
+    ``lexicalized=False``, words at leaves and zeros at inner nodes. They share nothing else. See
+    :class:`LexicalizedTreeLSTM` and :class:`TopDownTreeLSTM` for the equations.
 
-    With ``td_root="bu_root"`` the top-down pass does not start from nothing but from the root of
-    the bottom-up pass: :math:`h = A h_{root} + a`, :math:`c = B c_{root} + b` stand for the state
-    of the root's parent.
+    With ``td_root="bu_root"``, the top-down pass starts from the root of the bottom-up pass:
+    :math:`h = A h_{root} + a` and :math:`c = B c_{root} + b` are the state of the root's parent.
 
     At 300 / 150 there are 1,216,650 parameters.
 
@@ -39,7 +38,10 @@ class BiTreeLSTM(nn.Module):
         lexicalized: whether inner nodes have head words.
         leaf_peephole: see :class:`LexicalizedTreeLSTM`.
         td_share_input: see :class:`TopDownTreeLSTM`.
-        td_root: ``"zero"`` or ``"bu_root"``.
+        td_root: ``"zero"``, no state before the root, or ``"bu_root"``.
+
+    Raises:
+        CellError: if a size is less than 1, or ``td_root`` is unknown.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -67,6 +69,8 @@ class BiTreeLSTM(nn.Module):
     ) -> None:
         super().__init__()
         check_choice("td_root", td_root, ("zero", "bu_root"))
+        self.in_feats, self.hidden_feats = in_feats, hidden_feats
+        self.out_feats = 2 * hidden_feats
         self.td_root = td_root
         self.bottom_up = LexicalizedTreeLSTM(
             in_feats, hidden_feats, lexicalized=lexicalized, leaf_peephole=leaf_peephole
@@ -77,23 +81,8 @@ class BiTreeLSTM(nn.Module):
             self.root_c = nn.Linear(hidden_feats, hidden_feats)
         self.reset_parameters()
 
-    @property
-    def in_feats(self) -> int:
-        """Size of the inputs."""
-        return self.bottom_up.in_feats
-
-    @property
-    def hidden_feats(self) -> int:
-        """Size of the states of each pass."""
-        return self.bottom_up.hidden_feats
-
-    @property
-    def out_feats(self) -> int:
-        """Size of a row of what the cell returns."""
-        return 2 * self.hidden_feats
-
     def reset_parameters(self) -> None:
-        """Draws matrices and biases as Glorot and Bengio do, each matrix by itself."""
+        """Initializes each matrix, and the biases, as Glorot and Bengio (2010)."""
         self.bottom_up.reset_parameters()
         self.top_down.reset_parameters()
         if self.td_root == "bu_root":
@@ -111,49 +100,40 @@ class BiTreeLSTM(nn.Module):
         return_head_weights: bool = False,
         engine: str = "auto",
     ) -> Tensor | State:
-        """Runs both passes over a graph, which is left as it was.
+        """Runs both passes over a graph, without modifying the graph.
 
-        Args:
-            graph: one tree, or a batch, with edges from child to parent.
-            feat: inputs, (num_nodes, in_feats); only the rows of leaves are used.
-            initial_state: of the bottom-up pass, as in :meth:`LexicalizedTreeLSTM.forward`.
-            return_cell: return the memory cells too.
-            return_head_weights: return the share of each child in its parent's head word too, by
-                edge and dimension, (num_edges, in_feats).
-            engine: ``"auto"`` or one of :data:`graphsent.propagation.ENGINES`.
+        Takes the arguments of :meth:`LexicalizedTreeLSTM.forward`, and raises its errors. Edges
+        lead from child to parent; an initial state is that of the bottom-up pass.
 
         Returns:
             ``h`` of shape (num_nodes, 2 * hidden_feats), bottom-up before top-down, or a tuple of
-            ``h``, ``c`` and the head weights, as far as they are asked for.
-
-        Raises:
-            CellError: if graph, features or initial state do not fit the cell, or there are no
-                head words to weigh.
-            PropagationError: if the graph has a cycle, or there is no such engine.
+            ``h`` and what else was requested: ``c``, the head weights.
         """
         self.bottom_up.check_call(graph, feat)
         words = self.bottom_up.words(graph, feat, engine)
-        memory = return_cell or self.td_root == "bu_root"
-        up = self.bottom_up.run(graph, words, initial_state, engine=engine, memory=memory)
-        turned = reverse(graph, copy_data=False)
-        turned.edata[CHILD_INDEX] = edge_slots(graph)
-        root_state = self._root_state(graph, up) if self.td_root == "bu_root" else None
-        self.top_down.check_structure(turned)
-        down = self.top_down.run(turned, words, root_state, engine=engine, memory=return_cell)
-        num_parts = 2 if return_cell else 1
-        pairs = zip(up[:num_parts], down[:num_parts], strict=True)
-        results = [torch.cat(pair, -1) for pair in pairs]
+        from_root = self.td_root == "bu_root"
+        with_cell = return_cell or from_root
+        up = self.bottom_up.run(graph, words, initial_state, return_cell=with_cell, engine=engine)
+        reversed_graph = reverse(graph, copy_data=False)
+        reversed_graph.edata[CHILD_INDEX] = edge_slots(graph)
+        root = self._root_parents(graph, up) if from_root else None
+        self.top_down.check_structure(reversed_graph)
+        down = self.top_down.run(
+            reversed_graph, words, root, return_cell=return_cell, engine=engine
+        )
+        # Without return_cell, the c of the bottom-up pass is for the root state alone.
+        results = [torch.cat(pair, -1) for pair in zip(up, down, strict=False)]
         if return_head_weights:
             results.append(self.bottom_up.head_weights(graph, words))
         return tuple(results) if len(results) > 1 else results[0]
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
+        """The sizes, and options other than the default."""
         options = "" if self.td_root == "zero" else f", td_root={self.td_root!r}"
         return f"{self.in_feats}, {self.hidden_feats}{options}"
 
-    def _root_state(self, graph: dgl.DGLGraph, up: State) -> State:
-        """States before the roots, in rows of their own; zeros elsewhere."""
+    def _root_parents(self, graph: dgl.DGLGraph, up: State) -> State:
+        """The states of the roots' parents, in the rows of the roots; zeros elsewhere."""
         roots = (graph.out_degrees() == 0).nonzero().squeeze(1).to(up[0].device)
         maps = (self.root_h, self.root_c)
         return tuple(

@@ -1,4 +1,4 @@
-"""The Tree-LSTM with peepholes and head words."""
+"""Head words of constituents, and the Tree-LSTM over them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,140 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent._dgl import dgl
+from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import glorot_
-from graphsent.cells.lexical import HeadLexicalizer
-from graphsent.cells.recursion import State
-from graphsent.cells.slots import SlottedCell
+from graphsent.cells.slots import SlottedCell, edge_slots
+from graphsent.propagation import resolve_engine
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.untraced import untraced
+
+
+class HeadLexicalizer(SlottedCell):
+    r"""The head word of every constituent of a binary tree, a mixture of its words.
+
+    `Head-Lexicalized Bidirectional Tree LSTMs <https://aclanthology.org/Q17-1012>`_ (Teng and
+    Zhang 2017), section 3.2:
+
+    .. math::
+        z &= \sigma(W_L x_L + W_R x_R + b) \\
+        x &= z * x_L + (1 - z) * x_R
+
+    with the children's head words :math:`x_L, x_R`; at leaves, x is the word vector itself. Inner
+    nodes have no input: their rows of ``feat`` are ignored.
+
+    The columns of ``W`` are those of :math:`W_L, W_R`: 180,300 parameters at 300. The graph may be
+    any acyclic graph whose nodes have two predecessors or none.
+
+    Args:
+        in_feats: size of the inputs, and of the head words.
+
+    Shapes:
+        - ``feat``, x: (num_nodes, in_feats)
+        - z, by edge: (num_edges, in_feats)
+
+    Example:
+        >>> import torch
+        >>> from graphsent import dgl
+        >>> graph = dgl.graph(([1, 2], [0, 0]))  # node 0 has the children 1 and 2
+        >>> graph.edata["child_index"] = torch.tensor([0, 1])
+        >>> HeadLexicalizer(4)(graph, torch.randn(3, 4)).shape
+        torch.Size([3, 4])
+    """
+
+    state_names = ("h",)
+    inner_input = False
+    no_initial_state = "a leaf is its own head"
+    remedy = ": collapse unary nodes and binarize the trees"
+
+    def __init__(self, in_feats: int) -> None:
+        super().__init__(in_feats, in_feats, num_slots=2)
+        self.W = nn.Linear(2 * in_feats, in_feats)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initializes the matrices and the bias as Glorot and Bengio (2010)."""
+        glorot_(self.W.weight, self.W.bias, num_blocks=(1, 2))
+
+    def check_structure(self, graph: dgl.DGLGraph) -> None:
+        """Raises a CellError unless every node has two children or none."""
+        degrees = graph.in_degrees()
+        self.check_degrees(graph, (degrees != 0) & (degrees != 2), "2 or no")
+        super().check_structure(graph)
+
+    def project(self, feat: Tensor) -> Tensor:
+        """The inputs themselves."""
+        return feat
+
+    def start(self, x: Tensor) -> State:
+        """Head words of leaves: the words themselves."""
+        return (x,)
+
+    def combine(self, children: State, x: Tensor) -> State:
+        """Head words from those of the two children, (num_nodes, 2, in_feats)."""
+        (words,) = children
+        z = torch.sigmoid(self.W(words.flatten(1)))
+        left, right = words.unbind(1)
+        return (z * left + (1 - z) * right,)
+
+    def heads(
+        self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"
+    ) -> Tensor | IndexedFeat:
+        """The head words as inputs of a cell, in which leaves with the same word share a row.
+
+        Takes the arguments of :meth:`forward`, raises its errors, and gives its results.
+        """
+        if resolve_engine(engine) == "dgl" or self._is_modified():
+            return self(graph, feat, engine=engine)
+        self.check_call(graph, feat)
+        levels = self._run(graph, feat, {})
+        (words,) = levels.states()
+        first, position = levels.num_leaves, levels.on_host.position
+        if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:
+            return IndexedFeat(words, position)
+        index = torch.where(position < first, feat.index, position + len(feat.rows) - first)
+        return IndexedFeat(torch.cat((feat.rows, words[first:])), index)
+
+    def _is_modified(self) -> bool:
+        """Whether a subclass, a hook or a patched ``forward`` may change what a call does."""
+        return (
+            type(self) is not HeadLexicalizer
+            or "forward" in vars(self)
+            or bool(self._forward_hooks or self._forward_pre_hooks)
+            or bool(self._backward_hooks or self._backward_pre_hooks)
+            or bool(_has_any_global_hook())
+        )
+
+    def edge_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
+        """The share of each child in its parent's head word: z of left, 1 - z of right children.
+
+        Args:
+            graph: the graph, with edges from child to parent.
+            words: head words of all nodes, (num_nodes, in_feats), as the cell returns them.
+
+        Returns:
+            The shares per edge and dimension, (num_edges, in_feats).
+        """
+        children, parents = (nodes.long().to(words.device) for nodes in graph.edges())
+        slots = edge_slots(graph).to(words.device)
+        pairs = words.new_zeros(graph.num_nodes() * 2, self.in_feats)
+        pairs = pairs.index_copy(0, parents * 2 + slots, words[children])
+        z = torch.sigmoid(self.W(pairs.view(-1, 2 * self.in_feats)))[parents]
+        return torch.where(slots.unsqueeze(1) == 0, z, 1 - z)
+
+    def extra_repr(self) -> str:
+        """The size."""
+        return f"{self.in_feats}"
 
 
 class LexicalizedTreeLSTM(SlottedCell):
     r"""Bottom-up Tree-LSTM over binary trees with peepholes and head words.
 
     `Head-Lexicalized Bidirectional Tree LSTMs <https://aclanthology.org/Q17-1012>`_ (Teng and
-    Zhang 2017), with N running over the left (L) and right (R) child:
+    Zhang 2017), where N runs over the left (L) and right (R) child:
 
     .. math::
         i &= \sigma(W_i x + \textstyle\sum_N (U_i^N h_N + V_i^N c_N) + b_i) \\
@@ -32,24 +150,24 @@ class LexicalizedTreeLSTM(SlottedCell):
         o &= \sigma(W_o x + \textstyle\sum_N U_o^N h_N + V_o c + b_o) \\
         h &= o * \tanh(c)
 
-    x is the head word of the node, see :class:`HeadLexicalizer`; it is computed for all nodes
-    first. Leaves have no children's terms, and in the authors' code no :math:`V_o c` either.
+    x is the head word of the node, computed first for all nodes by :class:`HeadLexicalizer`. Leaves
+    have no terms of children and, as in the authors' code, no :math:`V_o c`.
 
-    With ``lexicalized=False`` inner nodes have no x, as in the constituency Tree-LSTM of `Zhu,
-    Sobhani and Guo (2015) <https://proceedings.mlr.press/v37/zhub15.html>`_; there may then be
-    nodes with one child, and the missing one's h and c are zero. In both cases the rows of
-    ``feat`` at inner nodes are ignored.
+    With ``lexicalized=False``, inner nodes have no x, as in the constituency Tree-LSTM of `Zhu,
+    Sobhani and Guo (2015) <https://proceedings.mlr.press/v37/zhub15.html>`_. Nodes may then have
+    one child; h and c of a missing child are zero. In both cases, the rows of ``feat`` at inner
+    nodes are ignored.
 
-    The rows of ``W`` are those of i, f, g, o, those of ``U`` and its bias i, :math:`f_L, f_R`, g,
-    o, those of ``V`` i, :math:`f_L, f_R`; the columns of ``U`` and ``V`` are those of L, R. At
-    300 / 150 there are 563,250 parameters and 180,300 for the head words. A node may have several
+    The rows of ``W`` belong to i, f, g, o; those of ``U`` and its bias to i, :math:`f_L, f_R`, g,
+    o; those of ``V`` to i, :math:`f_L, f_R`; the columns of ``U`` and ``V`` to L, R. At 300 / 150
+    there are 563,250 parameters, and 180,300 for the head words. A node may have several
     successors.
 
     Args:
         in_feats: size of the inputs.
         hidden_feats: size of h and c.
         lexicalized: whether inner nodes have head words.
-        leaf_peephole: keep :math:`V_o c` at leaves.
+        leaf_peephole: whether leaves have :math:`V_o c`, too.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -67,6 +185,8 @@ class LexicalizedTreeLSTM(SlottedCell):
         (torch.Size([3, 3]), torch.Size([2, 4]))
     """
 
+    _defaults = (("leaf_peephole", False),)
+
     def __init__(
         self,
         in_feats: int,
@@ -77,7 +197,7 @@ class LexicalizedTreeLSTM(SlottedCell):
     ) -> None:
         super().__init__(in_feats, hidden_feats, num_slots=2)
         self.leaf_peephole = leaf_peephole
-        self.inner_input = lexicalized
+        self.lexicalized = self.inner_input = lexicalized
         self.lexicalizer = HeadLexicalizer(in_feats) if lexicalized else None
         self.W = nn.Linear(in_feats, 4 * hidden_feats, bias=False)
         self.U = nn.Linear(2 * hidden_feats, 5 * hidden_feats)
@@ -85,13 +205,8 @@ class LexicalizedTreeLSTM(SlottedCell):
         self.V_o = nn.Linear(hidden_feats, hidden_feats, bias=False)
         self.reset_parameters()
 
-    @property
-    def lexicalized(self) -> bool:
-        """Whether inner nodes have head words."""
-        return self.lexicalizer is not None
-
     def reset_parameters(self) -> None:
-        """Draws matrices and biases as Glorot and Bengio do, each matrix by itself."""
+        """Initializes each matrix, and the biases, as Glorot and Bengio (2010)."""
         glorot_(self.W.weight, num_blocks=(4, 1))
         glorot_(self.U.weight, self.U.bias, num_blocks=(5, 2))
         glorot_(self.V.weight, num_blocks=(3, 2))
@@ -105,7 +220,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         feat: Tensor | IndexedFeat,
         initial_state: Tensor | Sequence[Tensor] | None = None,
     ) -> dict[str, Tensor]:
-        """The node data that the DGL functions read; computes the head words first."""
+        """The node data that the DGL functions read, with the head words as x."""
         self.check_call(graph, feat)
         return self.prepare(graph, self.words(graph, feat, "dgl"), initial_state)
 
@@ -120,32 +235,25 @@ class LexicalizedTreeLSTM(SlottedCell):
         return_head_weights: bool = False,
         engine: str = "auto",
     ) -> Tensor | State:
-        """Runs the recursion over a graph, which is left as it was.
+        """Runs the recursion over a graph, without modifying the graph.
 
-        Args:
-            graph: as in :meth:`TreeCell.forward`, as are the other arguments not named here.
-            feat: inputs, (num_nodes, in_feats); only the rows of leaves are used.
-            initial_state: state (h, c) of a left child that stands before each leaf.
-            return_cell: return the memory cells too.
-            return_head_weights: return the share of each child in its parent's head word too,
-                by edge and dimension, (num_edges, in_feats); see
-                :meth:`HeadLexicalizer.edge_weights`.
-            engine: ``"auto"`` or one of :data:`graphsent.propagation.ENGINES`.
+        Takes the arguments of :meth:`TreeCell.forward`. Only the rows of ``feat`` at leaves are
+        used, and an initial state (h, c) is that of a left child before each leaf. With
+        ``return_head_weights``, also returns the share of each child in its parent's head word,
+        (num_edges, in_feats); see :meth:`HeadLexicalizer.edge_weights`.
 
         Returns:
-            ``h`` of shape (num_nodes, hidden_feats), or a tuple of ``h``, ``c`` and the head
-            weights, as far as they are asked for.
+            ``h`` of shape (num_nodes, hidden_feats), or a tuple of ``h`` and what else was
+            requested: ``c``, the head weights.
 
         Raises:
-            CellError: if graph, features or initial state do not fit the cell, or there are no
-                head words to weigh.
-            PropagationError: if the graph has a cycle, or there is no such engine.
+            CellError: as in :meth:`TreeCell.forward`, or if head weights are requested with
+                ``lexicalized=False``.
+            PropagationError: as in :meth:`TreeCell.forward`.
         """
-        self._check_return_cell(return_cell)
-        self.check_call(graph, feat)
+        self.check_call(graph, feat, return_cell)
         words = self.words(graph, feat, engine)
-        state = self.run(graph, words, initial_state, engine=engine, memory=return_cell)
-        results = state if return_cell else state[:1]
+        results = self.run(graph, words, initial_state, return_cell=return_cell, engine=engine)
         if return_head_weights:
             results = (*results, self.head_weights(graph, words))
         return results[0] if len(results) == 1 else results
@@ -153,7 +261,7 @@ class LexicalizedTreeLSTM(SlottedCell):
     def words(
         self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"
     ) -> Tensor | IndexedFeat:
-        """The input x of every node: head words, or words at leaves and zeros elsewhere."""
+        """The input x of every node: its head word, or words at leaves and zeros elsewhere."""
         if self.lexicalizer is not None:
             return self.lexicalizer.heads(graph, feat, engine)
         inner = graph.in_degrees() != 0
@@ -162,32 +270,27 @@ class LexicalizedTreeLSTM(SlottedCell):
         return feat.masked_fill(inner.unsqueeze(1).to(feat.device), 0)
 
     def head_weights(self, graph: dgl.DGLGraph, words: Tensor | IndexedFeat) -> Tensor:
-        """The share of each child in its parent's head word, from the head words."""
+        """The share of each child in its parent's head word, (num_edges, in_feats)."""
         if self.lexicalizer is None:
-            raise CellError("head weights need lexicalized=True: without it there are no heads")
+            raise CellError("head weights need lexicalized=True: there are no head words")
         words = words.dense() if isinstance(words, IndexedFeat) else words
         return self.lexicalizer.edge_weights(graph, words)
 
     def project(self, feat: Tensor) -> Tensor:
-        """Inputs to i, f, g, o without biases, side by side in (num_nodes, 4 * hidden_feats)."""
+        """:math:`W x` of i, f, g, o side by side, (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """State of a leaf."""
-        i, *_, g, o = x.split(self.hidden_feats, -1)
-        b_i, b_o, b_g = self._leaf_bias(x)
+        """States of leaves."""
+        i, _, g, o = x.chunk(4, -1)
+        bias = self.U(x.new_zeros(1, 2 * self.hidden_feats)).to(x.dtype)
+        b_i, _, _, b_g, b_o = bias.chunk(5, -1)
         c = torch.sigmoid(i + b_i) * torch.tanh(g + b_g)
         peephole = self.V_o(c) if self.leaf_peephole else 0
         return torch.sigmoid(o + b_o + peephole) * torch.tanh(c), c
 
-    def _leaf_bias(self, like: Tensor) -> State:
-        """What ``U`` has for i, o, g where there are no children, each (1, hidden_feats)."""
-        nothing = like.new_zeros(1, 2 * self.hidden_feats)
-        b_i, _, _, b_g, b_o = self.U(nothing).to(like.dtype).chunk(5, -1)
-        return b_i, b_o, b_g
-
     def combine(self, children: State, x: Tensor) -> State:
-        """State from the children's h and c, (nodes, 2, hidden_feats), zeros where missing."""
+        """States from the children's h and c, (num_nodes, 2, hidden_feats), zero if missing."""
         h, c = children
         i, f, g, o = x.chunk(4, -1)
         h_i, h_fl, h_fr, h_g, h_o = self.U(h.flatten(1)).chunk(5, -1)
@@ -199,8 +302,3 @@ class LexicalizedTreeLSTM(SlottedCell):
             + torch.sigmoid(f + h_fr + c_fr) * right
         )
         return torch.sigmoid(o + h_o + self.V_o(c)) * torch.tanh(c), c
-
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = ", leaf_peephole=True" if self.leaf_peephole else ""
-        return super().extra_repr() + options

@@ -5,26 +5,26 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from graphsent.cells.base import State
 from graphsent.cells.initialization import uniform_
-from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 
 
 class RecursiveCell(SlottedCell):
-    r"""Recursive neural network without gates, for at most N ordered children.
+    r"""Recursive neural network without gates, over at most N ordered children.
 
     `Parsing Natural Scenes and Natural Language with Recursive Neural Networks
     <https://icml.cc/2011/papers/125_icmlpaper.pdf>`_ (Socher et al. 2011), with N children
-    instead of two and an input at every node:
+    instead of two, and an input at every node:
 
     .. math::
         h = \tanh(W x + \textstyle\sum_l U_l h_l + b)
 
-    The states of missing children are zero. In the paper inner nodes have no input (rows of
+    The states of missing children are zero. In the paper, inner nodes have no input (here: rows of
     zeros), and the states of leaves are the word vectors themselves; here they are
     :math:`\tanh(W x + b)`, so that words and states may differ in size.
 
-    The columns of ``U`` are those of :math:`h_1, \dots, h_N`. A node may have several successors.
+    The columns of ``U`` belong to :math:`h_1, \dots, h_N`. The graph may be any acyclic graph.
 
     Args:
         in_feats: size of the inputs.
@@ -45,37 +45,29 @@ class RecursiveCell(SlottedCell):
     """
 
     state_names = ("h",)
+    _defaults = (("num_children", None),)
 
     def __init__(self, in_feats: int, hidden_feats: int, num_children: int = 2) -> None:
         super().__init__(in_feats, hidden_feats, num_children)
+        self.num_children = num_children
         self.W = nn.Linear(in_feats, hidden_feats)
         self.U = nn.Linear(num_children * hidden_feats, hidden_feats, bias=False)
         self.reset_parameters()
 
-    @property
-    def num_children(self) -> int:
-        """The largest number of children, N."""
-        return self.num_slots
-
     def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; biases are zero."""
-        uniform_(self.W.weight, self.in_feats)
-        uniform_(self.U.weight, self.hidden_feats)
-        nn.init.zeros_(self.W.bias)
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n the columns per input; zeros the bias."""
+        uniform_(self.W)
+        uniform_(self.U, num_blocks=self.num_children)
 
     def project(self, feat: Tensor) -> Tensor:
-        """The input's part of the sum, (num_nodes, hidden_feats)."""
+        """:math:`W x + b`, (num_nodes, hidden_feats)."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """State of a leaf."""
+        """States of leaves."""
         return (torch.tanh(x),)
 
     def combine(self, children: State, x: Tensor) -> State:
-        """State from the children's h, (nodes, N, hidden_feats), zeros where missing."""
+        """States from the children's h, (num_nodes, N, hidden_feats), zero if missing."""
         (h,) = children
         return (torch.tanh(x + self.U(h.flatten(1))),)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{super().extra_repr()}, num_children={self.num_children}"

@@ -1,4 +1,4 @@
-"""Cells that tell their predecessors apart: each has a slot of its own."""
+"""Cells with ordered predecessors: each has its own slot."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import TreeCell
+from graphsent.cells.base import State, TreeCell
 from graphsent.cells.errors import CellError
-from graphsent.cells.recursion import State
 from graphsent.cells.validation import describe_node
 from graphsent.errors import GraphsentWarning
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
@@ -23,18 +22,19 @@ _WARNED = "warned of the order of edges"
 
 
 class SlottedCell(TreeCell):
-    """Base of the cells whose ``combine`` is given exactly ``num_slots`` predecessors, in order.
+    """Base class of cells whose ``combine`` takes exactly ``num_slots`` predecessors, in order.
 
-    The slot of a predecessor is the edge data ``slot_name`` where the graph has it, else the place
-    of the edge in the mailbox, which is the order in which the edges were added. Then there is a
-    :class:`graphsent.errors.GraphsentWarning`, once a graph, if a node has several of them. An
+    The slot of a predecessor is the edge data ``slot_name``. In a graph without them, it is the
+    position of the edge among the node's incoming edges, in the order in which they were added;
+    if a node has several, a :class:`graphsent.errors.GraphsentWarning` says so once per graph. An
     empty slot holds zeros.
 
     Attributes:
-        slot_name: edge data with the slots, ``child_index`` unless a cell says otherwise.
-        predecessors: what they are called in errors.
-        remedy: what to do about a node with too many of them.
-        needs_slots: whether the graph must have this edge data.
+        slot_name: name of the edge data, ``child_index`` by default.
+        needs_slots: whether the graph must have these edge data.
+        predecessors: what predecessors are called in errors.
+        remedy: advice for nodes with too many of them, the end of an error.
+        max_degree: the largest number of predecessors of a node, by default ``num_slots``.
     """
 
     slot_name: str = CHILD_INDEX
@@ -47,38 +47,40 @@ class SlottedCell(TreeCell):
         super().__init__(in_feats, hidden_feats)
         if not isinstance(num_slots, int | np.integer) or num_slots < 1:
             raise CellError(f"expected at least 1 child, got {num_slots!r}")
-        self.num_slots = num_slots
-
-    @property
-    def max_degree(self) -> int:
-        """The largest number of predecessors of a node."""
-        return self.num_slots
+        self.num_slots = self.max_degree = num_slots
 
     def arrange(self, messages: State, slots: Tensor | None = None) -> State:
-        """The predecessors' states in their slots, (nodes, num_slots, hidden_feats)."""
-        return tuple(_fill(part, slots, self.num_slots) for part in messages)
+        """The predecessors' states in their slots, (num_nodes, num_slots, hidden_feats)."""
+        num_nodes, num_edges, size = messages[0].shape
+        if slots is None:
+            missing = self.num_slots - num_edges
+            return tuple(functional.pad(part, (0, 0, 0, missing)) for part in messages)
+        shape = (num_nodes, self.num_slots, size)
+        index = slots.long().unsqueeze(-1).expand_as(messages[0])
+        return tuple(part.new_zeros(shape).scatter(1, index, part) for part in messages)
 
     def slots(self, graph: dgl.DGLGraph, schedule: Schedule) -> Slots:
-        """Which predecessor is in which slot, on the CPU."""
+        """The predecessor in each slot, on the CPU."""
         return slots_of(schedule, self.num_slots, graph.edata.get(self.slot_name))
 
     def check_structure(self, graph: dgl.DGLGraph) -> None:
         """Raises a CellError if a node has too many predecessors, or two in one slot."""
-        if self.needs_slots and self.slot_name not in graph.edata:
+        schedule, slots = schedule_of(graph), graph.edata.get(self.slot_name)
+        if self.needs_slots and slots is None:
             raise CellError(
                 f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
             )
-        if self._fits(graph):
-            self._warn_of_edge_order(graph)
+        if self._fits(schedule, slots):
+            if slots is None:
+                self._warn_of_edge_order(schedule)
             return
         too_many = graph.in_degrees() > self.max_degree
         self.check_degrees(graph, too_many, f"at most {self.max_degree}")
-        if self.slot_name in graph.edata:
-            self._check_slots(graph, graph.edata[self.slot_name])
+        if slots is not None:
+            self._check_slots(graph, slots)
 
-    def _fits(self, graph: dgl.DGLGraph) -> bool:
-        """Whether nothing is wrong; what is found out on the way is kept for the run."""
-        schedule, slots = schedule_of(graph), graph.edata.get(self.slot_name)
+    def _fits(self, schedule: Schedule, slots: Tensor | None) -> bool:
+        """Whether every edge has a valid slot; caches the slots for the run."""
         limited = self.max_degree >= self.num_slots  # by the slots
         if not limited and schedule.degrees.max(initial=0) > self.max_degree:
             return False
@@ -90,11 +92,8 @@ class SlottedCell(TreeCell):
             return False
         return True
 
-    def _warn_of_edge_order(self, graph: dgl.DGLGraph) -> None:
-        """Warns, once a graph, if the slots of several predecessors follow from the edges alone."""
-        if self.slot_name in graph.edata:
-            return
-        schedule = schedule_of(graph)
+    def _warn_of_edge_order(self, schedule: Schedule) -> None:
+        """Warns, once per graph, if only the order of edges tells predecessors apart."""
         if _WARNED in schedule.derived or schedule.degrees.max(initial=0) < 2:
             return
         warnings.warn(
@@ -107,7 +106,7 @@ class SlottedCell(TreeCell):
         schedule.derived[_WARNED] = True
 
     def check_degrees(self, graph: dgl.DGLGraph, wrong: Tensor, valid: str) -> None:
-        """Raises a CellError that names the first node that ``wrong`` marks."""
+        """Raises a CellError that names the first node marked in ``wrong``, if there is one."""
         if not wrong.any():
             return
         node = int(wrong.nonzero()[0])
@@ -143,17 +142,8 @@ class SlottedCell(TreeCell):
             )
 
 
-def _fill(messages: Tensor, slot: Tensor | None, num_slots: int) -> Tensor:
-    """Places messages (nodes, edges, size) in slots (nodes, num_slots, size)."""
-    num_nodes, num_edges, size = messages.shape
-    if slot is None:
-        return functional.pad(messages, (0, 0, 0, num_slots - num_edges))
-    index = slot.long().unsqueeze(-1).expand_as(messages)
-    return messages.new_zeros(num_nodes, num_slots, size).scatter(1, index, messages)
-
-
 def edge_slots(graph: dgl.DGLGraph) -> Tensor:
-    """The slot of every edge: edge data ``child_index``, or else its place in the mailbox."""
+    """The slot of every edge: ``child_index``, or else its position among the node's edges."""
     if CHILD_INDEX in graph.edata:
         return graph.edata[CHILD_INDEX].long()
     nodes = graph.edges()[1].long()

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
+from graphsent.cells.base import State
 from graphsent.cells.initialization import glorot_
-from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation.schedule.indices import to_device
 
@@ -18,7 +18,7 @@ class TopDownTreeLSTM(SlottedCell):
     r"""Top-down Tree-LSTM over binary trees, from parent P to left and right child.
 
     `Head-Lexicalized Bidirectional Tree LSTMs <https://aclanthology.org/Q17-1012>`_ (Teng and
-    Zhang 2017), with N = L or R the side of the node below its parent:
+    Zhang 2017), where N is L or R, the side of the node below its parent:
 
     .. math::
         i &= \sigma(W_i x + U_i^N h_P + V_i^N c_P + b_i) \\
@@ -28,22 +28,22 @@ class TopDownTreeLSTM(SlottedCell):
         o &= \sigma(W_o x + U_o^N h_P + V_o c + b_o) \\
         h &= o * \tanh(c)
 
-    The root has i, g and o from its input alone, :math:`c = i * g`, and as in the authors' code no
-    :math:`V_o c`. With an initial state it is a left child of that.
+    At the root, i, g and o depend on the input only, :math:`c = i * g` and, as in the authors'
+    code, there is no :math:`V_o c`. With an initial state, the root is a left child of that state.
 
-    The slides of the paper have W, :math:`V_o` and b for each side too (``td_share_input=False``);
-    the root then uses those of the left. In the authors' code both sides share them.
+    In the slides of the paper, each side also has its own W, :math:`V_o` and b
+    (``td_share_input=False``); the root then uses those of the left. In the authors' code, both
+    sides share them.
 
-    Edges run from parent to child and have the side as edge data ``child_index`` (0 or 1); there
-    are no nodes with two parents. The rows of ``W`` and ``U`` are those of i, f, g, o, of ``V``
-    those of i, f; the columns of ``U`` and ``V`` are those of L, R; where W and :math:`V_o` are
-    not shared, the rows for L come before all those for R. At 300 / 150 there are 473,100
-    parameters (676,200 not shared).
+    Edges lead from parent to child, with the side as edge data ``child_index`` (0 or 1); no node
+    has two parents. The rows of ``W`` and ``U`` belong to i, f, g, o, those of ``V`` to i, f; the
+    columns of ``U`` and ``V`` to L, R; if W and :math:`V_o` are not shared, all rows for L come
+    before those for R. At 300 / 150 there are 473,100 parameters (676,200 if not shared).
 
     Args:
         in_feats: size of the inputs.
         hidden_feats: size of h and c.
-        td_share_input: whether W, :math:`V_o` and b are the same for left and right children.
+        td_share_input: whether left and right children share W, :math:`V_o` and b.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -61,9 +61,11 @@ class TopDownTreeLSTM(SlottedCell):
     needs_slots = True
     predecessors = "parent"
     remedy = ""
+    _defaults = (("td_share_input", True),)
 
     def __init__(self, in_feats: int, hidden_feats: int, *, td_share_input: bool = True) -> None:
         super().__init__(in_feats, hidden_feats, num_slots=2)
+        self.max_degree = 1
         self.td_share_input = td_share_input
         if not td_share_input:
             self.input_names = ("x", _SIDE)
@@ -74,20 +76,15 @@ class TopDownTreeLSTM(SlottedCell):
         self.V_o = nn.Linear(hidden_feats, self.num_inputs * hidden_feats, bias=False)
         self.reset_parameters()
 
-    @property
-    def max_degree(self) -> int:
-        """A node has one parent at most."""
-        return 1
-
     def reset_parameters(self) -> None:
-        """Draws matrices and biases as Glorot and Bengio do, each matrix by itself."""
+        """Initializes each matrix, and the biases, as Glorot and Bengio (2010)."""
         glorot_(self.W.weight, self.W.bias, num_blocks=(4 * self.num_inputs, 1))
         glorot_(self.U.weight, num_blocks=(4, 2))
         glorot_(self.V.weight, num_blocks=(2, 2))
         glorot_(self.V_o.weight, num_blocks=(self.num_inputs, 1))
 
     def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
-        """The side of each node, (num_nodes, 1), if it makes a difference to its inputs."""
+        """The side of each node, (num_nodes, 1), unless both sides share the input weights."""
         if self.td_share_input:
             return {}
         sides = graph.edata[self.slot_name].to(self.W.weight.dtype)
@@ -95,30 +92,25 @@ class TopDownTreeLSTM(SlottedCell):
         return {_SIDE: to_device(by_node.unsqueeze(1), device)}
 
     def project(self, feat: Tensor) -> Tensor:
-        """Inputs to i, f, g, o, side by side in (num_nodes, 4 * hidden_feats) or twice that."""
+        """:math:`W x + b` of i, f, g, o side by side, for one side or both."""
         return self.W(feat)
 
     def start(self, x: Tensor, side: Tensor | None = None) -> State:
-        """State of the root."""
+        """States of roots."""
         i, _, g, o = self._of_side(x, side).chunk(4, -1)
         c = torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def combine(self, children: State, x: Tensor, side: Tensor | None = None) -> State:
-        """State from the parent's h and c, (nodes, 2, hidden_feats), in the slot of the side."""
+        """States from the parent's h and c, (num_nodes, 2, hidden_feats), in the side's slot."""
         h, c = children
         i, f, g, o = (self._of_side(x, side) + self.U(h.flatten(1))).chunk(4, -1)
         c_i, c_f = self.V(c.flatten(1)).chunk(2, -1)
         c = torch.sigmoid(i + c_i) * torch.tanh(g) + torch.sigmoid(f + c_f) * c.sum(1)
         return torch.sigmoid(o + self._of_side(self.V_o(c), side)) * torch.tanh(c), c
 
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = "" if self.td_share_input else ", td_share_input=False"
-        return super().extra_repr() + options
-
     def _of_side(self, both: Tensor, side: Tensor | None) -> Tensor:
-        """The half for the node's side, if there is one for each."""
+        """The half for the node's side, if the sides differ."""
         if side is None:
             return both
         left, right = both.chunk(2, -1)

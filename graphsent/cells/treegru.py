@@ -1,24 +1,24 @@
-"""The Tree-GRU."""
+"""The child-sum Tree-GRU."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.base import TreeCell
+from graphsent.cells.base import State, TreeCell
 from graphsent.cells.initialization import uniform_
-from graphsent.cells.recursion import State
 from graphsent.cells.validation import check_choice
 
 
 class PooledTreeGRU(TreeCell):
-    r"""Base of the Tree-GRUs, which see the children also through one vector :math:`h_S`.
+    r"""Base class of Tree-GRUs, which pool the children's states to one vector :math:`h_S`.
 
-    A subclass says in ``combine`` what :math:`h_S` is, and calls :meth:`reset_parameters` at the
-    end of its constructor. See :class:`ChildSumTreeGRU` for the equations.
+    A subclass computes :math:`h_S` in ``combine``, and calls :meth:`reset_parameters` at the end of
+    its constructor. See :class:`ChildSumTreeGRU` for the equations.
     """
 
     state_names = ("h",)
+    _defaults = (("reset", "per_child"),)
 
     def __init__(self, in_feats: int, hidden_feats: int, *, reset: str) -> None:
         super().__init__(in_feats, hidden_feats)
@@ -30,23 +30,20 @@ class PooledTreeGRU(TreeCell):
         self.U = nn.Linear(hidden_feats, hidden_feats, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; biases are zero."""
-        uniform_(self.W.weight, self.in_feats)
-        nn.init.zeros_(self.W.bias)
-        for linear in (self.U_r, self.U_z, self.U):
-            uniform_(linear.weight, self.hidden_feats)
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets biases to zero."""
+        uniform_(self.W, self.U_r, self.U_z, self.U)
 
     def project(self, feat: Tensor) -> Tensor:
-        """Inputs to r, z and the candidate, side by side in (num_nodes, 3 * hidden_feats)."""
+        """:math:`W x + b` of r, z and the candidate, (num_nodes, 3 * hidden_feats)."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """State of a leaf: there is nothing to keep or to reset."""
+        """States of leaves."""
         _, z, candidate = x.chunk(3, -1)
         return ((1 - torch.sigmoid(z)) * torch.tanh(candidate),)
 
     def update(self, h: Tensor, pooled: Tensor, x: Tensor) -> State:
-        """State from the children's h, (nodes, children, hidden_feats), and :math:`h_S`."""
+        """States from the children's h, (num_nodes, num_children, hidden_feats), and h_S."""
         reset_sum, update_sum, candidate_sum = x.chunk(3, -1)
         if self.reset == "per_child":
             r = torch.sigmoid(reset_sum.unsqueeze(1) + self.U_r(h))
@@ -57,17 +54,12 @@ class PooledTreeGRU(TreeCell):
         z = torch.sigmoid(update_sum + self.U_z(pooled))
         return ((1 - z) * candidate + z * pooled,)
 
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = "" if self.reset == "per_child" else f", reset={self.reset!r}"
-        return super().extra_repr() + options
-
 
 class ChildSumTreeGRU(PooledTreeGRU):
-    r"""Child-sum Tree-GRU, for any number of unordered children.
+    r"""Child-sum Tree-GRU, over any number of unordered children.
 
-    The Tree-GRU with which *An Attention-based Recursive Neural Network for Semantic
-    Representation* (Zhou, Liu and Pan) compares its attentive one:
+    The baseline of the attentive Tree-GRU in *An Attention-based Recursive Neural Network for
+    Semantic Representation* (Zhou, Liu and Pan):
 
     .. math::
         h_S &= \textstyle\sum_k h_k \\
@@ -76,12 +68,12 @@ class ChildSumTreeGRU(PooledTreeGRU):
         \tilde h &= \tanh(W x + U \textstyle\sum_k r_k * h_k + b) \\
         h &= (1 - z) * \tilde h + z * h_S
 
-    The paper's text can also be read with one reset gate, applied after the product as in its
-    sequential GRU (``reset="literal"``): :math:`r = \sigma(W_r x + U_r h_S + b_r)`,
+    ``reset="literal"`` follows the text of the paper, which has one reset gate, applied after the
+    product as in its sequential GRU: :math:`r = \sigma(W_r x + U_r h_S + b_r)`,
     :math:`\tilde h = \tanh(W x + r * U h_S + b)`.
 
-    Every node may have an input, and any number of successors: any directed acyclic graph will do.
-    The rows of ``W`` are those of r, z and the candidate, in this order.
+    The graph may be any acyclic graph, with inputs at all nodes. The rows of ``W`` belong to r, z
+    and the candidate, in this order.
 
     Args:
         in_feats: size of the inputs.
@@ -105,6 +97,6 @@ class ChildSumTreeGRU(PooledTreeGRU):
         self.reset_parameters()
 
     def combine(self, children: State, x: Tensor) -> State:
-        """State from the children's h, (nodes, children, hidden_feats)."""
+        """States from the children's h, (num_nodes, num_children, hidden_feats)."""
         (h,) = children
         return self.update(h, h.sum(1), x)

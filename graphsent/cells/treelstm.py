@@ -1,32 +1,30 @@
-"""The two Tree-LSTMs of Tai, Socher and Manning."""
+"""The child-sum and the N-ary Tree-LSTM of Tai, Socher and Manning."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from graphsent.cells.base import TreeCell
+from graphsent.cells.base import State, TreeCell
 from graphsent.cells.initialization import uniform_
-from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.pointwise import lstm_state
 
 
 class PooledTreeLSTM(TreeCell):
-    r"""Base of the Tree-LSTMs whose gates i, o, u see the children through one vector.
+    r"""Base class of Tree-LSTMs that pool the children's h to one vector for the gates i, o, u.
 
-    A subclass says in ``combine`` what this vector is, and calls :meth:`reset_parameters` at the
-    end of its constructor. See :class:`ChildSumTreeLSTM` for parameters and options.
+    A subclass computes this vector in ``combine``, and calls :meth:`reset_parameters` at the end of
+    its constructor. See :class:`ChildSumTreeLSTM` for parameters and options.
     """
 
+    _defaults: tuple[tuple[str, Any], ...] = (("gate_output", True),)
+
     def __init__(
-        self,
-        in_feats: int,
-        hidden_feats: int,
-        *,
-        gate_output: bool,
-        forget_bias: float,
+        self, in_feats: int, hidden_feats: int, *, gate_output: bool, forget_bias: float
     ) -> None:
         super().__init__(in_feats, hidden_feats)
         self.gate_output = gate_output
@@ -37,36 +35,26 @@ class PooledTreeLSTM(TreeCell):
         self.U_f = nn.Linear(hidden_feats, hidden_feats, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
-        uniform_(self.W.weight, self.in_feats)
-        uniform_(self.U.weight, self.hidden_feats)
-        uniform_(self.U_f.weight, self.hidden_feats)
-        nn.init.zeros_(self.W.bias)
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
+        uniform_(self.W, self.U, self.U_f)
         nn.init.constant_(self.W.bias[-self.hidden_feats :], self.forget_bias)
 
     def project(self, feat: Tensor) -> Tensor:
-        """Inputs to i, o, u, f, side by side in (num_nodes, 4 * hidden_feats)."""
+        """:math:`W x + b` of i, o, u, f side by side, (num_nodes, 4 * hidden_feats)."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """State of a leaf: the sums over children are zero."""
-        return lstm_state(
-            x[:, : self.num_updates * self.hidden_feats], gate_output=self.gate_output
-        )
+        """States of leaves: the sums over children are zero."""
+        return lstm_state(self.split_inputs(x)[0], gate_output=self.gate_output)
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Splits what :meth:`project` gave in the inputs to i, o, u, and those to f."""
+        """Splits the output of :meth:`project` into the inputs to i, o, u and those to f."""
         update, forget = x.split([self.num_updates * self.hidden_feats, self.hidden_feats], -1)
         return update, forget
 
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = "" if self.gate_output else ", gate_output=False"
-        return super().extra_repr() + options
-
 
 class ChildSumTreeLSTM(PooledTreeLSTM):
-    r"""Child-sum Tree-LSTM, for any number of unordered children.
+    r"""Child-sum Tree-LSTM, over any number of unordered children.
 
     `Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks
     <https://aclanthology.org/P15-1150>`_ (Tai et al. 2015), equations 2 to 8:
@@ -80,19 +68,17 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
         c &= i * u + \textstyle\sum_k f_k * c_k \\
         h &= o * \tanh(c)
 
-    Every node may have an input. Nodes may have several successors: any directed acyclic graph
-    will do.
-
-    The rows of ``W`` are those of i, o, u, f, in this order, the rows of ``U`` those of i, o, u.
-    There is one bias a gate: 315,168 parameters at 300 / 168, where the authors' code, which has
-    two, counts 315,840; without output gate 202,950 at 300 / 150 (203,400).
+    The graph may be any acyclic graph, with inputs at all nodes. The rows of ``W`` belong to i, o,
+    u, f, in this order, those of ``U`` to i, o, u. There is one bias per gate: 315,168 parameters
+    at 300 / 168, compared to 315,840 in the authors' code, which has two; without output gate,
+    202,950 at 300 / 150 (203,400).
 
     Args:
         in_feats: size of the inputs.
         hidden_feats: size of h and c.
-        gate_output: with False there is no output gate, :math:`h = \tanh(c)`, as in the authors'
-            models of relatedness.
-        forget_bias: value of :math:`b_f` at the start; the other biases start at zero.
+        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`, as in the
+            authors' relatedness models.
+        forget_bias: initial value of :math:`b_f`; other biases are initialized to zero.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -119,7 +105,7 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
         self.reset_parameters()
 
     def combine(self, children: State, x: Tensor) -> State:
-        """State from the children's h and c, (nodes, children, hidden_feats)."""
+        """States from the children's h and c, (num_nodes, num_children, hidden_feats)."""
         h, c = children
         update, forget = self.split_inputs(x)
         forget_gates = torch.sigmoid(forget.unsqueeze(1) + self.U_f(h))
@@ -128,7 +114,7 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
 
 
 class NaryTreeLSTM(SlottedCell):
-    r"""N-ary Tree-LSTM, for ordered children of which there are at most N.
+    r"""N-ary Tree-LSTM, over at most N ordered children.
 
     `Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks
     <https://aclanthology.org/P15-1150>`_ (Tai et al. 2015), equations 9 to 14:
@@ -144,28 +130,28 @@ class NaryTreeLSTM(SlottedCell):
     with l, k = 1..N; h and c of a missing child are zero. Every node may have an input (the
     constituency Tree-LSTM has words at the leaves only: rows of zeros elsewhere).
 
-    Which child is which is the edge data ``child_index``, 0 to N - 1. In a graph without them it is
-    the order in which the edges were added, with a :class:`graphsent.errors.GraphsentWarning` if a
-    node has several children.
+    The edge data ``child_index``, 0 to N - 1, tell which child is which. In a graph without them,
+    children are ordered as their edges were added, with a
+    :class:`graphsent.errors.GraphsentWarning` if a node has several.
 
-    With ``leaf="affine"`` it is the constituency Tree-LSTM of the authors' code: at a leaf
-    :math:`c = W_c x + b_c`, :math:`h = \sigma(W_o x + b_o) * \tanh(c)`; other nodes have no input
-    (their rows of ``feat`` are ignored), biases of their own, and one a forget gate.
+    ``leaf="affine"`` gives the constituency Tree-LSTM of the authors' code: at leaves,
+    :math:`c = W_c x + b_c` and :math:`h = \sigma(W_o x + b_o) * \tanh(c)`; other nodes have no
+    input (their rows of ``feat`` are ignored) and separate biases, one per forget gate.
 
-    The rows of the weights are those of i, o, u, f, in this order (``W`` of affine leaves: c, o),
-    f being :math:`f_1, \dots, f_N` in ``U``, whose columns are those of :math:`h_1, \dots, h_N`.
-    At 300 / 150 and N = 2 there are 405,600 parameters; with affine leaves 316,050, where the
-    authors' code, which has two biases a gate at inner nodes, counts 316,800; without output gate
-    204,622 at 300 / 142 (205,190).
+    The rows of the weights belong to i, o, u, f, in this order (``W`` of affine leaves: c, o); in
+    ``U``, f is :math:`f_1, \dots, f_N`, and the columns belong to :math:`h_1, \dots, h_N`. At
+    300 / 150 and N = 2 there are 405,600 parameters; with affine leaves 316,050, compared to
+    316,800 in the authors' code, which has two biases per gate at inner nodes; without output
+    gate 204,622 at 300 / 142 (205,190).
 
     Args:
         in_feats: size of the inputs.
         hidden_feats: size of h and c.
         num_children: N.
         leaf: ``"gated"``, the equations above, or ``"affine"``.
-        gate_output: with False there is no output gate, :math:`h = \tanh(c)`, as in the authors'
-            models of relatedness.
-        forget_bias: value of the forget gates' bias at the start; other biases start at zero.
+        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`, as in the
+            authors' relatedness models.
+        forget_bias: initial bias of the forget gates; other biases are initialized to zero.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -182,6 +168,8 @@ class NaryTreeLSTM(SlottedCell):
         (torch.Size([3, 3]), torch.Size([3, 3]))
     """
 
+    _defaults = (("num_children", None), ("leaf", "gated"), ("gate_output", True))
+
     def __init__(
         self,
         in_feats: int,
@@ -194,6 +182,7 @@ class NaryTreeLSTM(SlottedCell):
     ) -> None:
         super().__init__(in_feats, hidden_feats, num_children)
         check_choice("leaf", leaf, ("gated", "affine"))
+        self.num_children = num_children
         self.leaf = leaf
         if leaf == "affine":
             self.no_initial_state = "affine leaves have no term for it"
@@ -210,29 +199,22 @@ class NaryTreeLSTM(SlottedCell):
         )
         self.reset_parameters()
 
-    @property
-    def num_children(self) -> int:
-        """The largest number of children, N."""
-        return self.num_slots
-
     def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets the biases."""
-        uniform_(self.W.weight, self.in_feats)
-        uniform_(self.U.weight, self.hidden_feats)
-        nn.init.zeros_(self.W.bias)
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n the columns per input; sets the biases."""
+        uniform_(self.W)
+        uniform_(self.U, num_blocks=self.num_children)
         if self.leaf == "gated":
             forget_bias = self.W.bias[-self.hidden_feats :]
         else:
-            nn.init.zeros_(self.U.bias)
             forget_bias = self.U.bias[-self.num_children * self.hidden_feats :]
         nn.init.constant_(forget_bias, self.forget_bias)
 
     def project(self, feat: Tensor) -> Tensor:
-        """Inputs to i, o, u, f (affine leaves: c, o), side by side in (num_nodes, ...)."""
+        """:math:`W x + b` of i, o, u, f side by side (affine leaves: c, o), (num_nodes, ...)."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """State of a leaf."""
+        """States of leaves."""
         if self.leaf == "gated":
             update = x[:, : self.num_updates * self.hidden_feats]
             return lstm_state(update, gate_output=self.gate_output)
@@ -242,7 +224,7 @@ class NaryTreeLSTM(SlottedCell):
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def combine(self, children: State, x: Tensor) -> State:
-        """State from the children's h and c, (nodes, N, hidden_feats), zeros where missing."""
+        """States from the children's h and c, (num_nodes, N, hidden_feats), zero if missing."""
         h, c = children
         update, forget = self._split(self.U(h.flatten(1)), self.num_children)
         if self.leaf == "gated":
@@ -251,13 +233,7 @@ class NaryTreeLSTM(SlottedCell):
         return lstm_state(update, (torch.sigmoid(forget) * c).sum(1), self.gate_output)
 
     def _split(self, sums: Tensor, num_forget: int) -> tuple[Tensor, Tensor]:
-        """What enters i, o, u, and what enters f as (nodes, num_forget, hidden_feats)."""
+        """The inputs to i, o, u, and those to f, (num_nodes, num_forget, hidden_feats)."""
         size = self.hidden_feats
         update, forget = sums.split([self.num_updates * size, num_forget * size], -1)
         return update, forget.unflatten(-1, (num_forget, size))
-
-    def extra_repr(self) -> str:
-        """The sizes, and the options that are not the default."""
-        options = "" if self.leaf == "gated" else f", leaf={self.leaf!r}"
-        options += "" if self.gate_output else ", gate_output=False"
-        return f"{super().extra_repr()}, num_children={self.num_children}{options}"

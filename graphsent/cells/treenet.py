@@ -1,4 +1,4 @@
-"""TreeNet."""
+"""TreeNet, with its encoder of tokens and its compositor."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
-from graphsent.cells.recursion import State
 from graphsent.cells.slots import SlottedCell
 from graphsent.propagation.pointwise import lstm_state
 
@@ -23,7 +23,7 @@ class GatedEncoder(nn.Module):
         i = \sigma(W_i e + b_i), \quad o = \sigma(W_o e + b_o), \quad u = \tanh(W_u e + b_u), \quad
         c = i * u, \quad h = o * \tanh(c)
 
-    The rows of ``W`` are those of i, o, u: 90,300 parameters at 300 / 100.
+    The rows of ``W`` belong to i, o, u: 90,300 parameters at 300 / 100.
 
     Args:
         in_feats: size of the word vectors.
@@ -36,17 +36,16 @@ class GatedEncoder(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; biases are zero."""
-        uniform_(self.W.weight, self.W.in_features)
-        nn.init.zeros_(self.W.bias)
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n their columns; sets biases to zero."""
+        uniform_(self.W)
 
     def forward(self, feat: Tensor) -> State:
-        """State (h, c) of tokens: (nodes, in_feats) -> twice (nodes, hidden_feats)."""
+        """States (h, c) of tokens, each (num_nodes, hidden_feats), from their word vectors."""
         return lstm_state(self.W(feat))
 
 
 class GatedCompositor(nn.Module):
-    r"""TreeNet's compositor of a node's left sibling s and rightmost child (or token) c.
+    r"""TreeNet's compositor, of a node's left sibling s and its rightmost child (or token) c.
 
     .. math::
         g_s &= \sigma(W_{ss} h_s + W_{sc} h_c + b_s) \\
@@ -55,7 +54,7 @@ class GatedCompositor(nn.Module):
         c &= g_s * c_s + g_c * c_c \\
         h &= o * \tanh(c)
 
-    The rows of ``W`` are those of :math:`g_s, g_c, o`, its columns those of :math:`h_s, h_c`:
+    The rows of ``W`` belong to :math:`g_s, g_c, o`, its columns to :math:`h_s, h_c`:
     60,300 parameters at 100.
 
     Args:
@@ -68,12 +67,11 @@ class GatedCompositor(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the matrices from U(-1/sqrt(n), 1/sqrt(n)), n their columns; biases are zero."""
-        uniform_(self.W.weight, self.W.in_features // 2)
-        nn.init.zeros_(self.W.bias)
+        """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n the columns per input; zeros biases."""
+        uniform_(self.W, num_blocks=2)
 
     def forward(self, child: State, sibling: State) -> State:
-        """State (h, c) from those of child and sibling, each (nodes, hidden_feats)."""
+        """States (h, c) from those of child and sibling, each (num_nodes, hidden_feats)."""
         gates = torch.sigmoid(self.W(torch.cat([sibling[0], child[0]], -1)))
         sibling_gate, child_gate, output_gate = gates.chunk(3, -1)
         c = sibling_gate * sibling[1] + child_gate * child[1]
@@ -81,31 +79,34 @@ class GatedCompositor(nn.Module):
 
 
 class TreeNet(SlottedCell):
-    r"""TreeNet: trees with any number of children, read from left to right.
+    r"""TreeNet: recursion over trees with any number of children, from left to right.
 
     *TreeNet: Learning Sentence Representations with Unconstrained Tree Structure* (Cheng, Yuan, Li
-    and Yang, IJCAI 2018). A token has the state of its word; any other node that of its left
-    sibling (zeros without one) and of its rightmost child, or of its token:
+    and Yang, IJCAI 2018). The state of a token encodes its word; that of any other node is composed
+    of the states of its left sibling (zeros without one) and of its rightmost child or its token:
 
     .. math::
         s_w = \mathrm{Encoder}(e_w), \qquad
         s_t = \mathrm{Compositor}(s_{child(t)}, s_{sibling(t)})
 
-    Sibling graphs have these edges, told apart by edge data ``kind``: 0 from the left sibling, 1
-    from the rightmost child or the token. Tokens are the nodes without incoming edges; rows of
-    ``feat`` at other nodes are ignored.
+    In a sibling graph, edge data ``kind`` is 0 on edges from the left sibling, 1 on those from the
+    rightmost child or the token. Tokens are the nodes without incoming edges; the rows of ``feat``
+    at other nodes are ignored.
 
-    Encoder and compositor may be replaced. With ``memory=True`` states are pairs (h, c), else
-    single tensors h; ``torch.nn.GRUCell`` is then a compositor. At 300 / 100 the default ones have
-    150,600 parameters.
+    Encoder and compositor can be replaced. With ``memory=True`` a state is a pair (h, c), otherwise
+    a single tensor h; ``torch.nn.GRUCell`` is then a valid compositor. At 300 / 100, the default
+    ones have 150,600 parameters.
 
     Args:
         in_feats: size of the word vectors.
         hidden_feats: size of h and c.
-        encoder: module, (nodes, in_feats) -> state; :class:`GatedEncoder` by default.
+        encoder: module, (num_nodes, in_feats) -> state; :class:`GatedEncoder` by default.
         compositor: module, (state of child, state of sibling) -> state;
             :class:`GatedCompositor` by default.
         memory: whether states are pairs (h, c).
+
+    Raises:
+        CellError: if ``memory=False`` without both an encoder and a compositor.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -145,24 +146,20 @@ class TreeNet(SlottedCell):
         super().__init__(in_feats, hidden_feats, num_slots=2)
         if not memory and (encoder is None or compositor is None):
             raise CellError("memory=False needs an encoder and a compositor without memory")
+        self.memory = memory
         self.state_names = ("h", "c") if memory else ("h",)
         self.encoder = GatedEncoder(in_feats, hidden_feats) if encoder is None else encoder
         self.compositor = GatedCompositor(hidden_feats) if compositor is None else compositor
 
-    @property
-    def memory(self) -> bool:
-        """Whether states are pairs (h, c)."""
-        return len(self.state_names) > 1
-
     def reset_parameters(self) -> None:
-        """Calls ``reset_parameters`` of all modules of encoder and compositor that have it."""
+        """Calls ``reset_parameters`` of all modules in encoder and compositor that have it."""
         modules: list[Any] = [*self.encoder.modules(), *self.compositor.modules()]
         for module in modules:
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
 
     def project(self, feat: Tensor) -> Tensor:
-        """The inputs as they are: only tokens are encoded."""
+        """The inputs themselves: only tokens are encoded, in :meth:`start`."""
         return feat
 
     def start(self, x: Tensor) -> State:
@@ -170,14 +167,14 @@ class TreeNet(SlottedCell):
         return self._state(self.encoder(x), "encoder", x)
 
     def combine(self, children: State, x: Tensor) -> State:
-        """States from those of sibling and child, in this order, (nodes, 2, hidden_feats)."""
+        """States from those of sibling and child, in this order, (num_nodes, 2, hidden_feats)."""
         siblings, rightmost = zip(*(part.unbind(1) for part in children), strict=True)
         if not self.memory:
             siblings, rightmost = siblings[0], rightmost[0]
         return self._state(self.compositor(rightmost, siblings), "compositor", x)
 
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
-        """Checks what a module returned."""
+        """The parts of a state that a module returned; a CellError unless they fit."""
         parts = state if isinstance(state, (tuple, list)) else (state,)
         shapes = [
             tuple(part.shape) if hasattr(part, "shape") else type(part).__name__ for part in parts
@@ -186,7 +183,7 @@ class TreeNet(SlottedCell):
         if shapes != expected:
             raise CellError(
                 f"expected the {source} to return {len(expected)} tensors of shape "
-                f"(nodes, hidden_feats) = {expected[0]}, got {shapes}"
+                f"(num_nodes, hidden_feats) = {expected[0]}, got {shapes}"
             )
-        # Under autocast the modules' dtype is not that of the features.
+        # Under autocast, the modules may return another dtype than that of the features.
         return tuple(part.to(x.dtype) for part in parts)

@@ -114,7 +114,7 @@ def test_initial_states_of_another_shape(row):
         call([wrong] * len(names))
     with raises("and torch.float64, got"):
         call([wrong[:, :4].float()] * len(names))
-    with raises(f"expected initial_state to be ({', '.join(names)}), got 3 parts"):
+    with raises(f"expected initial_state to be ({', '.join(names)}), got a list of 3: a tensor"):
         call([wrong] * 3)
 
 
@@ -274,7 +274,7 @@ class Nothing(torch.nn.Module):
 def test_modules_that_do_not_fit_tree_net():
     graph, feat = sibling([[1, 2], [], []]).graph(), torch.randn(5, 3)
     message = (
-        "expected the encoder to return 2 tensors of shape (nodes, hidden_feats) = (2, 4), got "
+        "expected the encoder to return 2 tensors of shape (num_nodes, hidden_feats) = (2, 4), got "
     )
     with raises(f"{message}[(2, 4)]"):
         cells.TreeNet(3, 4, encoder=torch.nn.Linear(3, 4))(graph, feat)

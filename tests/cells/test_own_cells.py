@@ -12,7 +12,7 @@ from torch import nn
 
 from graphsent import cells
 from graphsent._dgl import dgl
-from graphsent.cells import CellError, recursion
+from graphsent.cells import CellError, base
 
 each_engine = pytest.mark.parametrize("engine", ["levels", "dgl"])
 GRAPH = dgl.graph(([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2]))
@@ -161,11 +161,11 @@ def test_names_of_states(names, engine):
 @pytest.mark.parametrize(
     ("method", "function", "message"),
     [
-        ("project", lambda self: FEAT, "(feat) beside self, but it takes ()"),
-        ("start", lambda self: (FEAT,), "(x) beside self, but it takes ()"),
-        ("start", lambda self, x, y: (x,), "(x) beside self, but it takes (x, y)"),
-        ("combine", lambda self, h: (h,), "(children, x) beside self, but it takes (h)"),
-        ("combine", lambda self, h, x, y: x, "(children, x) beside self, but it takes (h, x, y)"),
+        ("project", lambda self: FEAT, "(feat) besides self, but it takes ()"),
+        ("start", lambda self: (FEAT,), "(x) besides self, but it takes ()"),
+        ("start", lambda self, x, y: (x,), "(x) besides self, but it takes (x, y)"),
+        ("combine", lambda self, h: (h,), "(children, x) besides self, but it takes (h)"),
+        ("combine", lambda self, h, x, y: x, "(children, x) besides self, but it takes (h, x, y)"),
     ],
 )
 def test_methods_that_take_something_else(method, function, message, engine):
@@ -185,7 +185,7 @@ def test_other_errors_of_types_stay_what_they_are(method, engine):
 
 @each_engine
 def test_a_tensor_is_no_tuple(engine):
-    expected = "to return a tuple (h,) of tensors, got a tensor by itself: return (h,)"
+    expected = "to return a tuple (h,) of tensors, got a bare tensor: return (h,)"
     with raises(f"expected Mine.start {expected}"):
         changed(start=lambda self, x: x)(GRAPH, FEAT, engine=engine)
     with raises(f"expected Mine.combine {expected}"):
@@ -197,7 +197,7 @@ def test_names_that_do_not_fit(engine):
     with raises("expected Mine.start to return a tuple (h, c) of tensors of shape (num_nodes, "):
         changed(state_names=("h", "c"))(GRAPH, FEAT, engine=engine)
     for names in (("h", "x"), ("h", "leaf"), ("h", "slot")):
-        with raises("expected Mine.state_names to be others than those of its inputs, got "):
+        with raises("expected Mine.state_names to differ from the names of its inputs, got "):
             changed(state_names=names)(GRAPH, FEAT, engine=engine)
     with raises("expected Mine.input_names to be a tuple of different names, 'x' first, got ()"):
         changed(input_names=())(GRAPH, FEAT, engine=engine)
@@ -252,9 +252,9 @@ def test_checks_are_few():
     """Their number does not depend on the number of nodes: there is one a level."""
     cell, calls = Own(), []
     cell.register_forward_hook(lambda *_: None)  # what was traced calls no combine
-    check, counted = recursion.check_state, lambda *args: calls.append(1) or check(*args)
+    check, counted = base.check_state, lambda *args: calls.append(1) or check(*args)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recursion, "check_state", counted)
+        patch.setattr(base, "check_state", counted)
         cell(bottom_up(perfect_shape(6)).graph(), torch.randn(127, 3))
     assert len(calls) == 7
 
@@ -358,7 +358,7 @@ def test_initial_states_of_another_kind(engine):
 
 def test_sizes_that_are_no_whole_numbers():
     for size in (3.0, "3", None):
-        with raises(f"expected in_feats to be a whole number, got {size!r}"):
+        with raises(f"expected in_feats to be an integer, got {size!r}"):
             cells.ChildSumTreeLSTM(size, 4)
 
 
