@@ -1,6 +1,6 @@
-"""Contract tests for cells of your own, as those of the package pass them.
+"""Contract tests for custom cells, which the built-in cells also pass.
 
-In a test module, with the class of a cell or a function of two sizes that makes one::
+In a test module, with the class of a cell, or a function of two sizes that returns one::
 
     from graphsent.testing import check_cell
 
@@ -8,7 +8,7 @@ In a test module, with the class of a cell or a function of two sizes that makes
     def test_my_cell():
         check_cell(MyCell)
 
-or with a test for each check::
+or with one test per check::
 
     @pytest.mark.parametrize("check", cell_checks(MyCell), ids=str)
     def test_my_cell(check):

@@ -1,4 +1,4 @@
-"""A cell to be checked: how to make it, what it runs on, and how results are compared."""
+"""A cell to check: how to build it, what it runs on, and how results are compared."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
 
-__all__ = ["HIDDEN_FEATS", "IN_FEATS", "Case", "gradients"]
-
 IN_FEATS, HIDDEN_FEATS = 3, 4
-_SMALL = 12  # nodes of graphs on which derivatives are compared with differences
+_SMALL = 12  # number of nodes below which graphs are used for finite differences
 
 BuildCell = Callable[[int, int], nn.Module]
 Arguments = Callable[[dgl.DGLGraph], Mapping[str, Tensor]]
@@ -25,14 +23,14 @@ Arguments = Callable[[dgl.DGLGraph], Mapping[str, Tensor]]
 
 @dataclass(frozen=True)
 class Case:
-    """A cell, the graphs it takes, and what is to be known of it.
+    """A cell to check, and the graphs it takes.
 
     Attributes:
-        build: Makes a cell of some sizes, (in_feats, hidden_feats).
+        build: Builds a cell from its sizes, (in_feats, hidden_feats).
         graphs: Graphs by name.
-        arguments: Gives the float64 tensors that the cell takes beside features, a row for each
-            node of a graph, by name.
-        takes_initial_state: Whether there may be initial states.
+        arguments: Returns, for a graph, the float64 tensors that the cell takes besides features,
+            by name, each with one row per node.
+        takes_initial_state: Whether the cell takes initial states.
     """
 
     build: BuildCell
@@ -42,11 +40,11 @@ class Case:
 
     @cached_property
     def name(self) -> str:
-        """What the cell is called in messages."""
+        """Name of the cell in messages."""
         return type(self.make()).__name__
 
     def make(self) -> nn.Module:
-        """A cell as its constructor leaves it, in the default dtype."""
+        """A cell as built, in the default dtype."""
         return self.build(IN_FEATS, HIDDEN_FEATS)
 
     def cell(self, dtype: torch.dtype = torch.float64) -> nn.Module:
@@ -58,12 +56,12 @@ class Case:
 
     @property
     def batch(self) -> dgl.DGLGraph:
-        """All graphs side by side."""
+        """A batch of all graphs."""
         return dgl.batch(list(self.graphs.values()))
 
     @property
     def small(self) -> dgl.DGLGraph:
-        """The small ones of them side by side; at least the smallest."""
+        """A batch of the small graphs, or the smallest one."""
         by_size = sorted(self.graphs.values(), key=lambda graph: graph.num_nodes())
         return dgl.batch([graph for graph in by_size if graph.num_nodes() < _SMALL] or by_size[:1])
 
@@ -72,7 +70,7 @@ class Case:
         return torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
 
     def words(self, graph: dgl.DGLGraph) -> IndexedFeat:
-        """Random features in which nodes share rows, and some nodes have none."""
+        """Random features with shared rows, and no row for some nodes."""
         index = torch.randint(-1, 4, (graph.num_nodes(),))
         return IndexedFeat(torch.randn(4, IN_FEATS, dtype=torch.float64), index)
 
@@ -97,14 +95,13 @@ class Case:
     ) -> None:
         """Raises an AssertionError if tensors differ by more than a tolerance.
 
-        The tolerance is relative to the largest number of a tensor, but absolute where that is
-        below 1.
+        The tolerance is relative to the largest value of a tensor, and absolute if that is below 1.
 
         Args:
             found: Tensors.
-            expected: As many tensors of the same shapes.
+            expected: Tensors of the same number and shapes.
             what: What is compared, for the message.
-            names: What the tensors are called; those beyond their number are left out.
+            names: Names of the tensors; surplus ones are ignored.
             tolerance: The largest difference.
         """
         pairs = list(zip(found, expected, strict=True))
@@ -120,20 +117,20 @@ class Case:
             largest = float((one - other).abs().max())
             bound = tolerance * max(1.0, float(other.abs().max()))
             self.expect(
-                largest <= bound,  # not for NaN
+                largest <= bound,  # False for NaN
                 f"{what}: {name} differs by {largest:.3g}, expected at most {bound:.3g}",
             )
 
 
 def state_names(cell: nn.Module) -> tuple[str, ...]:
-    """Names of the parts of a cell's states."""
+    """Names of the parts of a cell's state."""
     return getattr(cell, "state_names", ("h", "c"))
 
 
 def states(
     cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **arguments: Any
 ) -> tuple[Tensor, ...]:
-    """What a call of a cell gives, (h,) or (h, c), each (num_nodes, out_feats)."""
+    """The results of a call of a cell, (h,) or (h, c), each (num_nodes, out_feats)."""
     if "c" in state_names(cell) and "return_cell" in inspect.signature(cell.forward).parameters:
         return cell(graph, feat, return_cell=True, **arguments)
     return (cell(graph, feat, **arguments),)
@@ -142,7 +139,7 @@ def states(
 def gradients(
     parts: Sequence[Tensor], inputs: Sequence[Tensor], *, create_graph: bool = False
 ) -> tuple[Tensor, ...]:
-    """Gradients of a sum of all states with different weights; zeros where there are none."""
+    """Gradients of a weighted sum of all states; zeros for unused inputs."""
     weights = [torch.linspace(-1, 2, part.numel()).to(part).view_as(part) for part in parts]
     pairs = zip(weights, parts, strict=True)
     loss = torch.stack([(weight * part).sum() for weight, part in pairs]).sum()

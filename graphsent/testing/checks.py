@@ -16,12 +16,10 @@ from graphsent.testing import propagation_checks as propagation
 from graphsent.testing.case import HIDDEN_FEATS, IN_FEATS, Arguments, BuildCell, Case
 from graphsent.testing.example_graphs import example_graphs
 
-__all__ = ["Check", "cell_checks", "check_cell"]
-
 _WAYS = ("compiled", "torch")
 _ENGINES = ("levels", "dgl")
 
-# Each function takes a case, and the name of a variant where there are several.
+# Each function takes a case and, if it has variants, the name of one.
 _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (propagation.agrees_with_dgl, _WAYS),
     (propagation.agrees_with_dgl_on_shared_rows, _WAYS),
@@ -46,22 +44,21 @@ _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a cell: call it; its name says what holds.
+    """One check of a cell, run by calling it; its name says what must hold.
 
     Attributes:
         name: Such as ``"agrees_with_dgl-compiled"``.
-        run: What is done, with random numbers from the global generator of torch.
+        run: Runs the check, with random numbers from torch's global generator.
     """
 
     name: str
     run: Callable[[], None]
 
     def __call__(self) -> None:
-        """Runs the check from one seed, and leaves the global generator as it was.
+        """Runs the check with a fixed seed, and restores the global generator.
 
         Raises:
-            AssertionError: What the name says does not hold; the message names the cell and the
-                largest difference.
+            AssertionError: The check fails; the message names the cell and the largest difference.
         """
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(0)
@@ -80,28 +77,28 @@ def cell_checks(
 ) -> list[Check]:
     """The checks of a cell, to be run one by one.
 
-    Cells are made with ``in_feats=3, hidden_feats=4``, and their parameters drawn uniformly from
-    -0.9 to 0.9. Results must follow from inputs and parameters: a cell with dropout is made with a
-    rate of zero. What is checked:
+    Cells are built with ``in_feats=3, hidden_feats=4``, and parameters are drawn uniformly from
+    -0.9 to 0.9. Results must be determined by inputs and parameters, so build a cell that has
+    dropout with probability 0. The checks verify that
 
-    * states and gradients are those of DGL's own propagation, in float64 to 1e-10 (gradients of
+    * states and gradients equal those of DGL's own propagation, in float64 to 1e-10 (second-order
       gradients to 1e-9), in compiled code and in torch: over each graph, over a batch of all, with
-      features that nodes share, from initial states; and gradients are what finite differences say;
-    * a batch has the states of its graphs alone; the numbers of nodes and the order of edges do
-      not matter; single nodes and graphs without nodes work; the caller's graph is left as it was;
-    * float32, bfloat16, autocast, inference mode, ``functional_call``, checkpoints, copies, and
-      saved weights work; every parameter has a gradient; ``reset_parameters``, if it is there,
-      draws all anew; where there is a GPU, states on it are those of the CPU.
+      features shared by nodes, and from initial states; gradients agree with finite differences;
+    * a batch gives the same states as its graphs one by one, whatever the numbering of nodes and
+      the order of edges; single nodes and empty graphs work; the caller's graph is unchanged;
+    * float32, bfloat16, autocast, inference mode, ``functional_call``, checkpointing, copying and
+      saving weights work; every parameter receives a gradient; ``reset_parameters``, if defined,
+      draws all parameters anew; on a GPU, if there is one, states are those of the CPU.
 
     Args:
-        build: The class of the cell, or another function of ``in_feats`` and ``hidden_feats`` that
-            makes one.
-        graphs: Graphs that the cell takes, by name; by default :func:`example_graphs`, with as
-            many children as a :class:`~graphsent.cells.SlottedCell` has slots.
-        arguments: Gives, for a graph, what the cell takes beside graph and features, by name:
-            float64 tensors with a row for each node.
-        initial_state: Whether the cell takes initial states; by default a
-            :class:`~graphsent.cells.TreeCell` does unless it says otherwise.
+        build: The class of the cell, or a function of ``in_feats`` and ``hidden_feats`` that
+            returns one.
+        graphs: Graphs that the cell takes, by name; by default :func:`example_graphs`, with as many
+            children as a :class:`~graphsent.cells.SlottedCell` has slots.
+        arguments: Returns, for a graph, the arguments that the cell takes besides graph and
+            features, by name: float64 tensors with one row per node.
+        initial_state: Whether the cell takes initial states; by default, a
+            :class:`~graphsent.cells.TreeCell` does unless its ``no_initial_state`` says otherwise.
 
     Raises:
         ValueError: ``graphs`` is empty.
@@ -135,10 +132,10 @@ def check_cell(
     arguments: Arguments | None = None,
     initial_state: bool | None = None,
 ) -> None:
-    """Runs all of :func:`cell_checks`, whose arguments it takes.
+    """Runs all of :func:`cell_checks`, and takes the same arguments.
 
     Raises:
-        AssertionError: A check fails, the first of them that does.
+        AssertionError: A check fails; checks after the first failure are not run.
     """
     checks = cell_checks(build, graphs=graphs, arguments=arguments, initial_state=initial_state)
     for check in checks:

@@ -1,4 +1,4 @@
-"""Small graphs that cells are checked on."""
+"""Small graphs on which cells are checked."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import torch
 
 from graphsent._dgl import dgl
 
-__all__ = ["example_graphs", "renumbered"]
-
 
 def example_graphs(max_children: int | None = None) -> dict[str, dgl.DGLGraph]:
-    """Graphs of each kind, by name, with edges from child to parent and their ``child_index``.
+    """Example graphs by name, with edges from child to parent and edge data ``child_index``.
 
-    One node, a chain, a star, a binary tree, and an acyclic graph whose nodes have several
-    successors.
+    One node, a chain, a star, a binary tree, and an acyclic graph with shared successors.
 
     Args:
         max_children: Largest number of children of a node; None for any number.
@@ -38,12 +35,12 @@ def example_graphs(max_children: int | None = None) -> dict[str, dgl.DGLGraph]:
 def renumbered(
     graph: dgl.DGLGraph, new_ids: torch.Tensor, edge_order: torch.Tensor
 ) -> dgl.DGLGraph:
-    """The same graph with other numbers for its nodes, and its edges in another order.
+    """The same graph with renumbered nodes and reordered edges.
 
     Args:
-        graph: Graph of N nodes and E edges; its edge data come along, its node data do not.
-        new_ids: The new number of each node, (N,) int64.
-        edge_order: The old number of each new edge, (E,) int64.
+        graph: The graph; edge data are kept, node data are not.
+        new_ids: New ID of each node, (num_nodes,) int64.
+        edge_order: Old ID of each new edge, (num_edges,) int64.
     """
     sources, targets = (new_ids[ends[edge_order].long()] for ends in graph.edges())
     found = dgl.graph((sources, targets), num_nodes=graph.num_nodes())

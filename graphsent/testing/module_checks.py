@@ -1,4 +1,4 @@
-"""Checks that a cell is a torch module like others: dtypes, devices, copies, saved weights."""
+"""Checks of a cell as a torch module: dtypes, devices, copies, saved weights."""
 
 from __future__ import annotations
 
@@ -16,24 +16,11 @@ from torch.utils.checkpoint import checkpoint
 from graphsent.cells import TreeCell
 from graphsent.testing.case import Case
 
-__all__ = [
-    "checkpointing",
-    "copies_and_saved_weights",
-    "defines_reset",
-    "every_parameter_is_used",
-    "functional_call",
-    "lower_precision",
-    "no_gradients",
-    "reset_parameters",
-    "runs_on_cuda",
-    "under_autocast",
-]
-
 _PRECISIONS = ((torch.float32, 1e-4), (torch.bfloat16, 0.3))
 
 
 def lower_precision(case: Case, engine: str) -> None:
-    """States in float32 and bfloat16 are near those in float64, and gradients of the same dtype."""
+    """States in float32 and bfloat16 are near those in float64; gradients have the same dtype."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
     exact = cell(graph, feat, engine=engine, **arguments)
     for dtype, tolerance in _PRECISIONS:
@@ -51,7 +38,7 @@ def lower_precision(case: Case, engine: str) -> None:
 def under_autocast(case: Case, engine: str, tolerance: float = 0.1) -> None:
     """Under autocast to bfloat16, states and gradients are near those without.
 
-    The backward pass is made within autocast, and after it.
+    The backward pass runs within autocast, and after it.
     """
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
 
@@ -76,7 +63,7 @@ def under_autocast(case: Case, engine: str, tolerance: float = 0.1) -> None:
 
 
 def no_gradients(case: Case, engine: str) -> None:
-    """Without gradients, in inference mode and in eval mode there are the same states."""
+    """Without gradients, in inference mode and in eval mode, states are the same."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
     expected = cell(graph, feat, engine=engine, **arguments)
     with torch.no_grad():
@@ -89,7 +76,7 @@ def no_gradients(case: Case, engine: str) -> None:
 
 
 def functional_call(case: Case, engine: str) -> None:
-    """``torch.func.functional_call`` runs the cell with the weights that it is given."""
+    """``torch.func.functional_call`` runs the cell with the given weights."""
     cell, other = case.cell(), case.cell()
     graph, feat, arguments = _inputs(case)
     weights = {name: value.detach() for name, value in other.named_parameters()}
@@ -102,7 +89,7 @@ def functional_call(case: Case, engine: str) -> None:
 
 
 def copies_and_saved_weights(case: Case, engine: str) -> None:
-    """Copies, and new cells with the saved weights, give the same states and look the same."""
+    """Copies, and new cells with the saved weights, give the same states and have the same repr."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
     expected = cell(graph, feat, engine=engine, **arguments)
     file = io.BytesIO()
@@ -112,7 +99,7 @@ def copies_and_saved_weights(case: Case, engine: str) -> None:
     loaded.load_state_dict(torch.load(file))
     twins = {"a deep copy": copy.deepcopy(cell), "a cell with saved weights": loaded}
     module = sys.modules.get(type(cell).__module__)
-    if getattr(module, type(cell).__name__, None) is type(cell):  # others cannot be pickled
+    if getattr(module, type(cell).__name__, None) is type(cell):  # otherwise it cannot be pickled
         twins["a pickled cell"] = pickle.loads(pickle.dumps(cell))
     for name, twin in twins.items():
         h = twin(graph, feat, engine=engine, **arguments)
@@ -133,7 +120,7 @@ def checkpointing(case: Case, engine: str) -> None:
 
 
 def every_parameter_is_used(case: Case, engine: str) -> None:
-    """Each parameter that requires gradients has one that is not zero."""
+    """Each parameter that requires a gradient receives one that is not zero."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
     cell(graph, feat, engine=engine, **arguments).square().sum().backward()
     for name, parameter in cell.named_parameters():
@@ -142,31 +129,31 @@ def every_parameter_is_used(case: Case, engine: str) -> None:
 
 
 def reset_parameters(case: Case) -> None:
-    """``reset_parameters`` draws every matrix anew, by the global seed."""
+    """``reset_parameters`` draws every matrix anew, from the global seed."""
     cell: Any = case.make()
     fresh = {name: value.clone() for name, value in cell.named_parameters()}
     for parameter in cell.parameters():
         nn.init.constant_(parameter, 7.0)
     cell.reset_parameters()
     for name, value in cell.named_parameters():
-        case.expect(not value.eq(7.0).any(), f"reset_parameters leaves {name} as it was")
-        anew = value.dim() < 2 or not torch.equal(value, fresh[name])
-        case.expect(anew, f"reset_parameters draws the same {name} again")
+        case.expect(not value.eq(7.0).any(), f"reset_parameters leaves {name} unchanged")
+        differs = value.dim() < 2 or not torch.equal(value, fresh[name])
+        case.expect(differs, f"reset_parameters draws the same {name} again")
     torch.manual_seed(0)
     first = case.make().state_dict()
     torch.manual_seed(0)
     for name, value in case.make().state_dict().items():
-        case.expect(torch.equal(value, first[name]), f"{name} does not follow from the seed")
+        case.expect(torch.equal(value, first[name]), f"{name} is not determined by the seed")
 
 
 def defines_reset(cell: nn.Module) -> bool:
-    """Whether a cell can draw its parameters anew."""
+    """Whether a cell defines ``reset_parameters``."""
     found = getattr(type(cell), "reset_parameters", None)
     return found is not None and found is not TreeCell.reset_parameters
 
 
 def runs_on_cuda(case: Case) -> None:
-    """On a GPU there are the same states and gradients as on the CPU; the graph stays there."""
+    """States and gradients on a GPU are those on the CPU; the graph stays on the CPU."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
     found = []
     for device in ("cuda", "cpu"):

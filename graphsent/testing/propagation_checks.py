@@ -1,11 +1,10 @@
-"""Checks of what a cell computes: on every engine, over every graph, in values and gradients."""
+"""Checks of the states and gradients of a cell, on every engine and graph."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor, nn
@@ -17,60 +16,39 @@ from graphsent.kernels.library import SWITCH
 from graphsent.testing.case import HIDDEN_FEATS, Case, gradients, states
 from graphsent.testing.example_graphs import renumbered
 
-__all__ = [
-    "agrees_with_dgl",
-    "agrees_with_dgl_from_initial_states",
-    "agrees_with_dgl_on_shared_rows",
-    "batch_equals_single_graphs",
-    "gradients_equal_finite_differences",
-    "graph_is_left_as_it_was",
-    "nodes_without_edges",
-    "numbering_does_not_matter",
-    "second_gradients_agree_with_dgl",
-]
-
 _BY_LEVELS = (
     "by the engine 'levels' and by DGL (is combine random, does it keep something from one call "
-    "to the next, or compute with other nodes of its level?)"
+    "to the next, or use other nodes of its level?)"
 )
 
 
-@contextmanager
-def compiled_code(way: str) -> Iterator[None]:
-    """Lets cells run in compiled code, or ("torch") without."""
-    before = os.environ.get(SWITCH)
-    os.environ[SWITCH] = "0" if way == "torch" else "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SWITCH]
-        else:
-            os.environ[SWITCH] = before
+def compiled_code(way: str) -> Any:
+    """A context in which cells run in compiled code or, with ``"torch"``, in torch."""
+    return mock.patch.dict(os.environ, {SWITCH: "0" if way == "torch" else "1"})
 
 
 def agrees_with_dgl(case: Case, way: str) -> None:
-    """States and all gradients are those of DGL's propagation, over every graph."""
+    """States and gradients are those of DGL's propagation, over every graph."""
     cell = case.cell()
     for name, graph in {**case.graphs, "all graphs in a batch": case.batch}.items():
         _compare(case, cell, graph, case.feat(graph), way, name)
 
 
 def agrees_with_dgl_on_shared_rows(case: Case, way: str) -> None:
-    """The same comparison, with features of which several nodes share a row."""
+    """The same comparison, with features whose rows are shared by nodes."""
     cell, graph = case.cell(), case.batch
     _compare(case, cell, graph, case.words(graph), way, "IndexedFeat")
 
 
 def agrees_with_dgl_from_initial_states(case: Case, way: str) -> None:
-    """The same comparison from initial states, whose gradients are compared, too."""
+    """The same comparison from initial states, including their gradients."""
     cell, graph = case.cell(), case.batch
     state = case.initial_state(cell, graph)
     _compare(case, cell, graph, case.feat(graph), way, "initial states", initial_state=state)
 
 
 def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
-    """Gradients of a penalty on gradients are those of DGL's propagation."""
+    """Second-order gradients are those of DGL's propagation."""
     cell, graph = case.cell(), case.small
     feat = case.feat(graph).requires_grad_()
     arguments = case.arguments(graph)
@@ -86,7 +64,7 @@ def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
 
 
 def gradients_equal_finite_differences(case: Case) -> None:
-    """Gradients by features and parameters are those by finite differences."""
+    """Gradients with respect to features and parameters agree with finite differences."""
     cell, graph = case.cell(), case.small
     names = [name for name, _ in cell.named_parameters()]
     arguments = dict(case.arguments(graph))
@@ -103,7 +81,7 @@ def gradients_equal_finite_differences(case: Case) -> None:
 
 
 def batch_equals_single_graphs(case: Case) -> None:
-    """A batch of graphs has the states of each graph alone."""
+    """A batch gives the same states as its graphs one by one."""
     cell, graph = case.cell(), case.batch
     feat, arguments = case.feat(graph), case.arguments(graph)
     together = states(cell, graph, feat, **arguments)
@@ -112,13 +90,13 @@ def batch_equals_single_graphs(case: Case) -> None:
         rows = slice(first, first + member.num_nodes())
         own = {key: value[rows] for key, value in arguments.items()}
         alone = states(cell, member, feat[rows], **own)
-        what = f"{name}, in a batch and alone (do rows of other nodes take part in combine?)"
+        what = f"{name}, in a batch and alone (does combine use rows of other nodes?)"
         case.expect_close([part[rows] for part in together], alone, what)
         first = rows.stop
 
 
 def numbering_does_not_matter(case: Case) -> None:
-    """Nodes with other numbers, and edges in another order, have the same states."""
+    """States do not depend on the numbering of nodes and the order of edges."""
     cell, graph = case.cell(), case.batch
     feat, arguments = case.feat(graph), case.arguments(graph)
     new_ids = torch.randperm(graph.num_nodes())
@@ -127,15 +105,15 @@ def numbering_does_not_matter(case: Case) -> None:
     own = {name: value[old_ids] for name, value in arguments.items()}
     found = states(cell, moved, feat[old_ids], **own)
     what = (
-        "with nodes and edges in another order (in a TreeCell, combine has children in no certain "
-        "order; a SlottedCell has them in their slots)"
+        "with nodes and edges in another order (combine gets the children of a TreeCell in no "
+        "particular order; a SlottedCell has them in their slots)"
     )
     expected = states(cell, graph, feat, **arguments)
     case.expect_close([part[new_ids] for part in found], expected, what)
 
 
 def nodes_without_edges(case: Case) -> None:
-    """A graph of two nodes and no edge has two states, one without nodes has none."""
+    """A graph of two nodes without edges has two states, and an empty graph has none."""
     cell = case.cell()
     like = next(iter(case.graphs.values()))
     for count in (2, 0):
@@ -154,7 +132,7 @@ def nodes_without_edges(case: Case) -> None:
 
 
 def graph_is_left_as_it_was(case: Case, engine: str) -> None:
-    """Node and edge data of the caller's graph are the same tensors as before."""
+    """Node and edge data of the caller's graph are unchanged."""
     cell, graph = case.cell(), case.small
     for name in ("h", "x"):
         graph.ndata[name] = torch.ones(graph.num_nodes(), 2)
@@ -175,7 +153,7 @@ def _compare(
     what: str,
     **extra: Any,
 ) -> None:
-    """States and gradients of a cell, level by level and by DGL."""
+    """Compares states and gradients of a cell by the engine ``"levels"`` and by DGL."""
     rows = feat if isinstance(feat, Tensor) else feat.rows
     arguments = {**case.arguments(graph), **extra}
     inputs = {"feat": rows}

@@ -112,7 +112,7 @@ class ChangesTheGraph(Sum):
 @pytest.mark.parametrize(
     ("cell", "check", "message"),
     [
-        (MixesNodes, "batch_equals_single_graphs", "do rows of other nodes take part in combine"),
+        (MixesNodes, "batch_equals_single_graphs", "does combine use rows of other nodes"),
         (SeesTheOrder, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
         (Random, "agrees_with_dgl-compiled", "is combine random"),
         (Remembers, "agrees_with_dgl-torch", "keep something from one call"),
@@ -120,7 +120,7 @@ class ChangesTheGraph(Sum):
         (HasAWrongGradient, "gradients_equal_finite_differences", "Jacobian"),
         (HidesAWeight, "copies_and_saved_weights-dgl", "a cell with saved weights gives another h"),
         (ForgetsTheDtype, "lower_precision-levels", "in torch.float32 and float64: h differs by"),
-        (ResetsAPart, "reset_parameters", r"reset_parameters leaves U\.weight as it was"),
+        (ResetsAPart, "reset_parameters", r"reset_parameters leaves U\.weight unchanged"),
         (ChangesTheGraph, "graph_is_left_as_it_was-levels", "it changes the data of the graph"),
     ],
 )
