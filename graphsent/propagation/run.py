@@ -100,9 +100,9 @@ class Run:
         if not alone or autocast_enabled("cpu"):
             found = find_recurrence(cell, self.rows, extra, None if slots is None else slots.count)
         self.found = _ALONE if alone else found
-        self.traced = None if isinstance(found, str) else found
+        self.traced: Found | None = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
-        self.compiled = self.traced if compiled else None
+        self.compiled: Found | None = self.traced if compiled else None
         if self.compiled is not None and autocast_enabled("cpu"):
             dtype = self.compiled.dtype
             self.rows = self.rows.to(dtype)
