@@ -70,7 +70,6 @@ class BiTreeLSTM(nn.Module):
         super().__init__()
         check_choice("td_root", td_root, ("zero", "bu_root"))
         self.in_feats, self.hidden_feats = in_feats, hidden_feats
-        self.out_feats = 2 * hidden_feats
         self.td_root = td_root
         self.bottom_up = LexicalizedTreeLSTM(
             in_feats, hidden_feats, lexicalized=lexicalized, leaf_peephole=leaf_peephole
@@ -80,6 +79,11 @@ class BiTreeLSTM(nn.Module):
             self.root_h = nn.Linear(hidden_feats, hidden_feats)
             self.root_c = nn.Linear(hidden_feats, hidden_feats)
         self.reset_parameters()
+
+    @property
+    def out_feats(self) -> int:
+        """Number of features that the cell returns per node."""
+        return 2 * self.hidden_feats
 
     def reset_parameters(self) -> None:
         """Initializes each matrix, and the biases, as Glorot and Bengio (2010)."""

@@ -143,7 +143,7 @@ def test_the_current_directory_is_looked_into_for_such_tasks_alone(here):
 def test_an_own_task_works_in_python(here, monkeypatch):
     monkeypatch.syspath_prepend(here)
     assert list(task_options("own_tasks_here:make")) == ["shout", "names"]
-    with pytest.raises(DataError, match="unknown option 'n' of the task own_tasks_here:make"):
+    with pytest.raises(DataError, match="unknown option 'n' of task own_tasks_here:make"):
         get_task("own_tasks_here:make", n="a")
     training = TrainingOptions(epochs=1, num_threads=1)
     config = RunConfig(

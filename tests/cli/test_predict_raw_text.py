@@ -75,7 +75,7 @@ def test_input_of_models_of_words(tmp_path, monkeypatch, capsys):
     found = sentences(capsys.readouterr().out)
     assert found == ["( the film )", "( S ( A the ) ( B film ) )"]
     assert predict(str(tmp_path), "the film\n", monkeypatch, "--input=trees") == 1
-    assert "outside of a tree" in capsys.readouterr().err
+    assert "outside of any tree" in capsys.readouterr().err
     assert predict(str(tmp_path), "the film\n", monkeypatch, FLAT) == 2
     assert "'nbow' reads words: it needs no parser" in capsys.readouterr().err
 

@@ -102,7 +102,7 @@ def test_parsers_that_do_not_suit(tmp_path, capsys, arguments, message):
 
 def test_treebanks_have_trees_of_their_own(capsys, tmp_path):
     assert main(["train", "--task=sst5", FLAT, f"--out={tmp_path / 'a'}"]) == 2
-    assert "have trees of their own: leave the parser out" in capsys.readouterr().err
+    assert "have their own trees: omit the parser" in capsys.readouterr().err
 
 
 def test_trees_of_both_kinds_take_the_label(tmp_path):

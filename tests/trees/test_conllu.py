@@ -117,7 +117,7 @@ BROKEN = [
     (word_line(2, 0), BadNumber, 1, 1, "word id 2: expected 1"),
     (word_line(1, 0)[:-3] + "\n", WrongColumns, 1, 1, "9 columns: expected 10"),
     (word_line(1, 0)[:-1] + "\t_\n", WrongColumns, 1, 1, "11 columns: expected 10"),
-    (word_line(1, 0).replace("\t", "  "), WrongColumns, 1, 1, "1 columns: expected 10, divided"),
+    (word_line(1, 0).replace("\t", "  "), WrongColumns, 1, 1, "1 columns: expected 10, separated"),
     (word_line(1, 0, ""), WrongColumns, 1, 1, "an empty column or one with two consecutive spaces"),
     (
         word_line(1, 0, "a  b"),
@@ -197,8 +197,8 @@ def test_half_a_character_is_not_written(tmp_path):
         ({"lemmas": ["a  b"]}, "word 1 has column 'a  b'"),
         ({"xpos": ["a\n"]}, "word 1 has column"),
         ({"metadata": {"a=b": "c"}}, "metadata 'a=b': 'c': expected a name without '='"),
-        ({"metadata": {"a": "b\nc"}}, "both in one line"),
-        ({"metadata": {"a": "b "}}, "without blanks at their ends"),
+        ({"metadata": {"a": "b\nc"}}, "both on one line"),
+        ({"metadata": {"a": "b "}}, "without surrounding whitespace"),
         ({"metadata": {"": "b"}}, "expected a name"),
     ],
 )

@@ -60,7 +60,7 @@ def test_collapse_refuses():
     tree = Tree.from_string("(A+B a)")
     with pytest.raises(DataError, match="unknown keep 'bottom': expected 'top' or 'join'"):
         collapse_unary(tree, "bottom")
-    with pytest.raises(TreeError, match=r"label 'A\+B' contains '\+'"):
+    with pytest.raises(TreeError, match=r"label 'A\+B' contains the separator '\+'"):
         collapse_unary(tree, "join")
     assert collapse_unary(tree) == tree
 
@@ -104,7 +104,7 @@ def test_relabel_maps_labels_by_dict_or_function():
     assert str(relabel(tree, lambda label: "")) == "( ( a) ( b))"
     with pytest.raises(DataError, match="label '3' is not in the mapping"):
         relabel(tree, {"2": "neutral", "4": "great"})
-    with pytest.raises(TreeError, match="expected a label, a str, got 3"):
+    with pytest.raises(TreeError, match="expected a str as the label, got 3"):
         relabel(tree, int)
 
 

@@ -152,7 +152,7 @@ def test_nltk_labels_may_be_numbers_or_none():
     [
         (lambda T: T("A", []), EmptyNode, "node 'A' has no children"),
         (lambda T: T("A", ["a", "b"]), SeveralTokens, r"node 'A' has tokens \['a', 'b'\]"),
-        (lambda T: T("A", [T("B", ["b"]), "a"]), MixedChildren, "node 'A' has token 'a' beside"),
+        (lambda T: T("A", [T("B", ["b"]), "a"]), MixedChildren, "node 'A' has both token 'a'"),
         (lambda T: T("A", [("a", "NN")]), TreeError, r"leaf \('a', 'NN'\): expected a str"),
     ],
 )
