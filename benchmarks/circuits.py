@@ -1,17 +1,17 @@
-"""How fast a cell runs over circuits: beside the same model by PyTorch Geometric, level by level.
+"""Speed of a cell on circuits, against the same model in PyTorch Geometric, level by level.
 
     python benchmarks/circuits.py [--rounds 21] [--quick] [--markdown FILE]
 
-Needs torch_geometric (``pip install torch_geometric``). The circuits are random acyclic graphs, 16
-inputs and 100 gates each; a gate has two to four predecessors among the 24 nodes before it, and any
-number of successors. Both models are the child-sum Tree-LSTM, 128 / 128 in float32 on one thread,
-with the same weights, and their states are compared first.
+Needs torch_geometric (``pip install torch_geometric``). The circuits are random acyclic graphs with
+16 inputs and 100 gates each; a gate has two to four predecessors among the 24 nodes before it, and
+any number of successors. Both models are the child-sum Tree-LSTM with input and hidden size 128 in
+float32 on one thread, with the same weights; their states are compared first.
 
-The other model is written as users of PyTorch Geometric write it: all inputs are projected at once;
-then each level gathers the states of its predecessors, sums them by
-``torch_geometric.utils.scatter`` and writes its rows of the states. Levels are computed beforehand
-and not timed; likewise graphsent has seen the graph before. The contenders take turns, ratios are
-medians over the rounds, and the clock is the processor's.
+The other model is written in the style of PyTorch Geometric: all inputs are projected at once; then
+each level gathers the states of its predecessors, sums them with ``torch_geometric.utils.scatter``
+and writes its rows of the states. Its levels are computed beforehand and not timed; likewise,
+graphsent has already seen the graph. The contenders take turns, ratios are medians over the rounds,
+and times are CPU times.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BATCHES = (1, 16, 128)
 
 
 class Row(NamedTuple):
-    """Milliseconds of both contenders, and how many times as fast graphsent was."""
+    """Milliseconds of both contenders, and the speedup of graphsent."""
 
     setting: str
     own: float
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The nodes of a level, and the edges that lead to them."""
+    """The nodes of a level, and their incoming edges."""
 
     nodes: Tensor  # (nodes,) int64
     sources: Tensor  # (edges,) int64
@@ -55,7 +55,7 @@ class Level(NamedTuple):
 
 
 def circuit(rng: random.Random) -> dgl.DGLGraph:
-    """A random circuit, edges from inputs to outputs."""
+    """A random circuit, with edges from inputs to outputs."""
     edges = [
         (before, gate)
         for gate in range(INPUTS, INPUTS + GATES)
@@ -82,7 +82,7 @@ def levels_of(graph: dgl.DGLGraph) -> list[Level]:
 def level_by_level(
     cell: ChildSumTreeLSTM, levels: Sequence[Level], first: Tensor, feat: Tensor
 ) -> Tensor:
-    """The states of all nodes with the weights of a cell, (num_nodes, SIZE)."""
+    """The states of all nodes, with the weights of a cell, (num_nodes, SIZE)."""
     from torch_geometric.utils import scatter
 
     def state(update: Tensor, memory: Tensor | float) -> tuple[Tensor, Tensor]:
@@ -103,7 +103,7 @@ def level_by_level(
 
 
 def rows(batches: Sequence[int], rounds: int) -> Iterator[Row]:
-    """What is measured."""
+    """Measures all settings."""
     rng = random.Random(0)
     for size in batches:
         torch.manual_seed(0)
@@ -140,7 +140,7 @@ def rows(batches: Sequence[int], rounds: int) -> Iterator[Row]:
 def table(found: Sequence[Row]) -> str:
     """The rows as Markdown."""
     lines = [
-        "| | graphsent (ms) | level by level (ms) | times as fast |",
+        "| | graphsent (ms) | level by level (ms) | speedup |",
         "| --- | ---: | ---: | ---: |",
     ]
     lines += [f"| {r.setting} | {r.own:.2f} | {r.other:.2f} | {r.ratio:.1f} |" for r in found]
@@ -153,8 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--quick", action="store_true", help="one circuit, in two rounds")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
+    parser.add_argument("--quick", action="store_true", help="one circuit, two rounds")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     options = parser.parse_args(arguments)
     try:
         import torch_geometric  # noqa: F401

@@ -1,10 +1,10 @@
-"""What a training epoch spends its time on.
+"""Where the time of a training epoch goes.
 
     python benchmarks/epoch.py --data-dir DATA [--vectors FILE ...] [--batching depth] [--json FILE]
 
-Trains the Tree-LSTM on ``sst5`` for two epochs, as ``graphsent train`` does, and prints the shares
-of the second in a Markdown table, by the clock of the process, with one thread. The first epoch is
-left out: before it every tree is put into the shape of the model and gets its levels.
+Trains the Tree-LSTM on ``sst5`` for two epochs, as ``graphsent train`` does, with one thread, and
+prints the shares of CPU time in the second as a Markdown table. The first epoch is not counted:
+before it, every tree is transformed for the model and gets its levels.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ PARTS = {
 
 
 class Shares:
-    """The time spent in each part, without that in parts within it."""
+    """The time spent in each part, excluding nested parts."""
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.within = [0.0]
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, whose time is added to a part."""
+        """Wraps a function to add its time to a part."""
 
         def run(*args: Any, **kwargs: Any) -> Any:
             self.within.append(0.0)
@@ -62,7 +62,7 @@ class Shares:
 
 @contextmanager
 def patched(shares: Shares) -> Iterator[None]:
-    """Times the parts while it lasts."""
+    """Times the parts inside the block."""
     with ExitStack() as stack:
         for name, (owner, attribute) in PARTS.items():
             timed = shares.timed(name, getattr(owner, attribute))
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--vectors", nargs="+", default=[], help="files of word vectors")
     parser.add_argument("--batch-size", type=int, default=25)
     parser.add_argument("--batching", choices=BATCHINGS, default="shuffled")
-    parser.add_argument("--json", type=Path, help="write the seconds there, too")
+    parser.add_argument("--json", type=Path, help="also write the seconds to this file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     try:

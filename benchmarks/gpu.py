@@ -1,13 +1,13 @@
-"""How fast an epoch of the N-ary Tree-LSTM is on a GPU, and what it is bound by.
+"""Time of an epoch of the N-ary Tree-LSTM on a GPU, against the launch overhead of its kernels.
 
     python benchmarks/gpu.py [--data-dir DATA] [--batch-size 256] [--epochs 5] [--dtype float32]
 
-Forward pass, backward pass and a step of AdaGrad over all trees of ``sst/train.txt`` (or the
-embedded ``sentiment/train.txt``) at 300 / 150, word vectors fixed. Graphs and their schedules are
-made before. Kernels are counted by torch's profiler. The floor is what as many of the smallest
-launches take, one after the other, with nothing between them.
+Each step is a forward pass, a backward pass and an AdaGrad step; an epoch covers all trees of
+``sst/train.txt`` (or the embedded ``sentiment/train.txt``) with input size 300, hidden size 150 and
+fixed word vectors. Graphs and schedules are built beforehand. Kernels are counted by torch's
+profiler. The floor is the time of equally many minimal launches, back to back.
 
-Without a GPU there is nothing to measure, and it says so.
+Exits with a message without a GPU.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SMALLEST_LAUNCHES = 2000
 
 
 class Trained(Words):
-    """A model on a device, and AdaGrad for all but its word table."""
+    """A model on a device, with AdaGrad for all parameters but the word table."""
 
     def __init__(self, model: Model, device: torch.device, dtype: torch.dtype) -> None:
         super().__init__(model)
@@ -51,13 +51,13 @@ class Trained(Words):
         return h, to_device(labels, h.device)
 
     def epoch(self, graphs: Sequence[dgl.DGLGraph]) -> None:
-        """A step for each graph."""
+        """Takes one step per graph."""
         for graph in graphs:
             self.step(graph)
 
 
 def num_kernels(events: Iterable[Any]) -> int:
-    """How many of the profiler's events are work on a GPU, and not a name for a span of it."""
+    """Number of profiler events that are work on a GPU, not annotations of a time span."""
     on_gpu = (event for event in events if event.device_type == DeviceType.CUDA)
     return sum(
         not getattr(event, "is_user_annotation", False) and not event.name.startswith("Optimizer.")
@@ -66,7 +66,7 @@ def num_kernels(events: Iterable[Any]) -> int:
 
 
 def launches(function: Callable[[], None]) -> int:
-    """How many kernels, copies and fills a function launches."""
+    """Number of kernels, copies and fills that a function launches."""
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         function()
         torch.cuda.synchronize()
@@ -74,7 +74,7 @@ def launches(function: Callable[[], None]) -> int:
 
 
 def seconds(function: Callable[[], None], device: torch.device) -> float:
-    """What a function takes until the device is done."""
+    """Seconds that a function takes until the device is done."""
     finish = torch.cuda.synchronize if device.type == "cuda" else bool
     finish()
     start = time.perf_counter()
@@ -84,7 +84,7 @@ def seconds(function: Callable[[], None], device: torch.device) -> float:
 
 
 def smallest_launch(device: torch.device) -> float:
-    """Seconds a launch of a kernel for one number takes, of many in a row."""
+    """Seconds per launch of a one-element kernel, over many launches in a row."""
     number = torch.zeros(1, device=device)
 
     def several() -> None:
@@ -96,7 +96,7 @@ def smallest_launch(device: torch.device) -> float:
 
 
 def num_levels(graphs: Sequence[dgl.DGLGraph]) -> float:
-    """Levels of a graph, on average, without that of the leaves."""
+    """Average number of levels of a graph, without that of the leaves."""
     return statistics.mean(schedule_of(graph).num_levels - 1 for graph in graphs)
 
 
@@ -107,11 +107,11 @@ def table(
     dtype: torch.dtype,
     epochs: int,
 ) -> str:
-    """Measures, in Markdown; one epoch before is not counted."""
+    """The measurements in Markdown; a first epoch is not counted."""
     levels, launch = num_levels(graphs), smallest_launch(device)
     lines = [
         f"smallest launch: {launch * 1e6:.2f} microseconds\n",
-        "| s an epoch | slowest | launches a batch | by levels | floor, s |",
+        "| s/epoch | slowest | launches/batch | launches/level | floor, s |",
         "| --- | --- | --- | --- | --- |",
     ]
     epoch = partial(Trained(model, device, dtype).epoch, graphs)
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
     options = parser.parse_args(arguments)
     if not torch.cuda.is_available():
-        raise SystemExit("error: torch finds no GPU here, there is nothing to measure")
+        raise SystemExit("error: torch finds no GPU, there is nothing to measure")
     device, dtype = torch.device("cuda"), getattr(torch, options.dtype)
     corpus, size = Corpus(options.data_dir, 0), options.batch_size
     starts = range(0, len(corpus.trees), size)

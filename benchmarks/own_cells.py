@@ -1,17 +1,18 @@
-"""How fast cells of a user's own are: against those of graphsent, and against torch alone.
+"""Speed of custom cells, against the cells of graphsent and against plain torch.
 
     python benchmarks/own_cells.py [--data-dir DATA] [--rounds 21] [--quick] [--markdown FILE]
 
-The cells are in ``benchmarks/harness/users_cells.py``, at 300 / 150 in float32 on one thread.
+The cells are in ``benchmarks/harness/users_cells.py``, with input size 300 and hidden size 150 in
+float32 on one thread.
 
-* The N-ary and the attentive Tree-LSTM over constituency trees of ``sst/train.txt`` (or the
-  embedded treebank), words at the leaves, against ``NaryTreeLSTM`` and ``AttentiveTreeLSTM``.
-* A GRU over the gated sum of predecessors, and one over what attention takes from them, over random
-  acyclic graphs with shared successors and a word at each node, against the same cells level by
-  level in torch.
+* The N-ary and the attentive Tree-LSTM on constituency trees of ``sst/train.txt`` (or the embedded
+  treebank), words at the leaves, against ``NaryTreeLSTM`` and ``AttentiveTreeLSTM``.
+* A GRU over the gated sum of its predecessors and one that attends to them, on random acyclic
+  graphs with shared successors and a word at each node, against the same cells run level by level
+  in torch.
 
-Forward, and forward and backward with gradients of words and weights. The contenders take turns,
-ratios are medians over the rounds, and the clock is the processor's.
+Measured are the forward pass, and forward and backward passes with gradients of words and weights.
+The contenders take turns, ratios are medians over the rounds, and times are CPU times.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Row(NamedTuple):
 
 
 def words_of(graph: dgl.DGLGraph, at: Tensor) -> IndexedFeat:
-    """Random words at some nodes, a few of them often."""
+    """Random words at some nodes, with a skewed frequency distribution."""
     words = (torch.rand(graph.num_nodes()) ** 3 * NUM_WORDS).long()
     known, index = torch.unique(words[at], return_inverse=True)
     rows = torch.full((graph.num_nodes(),), -1)
@@ -73,7 +74,7 @@ def acyclic(rng: random.Random) -> dgl.DGLGraph:
 
 
 def problems(corpus: Corpus, size: int) -> Iterator[tuple[str, nn.Module, nn.Module, list]]:
-    """Name, two cells, and graphs with inputs; the second cell runs in torch if it is the first."""
+    """Name, two cells, and graphs with inputs; if the cells are the same, one runs in torch."""
     torch.manual_seed(0)
     trees = [batch.graph for batch in corpus.batches(size)[:3]]
     data = [(graph, words_of(graph, graph.in_degrees() == 0)) for graph in trees]
@@ -89,7 +90,7 @@ def problems(corpus: Corpus, size: int) -> Iterator[tuple[str, nn.Module, nn.Mod
 
 
 def seconds(cell: nn.Module, graph: dgl.DGLGraph, feat: IndexedFeat, train: bool) -> float:
-    """Processor time of one run."""
+    """CPU time of one run."""
     feat = feat._replace(rows=feat.rows.requires_grad_(train))
     start = time.process_time()
     with torch.set_grad_enabled(train):
@@ -100,7 +101,7 @@ def seconds(cell: nn.Module, graph: dgl.DGLGraph, feat: IndexedFeat, train: bool
 
 
 def rows(corpus: Corpus, sizes: Sequence[int], rounds: int) -> Iterator[Row]:
-    """What is measured."""
+    """Measures all settings."""
     for size in sizes:
         for name, first, second, data in problems(corpus, size):
             switch = "0" if first is second else "1"
@@ -122,7 +123,7 @@ def rows(corpus: Corpus, sizes: Sequence[int], rounds: int) -> Iterator[Row]:
 
 def table(found: Sequence[Row]) -> str:
     """The rows as Markdown."""
-    lines = ["| | graphsent's, or in torch (ms) | own (ms) | ratio |", "| --- | --- | --- | --- |"]
+    lines = ["| | graphsent or torch (ms) | custom (ms) | ratio |", "| --- | --- | --- | --- |"]
     lines += [f"| {r.setting} | {r.first:.2f} | {r.second:.2f} | {r.ratio:.2f} |" for r in found]
     return "\n".join(lines) + "\n"
 
@@ -134,8 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data-dir", help="directory with sst/train.txt")
     parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--quick", action="store_true", help="batches of 1, in two rounds")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
+    parser.add_argument("--quick", action="store_true", help="batches of 1, two rounds")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     sizes, rounds = ((1,), 2) if options.quick else (BATCHES, options.rounds)

@@ -1,19 +1,19 @@
-"""How fast graphsent trains, compared with others, and how fast its cells are.
+"""Training speed of graphsent against other implementations, and speed of its cells.
 
     python benchmarks/propagation.py --data-dir DATA [--vectors FILE] [--quick]
         [--only NAME[,NAME]] [--out DIRECTORY] [--docs docs/performance.md README.md]
 
 The section ``training`` comes first: whole steps of ``graphsent train`` after some training, see
-``benchmarks/harness/training.py``. All others call cells with fresh weights, over the constituency
-trees of ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) at 300 / 150 in float32, words
-at the leaves: there a step is look-up, propagation, a linear output on every node, cross-entropy,
-gradients and AdaGrad, and graphs are made before. ``benchmarks/harness/engines.py`` describes the
-contenders.
+``benchmarks/harness/training.py``. All other sections call cells with fresh weights, on the
+constituency trees of ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) with input size
+300, hidden size 150 and float32, words at the leaves. There, a step consists of embedding look-up,
+propagation, a linear output at every node, cross-entropy, gradients and AdaGrad; building graphs is
+not timed. ``benchmarks/harness/engines.py`` describes the contenders.
 
-In each comparison the contenders have the same weights, their results are compared with those of
-the first, and they take turns, so that ratios hold on a shared machine; for the same reason the
-clock is the processor's. One thread by default. ``pip install 'graphsent[bench]'`` installs
-the other packages; one that is missing is reported, and the rest measured.
+In each comparison, the contenders have the same weights, their results are checked against those of
+the first, and they take turns, so that ratios hold on a shared machine; for the same reason, CPU
+time is measured. The default is one thread. ``pip install 'graphsent[bench]'`` installs the other
+packages; a missing one is reported, and the rest measured.
 
 Writes ``propagation.json`` to the output directory after each comparison, and ``propagation.md`` at
 the end, even when interrupted. ``--docs`` also writes the tables into marked blocks of documents.
@@ -57,12 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run_all(bench)
     except KeyboardInterrupt:
-        bench.say("interrupted; what was measured is kept")
+        bench.say("interrupted; the measurements so far are kept")
         status = INTERRUPTED
     finally:
         bench.save()
         print(report(results, files.out, files.docs))
-        bench.say(f"results in {files.out}; {time.process_time():.0f} s of processor time")
+        bench.say(f"results in {files.out}; {time.process_time():.0f} s of CPU time")
     return status
 
 

@@ -1,10 +1,10 @@
-"""How fast trees are read, and made into graphs.
+"""Speed of reading trees and of building graphs from them.
 
     python benchmarks/reading.py --data-dir DATA [--json FILE]
 
-Reads ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) under the data directory and
-prints a Markdown table: median and range over the rounds, wall clock, one thread. The ways to build
-graphs take turns within a round, so that their ratios hold on a machine that others use, too.
+Reads ``sst/train.txt`` (or the embedded ``sentiment/train.txt``) from the data directory and prints
+a Markdown table: median and range of wall-clock times over the rounds, with one thread. The ways to
+build graphs take turns within a round, so that their ratios hold on a shared machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BATCH_SIZES = (25, 256)
 
 
 def find_file(data_dir: Path) -> Path:
-    """The first of FILES that is there."""
+    """The first of FILES that exists."""
     for name in FILES:
         if (data_dir / name).is_file():
             return data_dir / name
@@ -58,12 +58,12 @@ def contenders(path: Path, trees: list[Tree]) -> dict[str, Callable[[], None]]:
     for size in BATCH_SIZES:
         for direction in DIRECTIONS:
             runs[f"{direction}, batch {size}"] = lambda d=direction, n=size: build(d, n)
-        runs[f"one graph a tree, batch {size}"] = lambda n=size: build_one_by_one(n)
+        runs[f"one graph per tree, batch {size}"] = lambda n=size: build_one_by_one(n)
     return runs
 
 
 def measure(runs: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each run in each round, after a round that does not count."""
+    """Seconds of each run in each round, after a round that is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds + 1):
         for name, run in runs.items():
@@ -79,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="file for the figures")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     path = find_file(resolve_data_dir(arguments.data_dir))

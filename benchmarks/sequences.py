@@ -1,20 +1,20 @@
-"""How fast LSTM and GRU run over sentences of mixed lengths, against those of torch.
+"""Speed of LSTM and GRU on sentences of mixed lengths, against those of torch.
 
     python benchmarks/sequences.py [--data-dir DATA] [--rounds 7] [--json FILE] [--markdown FILE]
 
 The contenders take turns within a round, and ratios are medians over the rounds, so that they hold
-on a machine that others use, too. For the same reason the clock is the processor's by default.
+on a shared machine. For the same reason, CPU time is measured by default.
 
-* Layers, of 300 inputs and a state of 168, float32: ``graphsent.layers.LSTM`` and ``GRU`` over a
-  padded batch with its lengths (without them where it is one sentence); torch's over the packed
-  batch, packing and unpacking included; and torch's over the padded batch, whose outputs beyond the
-  lengths are set to zero (its last states, and those of the reverse direction, are then not those
-  of the sentences). Forward, and forward and backward with gradients of inputs and weights. The
-  ratio is that to the better of torch's two.
+* Layers with input size 300 and hidden size 168, float32: ``graphsent.layers.LSTM`` and ``GRU`` on
+  a padded batch with its lengths (without lengths for a single sentence); torch's on the packed
+  batch, including packing and unpacking; and torch's on the padded batch, with outputs beyond the
+  lengths set to zero (its last states and its reverse direction do not match the sentences).
+  Timed are the forward pass, and forward and backward passes with gradients of inputs and weights.
+  The ratio is to the faster of torch's two.
 * Model: training steps of ``sequence``, with the loss, the gradients and the AdaGrad of
   ``graphsent train``, on batches of 25 sentences of ``sst/train.txt`` (or the embedded treebank),
-  with phrases and without, from new weights and after 100 steps. ``torch`` is the model as it was
-  before the engine ran it: every sequence by itself in a packed batch of ``torch.nn.LSTM``.
+  with and without phrases, from new weights and after 100 steps. ``torch`` is the model without the
+  engine: every sequence by itself in a packed batch of ``torch.nn.LSTM``.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from graphsent.training import TrainingOptions
 from graphsent.training.optimizers import build_optimizers, take_step
 
 SIZES = (300, 168)
-# Sentences, and words of the shortest and the longest. Torch takes half a minute for a packed batch
-# of 256 long ones.
+# Number of sentences, minimum and maximum length. Torch takes half a minute for a packed batch of
+# 256 long ones.
 BATCHES = ((1, 3, 40), (25, 3, 40), (256, 3, 40), (1, 100, 400), (25, 100, 400))
 CELLS = {"LSTM": (LSTM, nn.LSTM), "GRU": (GRU, nn.GRU)}
 STEPS = 100
@@ -58,20 +58,20 @@ Calls = dict[str, Callable[[], object]]
 
 
 class Row(NamedTuple):
-    """Seconds of each contender in each round, ours first."""
+    """Seconds of each contender in each round, graphsent first."""
 
     table: str
     setting: str
     seconds: dict[str, list[float]]
 
     def ratio(self) -> float:
-        """How many times as fast ours is as the best of the others, by the medians over rounds."""
+        """Speedup of graphsent over the best of the others, from the medians over the rounds."""
         ours, *others = (statistics.median(values) for values in self.seconds.values())
         return min(others) / ours
 
 
 def take_turns(calls: Calls, rounds: int, clock: Callable[[], float]) -> dict[str, list[float]]:
-    """Seconds of each call in each round, after a round that does not count."""
+    """Seconds of each call in each round, after a round that is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(rounds + 1):
         for name, call in calls.items():
@@ -85,7 +85,7 @@ def take_turns(calls: Calls, rounds: int, clock: Callable[[], float]) -> dict[st
 def layer_calls(
     cell: str, bidirectional: bool, lengths: Tensor, train: bool
 ) -> tuple[Calls, float]:
-    """The contenders over sentences of these lengths, and how far their outputs differ."""
+    """The contenders on sentences of these lengths, and how far their outputs differ."""
     layers = [make(*SIZES, batch_first=True, bidirectional=bidirectional) for make in CELLS[cell]]
     ours, theirs = layers
     ours.load_state_dict(theirs.state_dict())
@@ -117,7 +117,7 @@ def layer_calls(
 
 
 def layer_rows(options: argparse.Namespace, clock: Callable[[], float]) -> Iterator[Row]:
-    """One row for each cell, direction, size of the batch, range of lengths and pass."""
+    """One row per cell, direction, batch size, range of lengths and pass."""
     for size, low, high in options.batches:
         generator = torch.Generator().manual_seed(size)
         lengths = torch.randint(low, high + 1, (size,), generator=generator)
@@ -136,7 +136,7 @@ def layer_rows(options: argparse.Namespace, clock: Callable[[], float]) -> Itera
 
 
 class Trained:
-    """A model in training, on some batches in turn."""
+    """A model that is trained on some batches in turn."""
 
     def __init__(self, corpus: Corpus, options: dict[str, Any], by_engine: bool) -> None:
         torch.manual_seed(0)
@@ -149,7 +149,7 @@ class Trained:
         self.batches: list[Any] = []
 
     def step(self, batch: Any) -> float:
-        """A step on a batch; the loss."""
+        """Takes a step on a batch and returns the loss."""
         loss = self.model.loss(self.model(batch), batch, "all")
         for optimizer in self.optimizers:
             optimizer.zero_grad()
@@ -159,7 +159,7 @@ class Trained:
 
 
 def before_the_engine(model: nn.Module) -> None:
-    """Lets a model look up every occurrence of a word, and run torch's layers."""
+    """Makes a model look up every occurrence of a word, and run torch's layers."""
     model.encoder.cell.engine = "torch"
     model.node_states = lambda batch: model.encoder(model.embedding(batch.tokens), batch.ranges)
 
@@ -188,7 +188,7 @@ def model_rows(
 
 
 def train_both(models: dict[str, Trained], batches: list[Any], steps: int) -> None:
-    """Trains the first model, and gives its weights to the others."""
+    """Trains the first model, and copies its weights to the others."""
     first, *others = models.values()
     for number in range(steps):
         first.step(batches[number % len(batches)])
@@ -199,13 +199,13 @@ def train_both(models: dict[str, Trained], batches: list[Any], steps: int) -> No
 
 
 def steps_of(model: Trained, batches: list[Any]) -> None:
-    """A step on each batch."""
+    """Takes one step per batch."""
     for batch in batches:
         model.step(batch)
 
 
 def tables(rows: list[Row]) -> str:
-    """A table for each kind of run: milliseconds of a batch, and how many times as fast ours is."""
+    """One table per kind of run: milliseconds per batch, and the speedup of graphsent."""
     texts = []
     for table in dict.fromkeys(row.table for row in rows):
         chosen = {row.setting: row for row in rows if row.table == table}
@@ -216,26 +216,26 @@ def tables(rows: list[Row]) -> str:
             setting: str, name: str, chosen: dict[str, Row] = chosen, batches: int = batches
         ) -> str:
             row = chosen[setting]
-            if name == "times as fast":
+            if name == "speedup":
                 return f"{row.ratio():.2f}"
             return spread([1000 * value / batches for value in row.seconds[name]], 1)
 
-        texts.append(grid(f"{table}, ms", chosen, [*names, "times as fast"], text))
+        texts.append(grid(f"{table}, ms", chosen, [*names, "speedup"], text))
     return "\n\n".join(texts) + "\n"
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
-    parser.add_argument("--only", choices=("layer", "model"), help="one of the two tables")
-    parser.add_argument("--steps", type=int, default=STEPS, help="of training before the last row")
+    parser.add_argument("--only", choices=("layer", "model"), help="run only this table")
+    parser.add_argument("--steps", type=int, default=STEPS, help="steps before the last rows")
     parser.add_argument("--quick", action="store_true", help="one batch, one model, one round")
-    parser.add_argument("--json", type=Path, help="file for the figures")
-    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file")
     options = parser.parse_args(arguments)
     options.models, options.batches = list(product(("lstm", "gru"), (False, True))), BATCHES
     if options.quick:
@@ -261,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     about = machine()
     text = (
         f"{about['processor']}, torch {torch.__version__}, {options.threads} thread(s), "
-        f"{options.clock} clock, {options.rounds} rounds or more; {corpus.name}; times as fast as "
+        f"{options.clock} clock, {options.rounds} rounds or more; {corpus.name}; speedup over "
         f"the best of the others\n\n{tables(rows)}"
     )
     print(text)

@@ -1,14 +1,13 @@
-"""How fast models train from shards on disk, against examples in memory.
+"""Training speed from shards on disk, against examples in memory.
 
     python benchmarks/streaming.py [--data-dir DATA] [--parses-dir DIR] [--only NAME] [--json FILE]
 
-Whole epochs, as ``graphsent train`` takes them with and without ``--stream``: batches are drawn and
-collated, and a model with the defaults of its paper takes its steps. The window of the shards is a
-quarter of the corpus. Both ways take turns in one process, a slice of an epoch each, and the clock
-is the processor's, so that ratios (medians over the turns) hold on a machine that others use, too.
-What is measured comes after an epoch that does not count, in which memory keeps what it makes of
-trees. With ``--embedding-dim`` and ``--hidden`` models are as small as one likes: the smaller the
-model, the more the reading counts.
+Trains as ``graphsent train`` does with and without ``--stream``: batches are drawn and collated,
+and a model with its default settings takes steps. The shuffle window of the shards is a quarter of
+the corpus. Both contenders take turns in one process, one slice of an epoch at a time, and CPU time
+is measured, so that ratios (medians over the turns) hold on a shared machine. A first epoch, in
+which the structures derived from trees are cached in memory, is not counted. ``--embedding-dim``
+and ``--hidden`` choose smaller models, for which reading takes a larger share of the time.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from graphsent.vocabulary import Vocabulary
 
 
 class Setting(NamedTuple):
-    """A task and a model, the kind of its trees, and its options beside sizes."""
+    """A task, a model, its kind of trees, and its options other than sizes."""
 
     task: str
     model: str
@@ -61,7 +60,7 @@ SETTINGS = {
 
 
 class Trained:
-    """A model in training, a slice of an epoch at a time."""
+    """A model that is trained one slice of an epoch at a time."""
 
     def __init__(
         self, model: Model, examples: Sequence[Any], options: TrainingOptions, window: int | None
@@ -86,7 +85,7 @@ class Trained:
             epoch += 1
 
     def train(self, num_batches: int) -> int:
-        """Takes so many steps; gives the number of examples in them."""
+        """Takes ``num_batches`` steps and returns the number of their examples."""
         count = 0
         for _ in range(num_batches):
             batch = next(self._batches)
@@ -111,7 +110,7 @@ def build(setting: Setting, task: Task, vocab: Vocabulary, sizes: dict[str, int]
 def speeds(
     setting: Setting, arguments: argparse.Namespace, directory: Path
 ) -> dict[str, list[float]]:
-    """Examples a second of both ways, in each turn; shards are made in a directory."""
+    """Examples per second of both contenders in each turn; shards are written to a directory."""
     clock = CLOCKS[arguments.clock]
     task = get_task(setting.task)
     places = {"tree_kind": setting.tree_kind, "parses_dir": arguments.parses_dir}
@@ -153,13 +152,13 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
     add("--parses-dir", help="default: parses/ in or beside the data directory")
-    add("--only", choices=SETTINGS, help="one setting alone")
-    add("--turns", type=int, default=20, help="of each way (default: 20)")
-    add("--slices", type=int, default=10, help="of an epoch, of which a turn is one (default: 10)")
+    add("--only", choices=SETTINGS, help="run only this setting")
+    add("--turns", type=int, default=20, help="turns of each contender (default: 20)")
+    add("--slices", type=int, default=10, help="turns per epoch (default: 10)")
     add("--embedding-dim", type=int, default=0, help="default: the model's own")
     add("--hidden", type=int, default=0, help="default: the model's own")
     add("--clock", choices=CLOCKS, default="cpu")
-    add("--json", type=Path, help="file for the figures")
+    add("--json", type=Path, help="write the figures to this file")
     return parser.parse_args(arguments)
 
 

@@ -1,9 +1,8 @@
-"""How far simple models get on the synthetic corpora: ``python data/probe.py`` (needs numpy).
+"""Simple baselines on the synthetic corpora: ``python data/probe.py`` (needs numpy).
 
-A multinomial logistic regression on bags of words (or of words and bigrams) for the sentiment of
-whole sentences and the coarse class of questions, the first word alone for questions, and the
-share of common words for sentence pairs. With ``--neural`` (needs torch) also a neural bag of
-words that is trained on all phrases of the treebank.
+Multinomial logistic regression on bags of words (or of words and bigrams) for sentence sentiment
+and coarse question classes, the first word alone for questions, and word overlap for sentence
+pairs. ``--neural`` (needs torch) adds a neural bag of words trained on all phrases.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Features = Callable[[list[str]], list[str]]
 
 
 def phrases(line: str) -> list[Example]:
-    """Label and lower-cased words of every node of a bracketed tree, the root last."""
+    """Label and lowercased words of every node of a bracketed tree, the root last."""
     found: list[Example] = []
     words: list[str] = []
     opened: list[tuple[str, int]] = []
@@ -56,7 +55,7 @@ def unigrams(words: list[str]) -> list[str]:
 
 
 def bigrams(words: list[str]) -> list[str]:
-    """The words and all pairs of neighbours."""
+    """The words and all bigrams."""
     return words + [" ".join(pair) for pair in pairwise(words)]
 
 
@@ -76,7 +75,7 @@ def _matrix(
 
 
 def _fitted(x: np.ndarray, y: np.ndarray, decay: float, steps: int = 250) -> np.ndarray:
-    """Weights (features, classes) that minimise cross-entropy plus L2, by Adam on all rows."""
+    """Weights (features, classes) that minimize cross-entropy plus L2, by full-batch Adam."""
     weights = np.zeros((x.shape[1], y.max() + 1), dtype=np.float32)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     target = np.eye(weights.shape[1], dtype=np.float32)[y]
@@ -94,7 +93,7 @@ def _fitted(x: np.ndarray, y: np.ndarray, decay: float, steps: int = 250) -> np.
 def logistic_accuracy(
     read: Callable[[str], list[Example]], features: Features, presence: bool = False
 ) -> float:
-    """Test accuracy; the strength of L2 is the best of three on dev."""
+    """Test accuracy, with the best of three L2 strengths on dev."""
     parts = {part: read(part) for part in ("train", "dev", "test")}
     classes = sorted({label for label, _ in parts["train"]})
     names = dict.fromkeys(name for _, words in parts["train"] for name in features(words))
@@ -126,7 +125,7 @@ def first_word_accuracy(data: Path = DATA) -> float:
 
 
 def overlap_correlation(data: Path = DATA) -> float:
-    """Pearson correlation of the test scores with the share of common words."""
+    """Pearson correlation of the test scores with word overlap (Jaccard)."""
     scores, overlaps = [], []
     text = (data / "relatedness" / "test.txt").read_text(encoding="utf-8")
     for line in text.splitlines()[1:]:
@@ -138,7 +137,7 @@ def overlap_correlation(data: Path = DATA) -> float:
 
 
 def neural_accuracy(epochs: int = 6, hidden: int = 64) -> float:
-    """Root accuracy on test of averaged word vectors and one hidden layer, trained on phrases."""
+    """Test root accuracy of averaged word vectors with one hidden layer, trained on phrases."""
     import torch
 
     torch.manual_seed(0)

@@ -1,9 +1,9 @@
-"""Trains the model that comes with the package, and writes it to graphsent/pretrained/sentiment.
+"""Trains the model included in the package and writes it to graphsent/pretrained/sentiment.
 
-A bidirectional LSTM over words learns the five classes of the Stanford Sentiment Treebank from all
-its phrases. So that the package stays small, it reads the first 200 dimensions of its word
-vectors, which are ordered by their variance, and these are saved in half precision. The figures of
-its card are those of what is saved.
+It is a bidirectional LSTM over words, trained on the five classes of all phrases of the Stanford
+Sentiment Treebank. To keep the package small, it uses only the first 200 dimensions of the word
+vectors, which are ordered by variance, and saves them in half precision. The metrics in its model
+card are those of the saved model.
 
     python tools/packaged_model.py --data-dir DATA --vectors VECTORS/minilm_static_300d.npz
 """

@@ -1,4 +1,4 @@
-"""What the sections share: models, contenders, and comparisons that are checked and kept."""
+"""Shared by the sections: models, contenders, and comparisons, which are checked and saved."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .options import CLOCKS, Options
 
 TOLERANCE = 1e-4
 MORE_BUDGET = {"training": 5, "contenders": 4, "cells": 2}
-"""Times the budget, so that slow contenders take more than two turns."""
+"""Factors of the budget, so that slow contenders take more than two turns."""
 PACKAGE = ("pytorch-tree-lstm", "tree_lstm_package", "PytorchTreeLSTM")
 Make = Callable[..., Contender]
 
 
 @contextmanager
 def quiet_dgl() -> Iterator[None]:
-    """Without DGL's warning about nodes without children."""
+    """Silences DGL's warning about nodes without children."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
         yield
@@ -45,7 +45,7 @@ class Bench:
         self.corpus = corpus
         self.results = results
         self.path = path
-        self.section = ""  # the one that is being run
+        self.section = ""  # the current one
         self.started = time.perf_counter()
 
     def say(self, text: str) -> None:
@@ -54,7 +54,7 @@ class Bench:
         print(f"[{seconds:6.1f} s] {text}", file=sys.stderr, flush=True)
 
     def model(self, cell: str, **options: Any) -> Model:
-        """A model with a cell of the sizes asked for; the same weights each time."""
+        """A model with a cell of the requested sizes, with the same weights each time."""
         sizes = (self.options.in_feats, self.options.hidden_feats)
         torch.manual_seed(0)
         made = getattr(cells, cell)(*sizes[: 1 if cell == "HeadLexicalizer" else 2], **options)
@@ -69,7 +69,7 @@ class Bench:
         return [make for make in makers if make]
 
     def installed(self, distribution: str, module: str, name: str) -> Make | None:
-        """The harness's class for another package; a note if that is not installed."""
+        """The harness's class for another package; None, with a note, if it is not installed."""
         try:
             return getattr(importlib.import_module(f"harness.{module}"), name)
         except ImportError as error:
@@ -95,7 +95,7 @@ class Bench:
     def agreeing(
         self, case: dict[str, Any], contenders: Sequence[Contender], batch: Any
     ) -> list[Contender]:
-        """The contenders whose states and loss are those of the first; a note on each other."""
+        """The contenders whose states and loss equal those of the first; others are noted."""
         base, found = contenders[0], []
         states, loss = base.outcome(base.prepare(batch))
         for contender in contenders:
@@ -107,7 +107,7 @@ class Bench:
             where = ", ".join(f"{name} {value}" for name, value in case.items())
             self.results.note(
                 self.section,
-                f"{where}: {contender.name} is left out, its states differ by {difference:.2g} "
+                f"{where}: {contender.name} is left out: its states differ by {difference:.2g} "
                 f"and its loss is {its_loss:.6g}, not {loss:.6g}",
             )
         return found
@@ -119,7 +119,7 @@ class Bench:
         batches: Sequence[Any],
         kinds: Sequence[str],
     ) -> list[Row]:
-        """Times contenders that take turns; the new rows."""
+        """Times contenders in turn and returns the new rows."""
         options, rows = self.options, []
         torch.set_num_threads(options.threads)
         budget = options.budget * MORE_BUDGET.get(self.section, 1)

@@ -1,4 +1,4 @@
-"""The trees that everything is measured on."""
+"""The trees of the benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NODES_A_ROUND = 10_000
 
 
 class Batch(NamedTuple):
-    """Trees, their graph, and a function that makes the graph anew."""
+    """Trees, their graph, and a function that builds a new graph."""
 
     trees: tuple[Tree, ...]
     graph: dgl.DGLGraph
@@ -28,7 +28,7 @@ class Batch(NamedTuple):
 
 
 class Corpus:
-    """Trees in random order, the same in every run; :meth:`batches` gives ``trees_a_round``."""
+    """Trees in random order, the same in every run, of which a round has ``trees_a_round``."""
 
     def __init__(self, data_dir: str | Path | None, trees_a_round: int) -> None:
         self.trees_a_round = trees_a_round
@@ -52,7 +52,7 @@ class Corpus:
         return self._cut(size, count, direction)
 
     def of_nodes(self, num_nodes: int) -> list[Batch]:
-        """Batches of about so many nodes, for one round; trees are repeated where they run out."""
+        """Batches of about ``num_nodes`` nodes, for one round; trees are repeated if necessary."""
         average = sum(tree.num_nodes for tree in self.trees) / len(self.trees)
         return self._cut(max(1, round(num_nodes / average)), max(1, NODES_A_ROUND // num_nodes))
 
@@ -71,6 +71,6 @@ def chain(depth: int, word: str) -> Tree:
 
 
 def star(words: Sequence[str]) -> Tree:
-    """A root with a leaf for each word."""
+    """A root with one leaf per word."""
     labels = [str(number % NUM_CLASSES) for number in range(len(words) + 1)]
     return Tree(labels, [None, *words], [-1] + [0] * len(words))

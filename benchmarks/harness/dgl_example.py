@@ -1,10 +1,10 @@
-"""DGL's own example of a Tree-LSTM, ``examples/pytorch/tree_lstm``, trained as its authors do.
+"""DGL's own Tree-LSTM example, ``examples/pytorch/tree_lstm``, trained as by its authors.
 
-Its functions do less than those of our N-ary cell: inner nodes add no inputs, and children come in
-the order of the mailbox. Where only leaves have inputs and all other nodes two children, the states
-are those of our cell. A step batches graphs that were made before, one a tree; has dropout on words
-and states; and AdaGrad over all parameters, the whole word table included. What its authors print
-every fifth step, which takes long, is left out.
+Its functions do less than those of our N-ary cell: inner nodes add no inputs, and children are in
+mailbox order. If only leaves have inputs and all other nodes have two children, the states equal
+those of our cell. A step batches graphs that were built beforehand, one per tree; it has dropout on
+words and states, and AdaGrad over all parameters, including the whole word table. The logging of
+every fifth step, which is slow, is left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEARNING_RATE, OF_WORDS, WEIGHT_DECAY, DROPOUT = 0.05, 0.005, 1e-4, 0.5
 
 
 class Network(nn.Module):
-    """The example's model with the weights of ours, of default options."""
+    """The example's model with the weights of ours at default options."""
 
     def __init__(self, model: TreeLSTMClassifier) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Network(nn.Module):
 
 
 class DglExample(Contender):
-    """The example; ``training`` is not used, it has its own."""
+    """The example; it ignores ``training`` and has its own settings."""
 
     name = "DGL's own example"
     users_flush = False
@@ -93,7 +93,7 @@ class DglExample(Contender):
         self.optimizer = torch.optim.Adagrad(groups)
 
     def prepare(self, batch: Portion) -> list[dgl.DGLGraph]:
-        """A graph for each tree, with the data that the authors' have."""
+        """One graph per tree, with the same data as in the example."""
         return [self._graph(self.shape_tree(tree)) for tree in batch.examples]
 
     def _graph(self, tree: Any) -> dgl.DGLGraph:
@@ -111,7 +111,7 @@ class DglExample(Contender):
             self.optimizer.step()
 
     def take(self, other: DglExample) -> None:
-        """Copies the weights and the optimizer's state of another one."""
+        """Copies the weights and the optimizer state of another contender."""
         self.network.load_state_dict(other.network.state_dict())
         self.optimizer.load_state_dict(deepcopy(other.optimizer.state_dict()))
 
@@ -120,7 +120,7 @@ class DglExample(Contender):
         with torch.no_grad():
             logits, loss = self._outcome(graphs)
         self.network.train()
-        return logits.numpy(), float(loss) / len(graphs)  # theirs is the sum
+        return logits.numpy(), float(loss) / len(graphs)  # the example's loss is a sum
 
     def _outcome(self, graphs: list[dgl.DGLGraph]) -> tuple[Tensor, Tensor]:
         graph = dgl.batch(graphs)

@@ -1,18 +1,18 @@
 """DyNet with autobatching (``dynet38`` on PyPI): the same model, trained in the same way.
 
-The N-ary Tree-LSTM of ``graphsent train``, with its weights, dropout, learning rates and weight
-decay. A computation graph is built node by node for all trees of a batch; DyNet finds what can run
-at once. Differences from ours:
+This is the N-ary Tree-LSTM of ``graphsent train``, with its weights, dropout, learning rates and
+weight decay. A computation graph is built node by node for all trees of a batch; DyNet finds the
+operations that can be batched. Differences from ours:
 
-* each gate has matrices of its own, as in DyNet's examples; one matrix for all gates, and slices of
-  its product, were 10 % slower in training;
+* each gate has its own matrices, as in DyNet's examples; one matrix for all gates, with slices of
+  its product, was 10 % slower in training;
 * inner nodes have no input instead of zeros, and so no product with it;
-* AdaGrad is its own, and weight decay is a common factor of all weights, as DyNet has it.
+* AdaGrad and weight decay are DyNet's; its weight decay is a common factor of all weights.
 
-The wheel is compiled for processors with AVX2 and FMA; products are Eigen's, not MKL's. It computes
-in the thread that calls it, so torch's setting for subnormal numbers there holds for it. Importing
-it changes that setting (it is compiled with ``-ffast-math``), which is undone here: otherwise all
-later contenders would flush them.
+The wheel is compiled for processors with AVX2 and FMA; matrix products are Eigen's, not MKL's. It
+computes in the calling thread, so torch's setting for subnormal numbers in that thread applies.
+Importing it changes that setting (it is compiled with ``-ffast-math``), which is undone here:
+otherwise all later contenders would flush subnormal numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ with flushed(False), contextlib.redirect_stdout(sys.stderr):
 
 
 class PlainTree(NamedTuple):
-    """Words and classes of all nodes, -1 for none, and their children from left to right.
+    """Words and classes of all nodes (-1 for none), and their children from left to right.
 
     Parents come before children.
     """
@@ -52,7 +52,7 @@ class PlainTree(NamedTuple):
 
 
 class DyNet(Contender):
-    """A Tree-LSTM in DyNet with the weights of ours, of default options."""
+    """A Tree-LSTM in DyNet with the weights of ours at default options."""
 
     name = "DyNet, autobatch"
     users_flush = FLUSHES_ON_IMPORT
@@ -63,7 +63,7 @@ class DyNet(Contender):
         self.vocab, self.shape_tree = model.vocab, model.shape_tree
         self.dropout = model.dropout.p
         self.num_children = cell.num_children
-        # Parameters do not keep their collection alive.
+        # Parameters do not keep their collection alive, so keep it.
         parameters = self.parameters = dy.ParameterCollection()
         table = self.table = dy.ParameterCollection()
 
@@ -88,7 +88,7 @@ class DyNet(Contender):
             trainer.set_clip_threshold(0)  # no clipping, as in ours
 
     def prepare(self, batch: Portion) -> list[PlainTree]:
-        """The trees as numbers."""
+        """The trees as word and class indices."""
         return [self._plain(self.shape_tree(tree)) for tree in batch.examples]
 
     def _plain(self, tree: Tree) -> PlainTree:
@@ -108,7 +108,7 @@ class DyNet(Contender):
                 trainer.update()
 
     def take(self, other: DyNet) -> None:
-        """Copies the weights of another one; the sums of AdaGrad begin anew."""
+        """Copies the weights of another contender; the sums of AdaGrad are reset."""
         lists = (each.parameters.parameters_list() for each in (self, other))
         for mine, theirs in zip(*lists, strict=True):
             mine.set_value(theirs.as_array())
@@ -120,7 +120,7 @@ class DyNet(Contender):
         return np.atleast_2d(logits.npvalue().T), value
 
     def _loss(self, trees: list[PlainTree], dropout: float) -> tuple[Any, Any]:
-        """The mean over sentences of the sums of cross-entropies, and the logits."""
+        """The cross-entropy, summed over nodes and averaged over sentences, and the logits."""
         dy.renew_cg()
         states = dy.concatenate_to_batch([h for tree in trees for h in self._tree(tree)])
         if dropout:
@@ -145,7 +145,7 @@ class DyNet(Contender):
         return [h for h, _ in states]
 
     def _sums(self, weights: list[Any], x: Any) -> list[Any]:
-        """What enters the gates; all forget gates have the last bias."""
+        """The gates' pre-activations; all forget gates have the last bias."""
         biases = self.biases[:3] + self.biases[3:] * (len(weights) - 3)
         pairs = zip(biases, weights, strict=True)
         return [dy.affine_transform([bias, weight, x]) for bias, weight in pairs]

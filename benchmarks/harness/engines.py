@@ -4,11 +4,11 @@
   functions, inputs at all nodes.
 * ``drop-in``: ``graphsent.propagation.prop_nodes_topo`` with these functions.
 * ``levels``: ``cell(graph, feat, engine="levels")`` with the same inputs.
-* ``levels, words``: the same with ``IndexedFeat``: one row for each distinct word of the batch.
-* ``levels, words, no kernels``: the same with compiled code turned off.
+* ``levels, words``: as ``levels``, with ``IndexedFeat``: one row per distinct word of the batch.
+* ``levels, words, no kernels``: as ``levels, words``, with compiled kernels turned off.
 
-Each step gets a new graph, which is made before it is timed. So our steps include the schedule,
-which in training can be made while batches are loaded.
+Each step gets a new graph, built before timing starts. Our steps thus include computing the
+schedule, which in training can be done while batches are loaded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TorchContender(Contender):
         self.model = model.copy()
 
     def fresh(self, batch: Any) -> Any:
-        """A graph to which neither DGL nor graphsent has attached anything."""
+        """A graph on which neither DGL nor graphsent has cached anything."""
         return batch.new_graph()
 
     def states(self, prepared: Any) -> tuple[Tensor, Tensor]:
@@ -58,7 +58,7 @@ class TorchContender(Contender):
 
 
 class Levels(TorchContender):
-    """A cell's own call on our engine, with inputs at all nodes."""
+    """A cell called on our engine, with inputs at all nodes."""
 
     name, engine = "levels", "levels"
 
@@ -72,7 +72,7 @@ class Levels(TorchContender):
 
 
 class Dgl(Levels):
-    """The same call on DGL."""
+    """A cell called on DGL."""
 
     name, engine = "dgl", "dgl"
 
@@ -99,12 +99,12 @@ class Words(Levels):
 
 
 class WordsInTorch(Words):
-    """Our engine, with inputs by word, in torch alone."""
+    """Our engine, with inputs by word, without compiled kernels."""
 
     name = "levels, words, no kernels"
 
     def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
-        with patch.dict(os.environ, {SWITCH: "0"}):  # gradients follow the forward pass
+        with patch.dict(os.environ, {SWITCH: "0"}):  # backward follows the choice of forward
             return super().states(graph)
 
 

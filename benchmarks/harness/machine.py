@@ -1,4 +1,4 @@
-"""The machine that figures belong to."""
+"""Describes the machine of a benchmark."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def machine() -> dict[str, Any]:
 
 
 def cpu_count() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def free_gib() -> float | None:
-    """Memory that a process could take now; None where the system does not say."""
+    """Available memory; None if the system does not report it."""
     return _gib("MemAvailable")
 
 
@@ -47,7 +47,7 @@ def _gib(name: str) -> float | None:
 
 
 def _processor() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The name of the processor, as reported by the system."""
     fields = _fields("/proc/cpuinfo")
     name = fields.get("model name") or platform.processor() or platform.machine()
     family, model = fields.get("cpu family"), fields.get("model")
@@ -55,7 +55,7 @@ def _processor() -> str:
 
 
 def _fields(path: str) -> dict[str, str]:
-    """Names and values of a file of Linux; none on other systems."""
+    """Names and values of a Linux system file; empty on other systems."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,8 +1,8 @@
 """Contenders that take turns, and the results.
 
-``torch.utils.benchmark`` and ``pyperf`` time one contender after the other, and repeat each run at
-will. Here contenders take turns, because on a machine with other work only ratios of neighbouring
-turns hold, and a training step cannot be repeated: hence a loop of our own.
+``torch.utils.benchmark`` and ``pyperf`` time one contender after the other, and repeat runs at
+will. Here, contenders take turns, because on a shared machine only ratios of neighbouring turns are
+meaningful, and a training step cannot be repeated: hence this custom loop.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Seconds = dict[str, list[float | None]]
 
 
 class Contender(ABC):
-    """One way to compute, with a model of its own."""
+    """One implementation, with its own model."""
 
     name: str  # in the results
 
     def prepare(self, batch: Any) -> Any:
-        """The batch in the form that it needs; not timed."""
+        """The batch in the form that the contender needs; not timed."""
         return batch
 
     def fresh(self, prepared: Any) -> Any:
-        """The input of one run, without anything kept from earlier runs; not timed."""
+        """The input of one run, without anything cached by earlier runs; not timed."""
         return prepared
 
     def forward(self, prepared: Any) -> None:
@@ -47,7 +47,7 @@ class Contender(ABC):
 
     @abstractmethod
     def outcome(self, prepared: Any) -> tuple[np.ndarray, float]:
-        """What it computes at all nodes, in node order, and the loss."""
+        """The results at all nodes, in node order, and the loss."""
 
 
 def race(
@@ -58,11 +58,12 @@ def race(
     budget: float,
     clock: Callable[[], float],
 ) -> Seconds:
-    """Seconds of each contender in each round; None where it took no turn.
+    """Seconds of each contender in each round; None if it took no turn.
 
-    In a round each contender runs over all batches, in reverse order every second time. Before the
-    first round, all of them run over the first batch. After ``budget`` seconds, and two turns, a
-    contender takes no more. ``what`` is ``"forward"`` or ``"step"``; the clock gives seconds.
+    In a round, each contender runs on all batches; every second round is in reverse order. Before
+    the first round, all contenders run on the first batch. After ``budget`` seconds, and at least
+    two turns, a contender takes no more turns. ``what`` is ``"forward"`` or ``"step"``; ``clock``
+    returns seconds.
     """
     runs = {contender: getattr(contender, what) for contender in contenders}
     inputs = {each: [each.prepare(batch) for batch in batches] for each in contenders}
@@ -85,20 +86,20 @@ def race(
 
 @dataclass
 class Row:
-    """The figures of one contender in one case."""
+    """The measurements of one contender in one case."""
 
     section: str
     case: dict[str, Any]  # what was measured, such as cell and batch size
     contender: str
-    values: list[float | None]  # of each round, None where it took no turn
+    values: list[float | None]  # one per round, None if it took no turn
     unit: str = "s"  # or "bytes"
     trees: int = 0  # in a round
     nodes: int = 0  # in a round
-    users: bool = True  # whether users run it like this by default
+    users: bool = True  # whether this is how users run it by default
 
     @property
     def taken(self) -> list[float]:
-        """The values that there are."""
+        """The values of the rounds in which it took a turn."""
         return [value for value in self.values if value is not None]
 
     @property
@@ -108,19 +109,19 @@ class Row:
 
 
 def ratios(base: Row, row: Row) -> list[float]:
-    """How many times as fast as the base it was, in each round in which both took turns."""
+    """Speedups over the base, one per round in which both took turns."""
     pairs = zip(base.values, row.values, strict=True)
     return [theirs / ours for theirs, ours in pairs if theirs is not None and ours is not None]
 
 
 @dataclass
 class Results:
-    """All that is known so far."""
+    """All results so far."""
 
     machine: dict[str, Any]
     options: dict[str, Any]
     rows: list[Row] = field(default_factory=list)
-    notes: dict[str, list[str]] = field(default_factory=dict)  # what is missing, by section
+    notes: dict[str, list[str]] = field(default_factory=dict)  # section -> what is missing
 
     def note(self, section: str, text: str) -> None:
         """Adds a note to a section, once."""

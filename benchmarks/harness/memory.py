@@ -1,4 +1,4 @@
-"""The largest memory of a step, measured in a process of its own."""
+"""Peak memory of a step, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ STATUS = Path("/proc/self/status")
 
 
 def measure_memory(bench: Bench, cell: str, contender: str, size: int) -> None:
-    """Adds a row with the bytes that steps take beyond those before, or a note of a failure."""
+    """Adds a row with the additional bytes at the peak of steps, or a note of a failure."""
     try:
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             run = pool.submit(measure, bench.options, cell, contender, size)
             before, peak, nodes = run.result()
-    except Exception as error:  # whatever ended the other process
+    except Exception as error:  # anything may end the other process
         bench.results.note("memory", f"{cell}, {contender} failed: {error!r}")
         return
     case = {"cell": cell, "batch": size, "what": "step", "before": before}
@@ -34,9 +34,9 @@ def measure_memory(bench: Bench, cell: str, contender: str, size: int) -> None:
 
 
 def measure(options: Options, cell: str, name: str, size: int) -> tuple[int, int, int]:
-    """Bytes of this process before three steps, at most during them, and nodes of the batch.
+    """Bytes of this process before three steps and at their peak, and nodes of the batch.
 
-    A step on a single tree comes before, for what torch and the package load late.
+    A warm-up step on a single tree loads what torch and the package load lazily.
     """
     torch.set_num_threads(options.threads)
     corpus = Corpus(options.data_dir, options.trees_a_round)
@@ -54,6 +54,6 @@ def measure(options: Options, cell: str, name: str, size: int) -> tuple[int, int
 
 
 def _bytes(name: str) -> int:
-    """A figure of this process alone; getrusage includes the process that started it."""
+    """Memory of this process alone; getrusage would include the process that started it."""
     found = re.search(rf"^{name}:\s*(\d+) kB$", STATUS.read_text(encoding="ascii"), re.MULTILINE)
     return int(found[1]) * 1024

@@ -1,4 +1,4 @@
-"""The model of all contenders that compute with torch: word table, cell, output."""
+"""The model of all torch contenders: word embedding, cell, output."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Model(nn.Module):
         return model
 
     def loss(self, h: Tensor, labels: Tensor) -> Tensor:
-        """Cross-entropy of all nodes with a label, summed."""
+        """Cross-entropy summed over all labelled nodes."""
         scores = self.output(h)
         return functional.cross_entropy(scores, labels, reduction="sum", ignore_index=-1)
 
     def update(self, loss: Tensor) -> None:
-        """Computes gradients and takes a step of AdaGrad."""
+        """Computes gradients and takes an AdaGrad step."""
         self.zero_grad()
         loss.backward()
         self.optimizer.step()

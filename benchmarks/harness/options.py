@@ -1,4 +1,4 @@
-"""What is measured, how often, and where the results go."""
+"""Command-line options: what is measured, how often, and where results are written."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 SECTIONS = {
-    "training": "steps of `graphsent train`, and of others",
-    "contenders": "two cells: our engine, and other ways to propagate",
+    "training": "steps of `graphsent train` and other implementations",
+    "contenders": "two cells: our engine and other ways to propagate",
     "cells": "every cell",
-    "chains": "chains, deeper and deeper",
-    "stars": "stars, wider and wider",
-    "sizes": "larger and larger batches",
-    "threads": "two threads against one",
-    "memory": "the largest memory of a step",
+    "chains": "chains of increasing depth",
+    "stars": "stars of increasing width",
+    "sizes": "batches of increasing size",
+    "threads": "two threads vs. one",
+    "memory": "peak memory of a step",
 }
 TREE_CELLS = ("NaryTreeLSTM", "ChildSumTreeLSTM")
-# By their names in the results; of `sequence` there are two.
+# By their names in the results; `sequence` has two variants.
 TREE_MODELS = ("treelstm", "treenet", "recnn", "arnn", "bitreelstm")
 MODELS = (*TREE_MODELS, "sequence-sentences", "sequence", "kimcnn", "dcnn", "apdcnn")
 PROGRAM, DGL = "graphsent train", 'engine="dgl"'
@@ -31,7 +31,7 @@ CLOCKS: dict[str, Callable[[], float]] = {"cpu": time.process_time, "wall": time
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {text}")
+        raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text}")
     return number
 
 
@@ -40,7 +40,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _names(valid: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
-    """Reads names, into the order of the valid ones."""
+    """Parses names, in the order of the valid ones."""
 
     def read(text: str) -> tuple[str, ...]:
         names = text.split(",")
@@ -54,36 +54,38 @@ def _names(valid: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
 
 
 def _option(default: Any, what: str, **how: Any) -> Any:
-    """A field of Options with its help and how argparse reads it."""
+    """A field of Options with its help and argparse settings."""
     return field(default=default, metadata={"help": what, **how})
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run; each is one of the command line, ``sections`` being ``--only``."""
+    """Options of a run, also on the command line, where ``sections`` is ``--only``."""
 
     data_dir: str | None = _option(None, "default: GRAPHSENT_DATA, else the embedded data")
     sections: tuple[str, ...] = _option(tuple(SECTIONS), "sections to run", type=_names(SECTIONS))
     models: tuple[str, ...] = _option(MODELS, "models to train", type=_names(MODELS))
-    steps: int = _option(100, "of training before any is timed", type=_positive)
-    training_batch_sizes: tuple[int, ...] = _option((25, 256), "of tree models", type=_numbers)
-    vectors: tuple[str, ...] = _option((), "files of word vectors; random without", nargs="+")
-    in_feats: int = _option(300, "size of the word vectors of cells", type=_positive)
-    hidden_feats: int = _option(150, "size of the states of cells", type=_positive)
-    kinds: tuple[str, ...] = _option(KINDS, "where both make sense", type=_names(KINDS))
-    batch_sizes: tuple[int, ...] = _option((1, 25, 256), "trees a batch, of cells", type=_numbers)
-    trees_a_round: int = _option(100, "in several batches if these are small", type=_positive)
-    rounds: int = _option(9, "turns of each contender, at most", type=_positive)
-    budget: float = _option(2.0, "seconds for more than two turns of a contender", type=float)
-    threads: int = _option(1, "of torch", type=_positive)
-    clock: str = _option("cpu", "wall by default with several threads", choices=CLOCKS)
+    steps: int = _option(100, "training steps before timing", type=_positive)
+    training_batch_sizes: tuple[int, ...] = _option((25, 256), "for tree models", type=_numbers)
+    vectors: tuple[str, ...] = _option((), "files of word vectors; random by default", nargs="+")
+    in_feats: int = _option(300, "input size of cells", type=_positive)
+    hidden_feats: int = _option(150, "hidden size of cells", type=_positive)
+    kinds: tuple[str, ...] = _option(KINDS, "passes to time, if both apply", type=_names(KINDS))
+    batch_sizes: tuple[int, ...] = _option((1, 25, 256), "batch sizes of cells", type=_numbers)
+    trees_a_round: int = _option(100, "trees per round, in one or more batches", type=_positive)
+    rounds: int = _option(9, "maximum turns of each contender", type=_positive)
+    budget: float = _option(2.0, "seconds after which a contender stops", type=float)
+    threads: int = _option(1, "torch threads", type=_positive)
+    clock: str = _option("cpu", "clock; wall with several threads", choices=CLOCKS)
     depths: tuple[int, ...] = _option((10, 30, 100, 300, 1000, 2000), "of chains", type=_numbers)
     widths: tuple[int, ...] = _option((10, 100, 1000, 10_000, 100_000), "of stars", type=_numbers)
-    node_counts: tuple[int, ...] = _option((1000, 10_000, 100_000, 10**6), "sizes", type=_numbers)
+    node_counts: tuple[int, ...] = _option(
+        (1000, 10_000, 100_000, 10**6), "per batch", type=_numbers
+    )
     memory_cells: tuple[str, ...] = _option(TREE_CELLS, "names", type=_names(TREE_CELLS))
 
     def quick(self) -> Options:
-        """The same in a few minutes: training steps alone, with more noise."""
+        """Options for a run of a few minutes: only steps, with more noise."""
         return replace(
             self,
             training_batch_sizes=(25,),
@@ -99,7 +101,7 @@ class Options:
 
 
 def parse(arguments: Sequence[str] | None, description: str) -> tuple[Options, argparse.Namespace]:
-    """The options of a command line, and where the results go (``out``, ``docs``)."""
+    """Parses a command line: the options, and where results are written (``out``, ``docs``)."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -114,8 +116,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> tuple[Options, a
         flag = "only" if each.name == "sections" else each.name.replace("_", "-")
         parser.add_argument(f"--{flag}", dest=each.name, **how)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
-    parser.add_argument("--out", type=Path, default=Path("runs/benchmark"), help="directory")
-    what = "Markdown files whose marked blocks are replaced"
+    parser.add_argument("--out", type=Path, default=Path("runs/benchmark"), help="output directory")
+    what = "Markdown files in which to replace the marked blocks"
     parser.add_argument("--docs", type=Path, nargs="+", default=[], metavar="FILE", help=what)
     parsed = parser.parse_args(arguments)
     options = Options().quick() if parsed.quick else Options()

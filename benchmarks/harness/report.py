@@ -1,8 +1,8 @@
-"""Writes tables: a report of its own, and the marked blocks of documents.
+"""Writes tables: to a report, and to the marked blocks of documents.
 
 A block of a document begins with ``<!-- benchmark: NAME -->`` and ends with
-``<!-- end of benchmark -->``, each on a line; NAME is a section, or ``speed`` for the first table
-of ``training``. Blocks of sections that were not run stay as they are.
+``<!-- end of benchmark -->``, each on its own line; NAME is a section, or ``speed`` for the first
+table of ``training``. Blocks of sections that were not run are unchanged.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def report(results: Results, directory: Path, documents: Sequence[Path]) -> str:
 
 
 def _block(results: Results, name: str, table: Callable[[Sequence[Row]], str]) -> str:
-    """A table with notes and the machine; empty if a section was not run."""
+    """A table with notes and machine description; empty if the section was not run."""
     rows = [row for row in results.rows if row.section == name]
     notes = [f"*{note}*" for note in results.notes.get(name, [])]
     parts = [part for part in (table(rows) if rows else "", *notes) if part]
@@ -60,7 +60,7 @@ def _block(results: Results, name: str, table: Callable[[Sequence[Row]], str]) -
 
 
 def _caption(results: Results, name: str) -> str:
-    """Where and how it was measured, in a line."""
+    """Where and how it was measured, in one line."""
     machine, options = results.machine, results.options
     packages, threads = machine["packages"], options["threads"]
     if name == "training":
@@ -70,7 +70,7 @@ def _caption(results: Results, name: str) -> str:
         what = f"{options['in_feats']} / {options['hidden_feats']}"
     return (
         f"<sub>{machine['processor']}, {machine['instructions']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB, load {machine['load_before']} before, "
+        f"{machine['memory_gib']} GiB, load {machine['load_before']} at the start, "
         f"{'with' if machine['kernels'] else 'without'} compiled kernels; "
         f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
         f"{options['corpus']}, {what}, float32, {threads} thread{'s' if threads > 1 else ''}, "

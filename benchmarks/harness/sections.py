@@ -1,4 +1,4 @@
-"""What is measured, section by section."""
+"""The measurements of each section."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_DGL_NODES = 20_000
 MOST_DGL_ROWS = 4_000_000
 """Nodes times levels: DGL copies the states of all nodes at each level."""
 BYTES_A_FEATURE = 100
-"""Memory that a node takes in a step, for each of the hidden features; measured."""
+"""Memory of a step per node and hidden feature; measured."""
 
 
 def run_contenders(bench: Bench) -> None:
@@ -61,7 +61,7 @@ def run_cells(bench: Bench) -> None:
 
 
 def run_chains(bench: Bench) -> None:
-    """Chains, one of them and several at once."""
+    """Chains, one or several at once."""
     word = bench.corpus.vocab.words[-1]
     for count in CHAINS_A_BATCH:
         for depth in bench.options.depths:
@@ -80,11 +80,11 @@ def run_stars(bench: Bench) -> None:
 
 
 def run_sizes(bench: Bench) -> None:
-    """Batches of more and more nodes, as far as the memory reaches."""
+    """Batches of increasing size, as far as memory suffices."""
     for count in bench.options.node_counts:
         needed, free = count * bench.options.hidden_feats * BYTES_A_FEATURE / 2**30, free_gib()
         if free is not None and needed > free:
-            note = f"{count:,} nodes are left out: they need {needed:.0f} GiB, {free:.0f} are free"
+            note = f"{count:,} nodes are skipped: they need {needed:.0f} GiB, {free:.0f} are free"
             bench.results.note("sizes", note)
             continue
         batches = bench.corpus.of_nodes(count)
@@ -103,7 +103,7 @@ def _dgl_and_ours(
 
 
 def run_threads(bench: Bench) -> None:
-    """Steps with one thread and with two, by wall-clock time."""
+    """Steps with one and with two threads, in wall-clock time."""
     if cpu_count() < 2:
         bench.results.note("threads", "there is only one core")
         return
@@ -120,7 +120,7 @@ def run_threads(bench: Bench) -> None:
 
 
 def with_threads(contender: Contender, threads: int) -> Contender:
-    """The contender, which sets the number of threads before each of its turns."""
+    """The contender, setting the number of threads before each of its turns."""
     fresh = contender.fresh
 
     def fresh_with_threads(prepared: Any) -> Any:
@@ -133,7 +133,7 @@ def with_threads(contender: Contender, threads: int) -> Contender:
 
 
 def run_memory(bench: Bench) -> None:
-    """The largest memory of a step, each contender in a process of its own."""
+    """Peak memory of a step, each contender in its own process."""
     size = max(bench.options.batch_sizes)
     for name in bench.options.memory_cells:
         for make in bench.makers(name):
@@ -147,7 +147,7 @@ RUN = dict(zip(SECTIONS, (*RUNS, run_threads, run_memory), strict=True))
 
 
 def run_all(bench: Bench) -> None:
-    """Runs the sections asked for."""
+    """Runs the requested sections."""
     for section in bench.options.sections:
         bench.section = section
         RUN[section](bench)

@@ -15,7 +15,7 @@ BASE, OURS = "dgl", "levels, words"
 def grid(
     corner: str, rows: Iterable[str], columns: Sequence[str], text: Callable[[str, str], str]
 ) -> str:
-    """A table with a name for each row."""
+    """A table with named rows and columns."""
     lines = [f"| {corner} | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
     for row in rows:
         lines.append(f"| {row} | " + " | ".join(text(row, column) for column in columns) + " |")
@@ -23,7 +23,7 @@ def grid(
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
-    """The median, and the range."""
+    """The median and the range."""
     if not values:
         return "-"
     low, middle, high = (f"{f(values):,.{digits}f}" for f in (min, statistics.median, max))
@@ -56,22 +56,22 @@ def _times_as_fast(base: Row | None, row: Row | None, digits: int) -> str:
 
 
 def training(rows: Sequence[Row]) -> str:
-    """How many times as fast as others; how fast everything is; what a step takes."""
+    """Speedups over others, speeds of all, and the time of a step."""
     return "\n\n".join(filter(None, (speed(rows), _settings(rows), _speeds(rows), _steps(rows))))
 
 
 def speed(rows: Sequence[Row]) -> str:
-    """How many times as fast as others ``graphsent train`` is; empty if there are no others."""
+    """Speedups of ``graphsent train`` over others; empty if there are no others."""
 
     def text(other: str, **case: Any) -> str:
         return _times_as_fast(*(_trained(rows, name, **case) for name in (other, PROGRAM)), 1)
 
     others = [row for row in rows if row.contender != PROGRAM]
-    return _training_table(f"`{PROGRAM}`, times as fast as", others, "as users run it", text)
+    return _training_table(f"speedup of `{PROGRAM}` over", others, "as users run it", text)
 
 
 def _settings(rows: Sequence[Row]) -> str:
-    """Who flushes subnormal numbers as users run it."""
+    """Which contenders flush subnormal numbers as users run them."""
     flushed, others = (
         ", ".join(unique(_shown(row) for row in rows if row.users and row.case["flushed"] == each))
         for each in (True, False)
@@ -80,7 +80,7 @@ def _settings(rows: Sequence[Row]) -> str:
 
 
 def _speeds(rows: Sequence[Row]) -> str:
-    """Trees a second, of models with contenders."""
+    """Trees per second, of models with contenders."""
     compared = {row.case["model"] for row in rows if row.contender != PROGRAM}
 
     def text(name: str, flushed: bool | None, **case: Any) -> str:
@@ -88,11 +88,11 @@ def _speeds(rows: Sequence[Row]) -> str:
         return spread([row.trees / value for value in row.taken]) if row else "-"
 
     chosen = [row for row in rows if row.case["model"] in compared]
-    return _training_table("trees a second", chosen, "not flushed", text)
+    return _training_table("trees/s", chosen, "not flushed", text)
 
 
 def _training_table(corner: str, rows: Sequence[Row], first: str, text: Callable[..., str]) -> str:
-    """A line for each contender of each model; two columns for each batch size."""
+    """One line per contender and model; two columns per batch size."""
     lines = {f"`{row.case['model']}`, {_shown(row)}": row for row in rows}
     columns = {
         f"batch {size}, {'flushed' if flushed else first}": {"batch": size, "flushed": flushed}
@@ -108,25 +108,25 @@ def _training_table(corner: str, rows: Sequence[Row], first: str, text: Callable
 
 
 def _trained(rows: Sequence[Row], name: str, flushed: bool | None, **case: Any) -> Row | None:
-    """The row of a contender, that of users unless it is said whether numbers are flushed."""
+    """The row of a contender, as users run it unless ``flushed`` is given."""
     if flushed is None:
         return _one([row for row in rows if row.users], name, case)
     return _one(rows, name, {**case, "flushed": flushed})
 
 
 def _steps(rows: Sequence[Row]) -> str:
-    """What a step of the program takes."""
+    """The time of a step of the program."""
     own = [row for row in rows if row.users and row.contender == PROGRAM]
     lines = {f"`{row.case['model']}`, batch {row.case['batch']}": row for row in own}
 
     def text(line: str, column: str) -> str:
         row = lines[line]
-        if column == "examples a second":
+        if column == "examples/s":
             return f"{row.trees / row.median:,.0f}"
         batches = row.trees // row.case["batch"] or 1
         return spread([1e3 * value / batches for value in row.taken], 1)
 
-    return grid(f"`{PROGRAM}`", lines, ["ms a step", "examples a second"], text)
+    return grid(f"`{PROGRAM}`", lines, ["ms/step", "examples/s"], text)
 
 
 def _shown(row: Row) -> str:
@@ -134,7 +134,7 @@ def _shown(row: Row) -> str:
 
 
 def contenders(rows: Sequence[Row]) -> str:
-    """Speeds and ratios to DGL, for each cell."""
+    """Speeds and speedups over DGL, for each cell."""
     parts = []
     for cell in unique(row.case["cell"] for row in rows):
         own = [row for row in rows if row.case["cell"] == cell]
@@ -148,13 +148,13 @@ def contenders(rows: Sequence[Row]) -> str:
             return _times_as_fast(*(_one(own, each, columns[column]) for each in (BASE, name)), 2)
 
         others = [name for name in names if name != BASE]
-        parts += [f"**{cell}**", grid("trees a second", names, list(columns), speed)]
-        parts.append(grid(f"times as fast as `{BASE}`", others, list(columns), ratio))
+        parts += [f"**{cell}**", grid("trees/s", names, list(columns), speed)]
+        parts.append(grid(f"speedup over `{BASE}`", others, list(columns), ratio))
     return "\n\n".join(parts)
 
 
 def cells(rows: Sequence[Row]) -> str:
-    """Ratios to DGL, and speeds of both, cell by cell."""
+    """Speedups over DGL, and speeds of both, for each cell."""
     names, columns = unique(row.case["cell"] for row in rows), _columns(rows)
 
     def pair(cell: str, column: str) -> list[Row | None]:
@@ -168,14 +168,14 @@ def cells(rows: Sequence[Row]) -> str:
             f"{row.trees / row.median:,.0f}" if row else "-" for row in pair(cell, column)
         )
 
-    ratio_table = grid(f"`{OURS}`, times as fast as `{BASE}`", names, list(columns), ratio)
+    ratio_table = grid(f"speedup of `{OURS}` over `{BASE}`", names, list(columns), ratio)
     return f"{ratio_table}\n\n" + grid(
-        f"trees a second, `{BASE}` / `{OURS}`", names, list(columns), speeds
+        f"trees/s, `{BASE}` / `{OURS}`", names, list(columns), speeds
     )
 
 
 def _growth(rows: Sequence[Row], key: str, corner: str, per: Callable[[Row], float]) -> str:
-    """Milliseconds, and microseconds a unit, for sizes of something."""
+    """Milliseconds per batch and microseconds per unit, by size."""
     names = unique(row.contender for row in rows)
     kinds = unique(row.case["what"] for row in rows)
     columns = {f"{name}, {kind}": (name, kind) for kind in kinds for name in names}
@@ -193,35 +193,35 @@ def _growth(rows: Sequence[Row], key: str, corner: str, per: Callable[[Row], flo
 
 
 def chains(rows: Sequence[Row]) -> str:
-    """Time of a chain, and of each of its levels."""
+    """Time per batch of chains, and per level."""
     parts = []
     for count in unique(row.case["chains"] for row in rows):
         own = [row for row in rows if row.case["chains"] == count]
-        title = f"depth; {count} chain{'s' if count > 1 else ''}; time in all and of a level"
+        title = f"depth, {count} chain{'s' if count > 1 else ''}; time in total, per level"
         parts.append(_growth(own, "depth", title, lambda row: row.case["depth"]))
     return "\n\n".join(parts)
 
 
 def stars(rows: Sequence[Row]) -> str:
-    """Time of a star, and of each of its nodes."""
-    return _growth(rows, "width", "children; time in all and of a node", lambda row: row.nodes)
+    """Time per star, and per node."""
+    return _growth(rows, "width", "children; time in total, per node", lambda row: row.nodes)
 
 
 def sizes(rows: Sequence[Row]) -> str:
-    """Time of a batch, and of each of its nodes."""
-    corner = "nodes, about; time of a batch and of a node"
+    """Time per batch, and per node."""
+    corner = "nodes, approximately; time per batch, per node"
     return _growth(rows, "nodes", corner, lambda row: row.nodes)
 
 
 def threads(rows: Sequence[Row]) -> str:
-    """How many times as fast two threads are as one."""
+    """Speedups of two threads over one."""
     names, columns = unique(row.contender.rpartition(", ")[0] for row in rows), _columns(rows)
 
     def text(name: str, column: str) -> str:
         pair = (f"{name}, 1 thread", f"{name}, 2 threads")
         return _times_as_fast(*(_one(rows, each, columns[column]) for each in pair), 2)
 
-    return grid("two threads, times as fast as one", names, list(columns), text)
+    return grid("speedup of two threads over one", names, list(columns), text)
 
 
 def memory(rows: Sequence[Row]) -> str:
@@ -236,4 +236,4 @@ def memory(rows: Sequence[Row]) -> str:
         return f"{row.median / 2**20:,.0f} MiB{ratio}"
 
     names = unique(row.contender for row in rows)
-    return grid(f"beyond what was there before, ratio to `{BASE}`", names, list(columns), text)
+    return grid(f"additional memory, ratio to `{BASE}`", names, list(columns), text)

@@ -1,13 +1,13 @@
 """``graphsent train`` itself as a contender: its own loop, one batch at a time.
 
-What users wait for is a whole step: collating, Lightning's loop, model, loss, gradients and
-optimizers. So none of it is repeated here. Each contender is ``graphsent.training.fit.fit`` in a
-thread of its own; only the sampler of its batches is the benchmark's, which waits until it is told
-what the next batch is. Calling the module's ``training_step`` would leave out Lightning, and with
-callbacks alone one ``Trainer`` would run to its end before the next could start.
+Users wait for whole steps: collating, Lightning's loop, model, loss, gradients and optimizers. So
+none of this is reimplemented here. Each contender is ``graphsent.training.fit.fit`` in its own
+thread; only its batch sampler is replaced, by one that waits until it is given the next batch.
+Calling the module's ``training_step`` would leave out Lightning, and with callbacks alone, one
+``Trainer`` would run to its end before the next could start.
 
-Only one thread runs at a time. Flushing subnormal numbers (those below 1.2e-38, with which most
-processors compute slowly) is a setting of a thread.
+Only one thread runs at a time. Flushing subnormal numbers (below 1.2e-38, with which most
+processors compute slowly) is a per-thread setting.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def flushes() -> bool:
 
 @contextmanager
 def flushed(flush: bool) -> Iterator[None]:
-    """Flushes subnormal numbers to zero in this thread, or does not."""
+    """Sets whether this thread flushes subnormal numbers to zero."""
     before = flushes()
     torch.set_flush_denormal(flush)
     try:
@@ -62,14 +62,14 @@ class Portion(NamedTuple):
 
 
 def examples_of(setting: Setting) -> Sequence[Any]:
-    """What a run of this setting draws its batches from."""
+    """The examples from which a run of this setting draws its batches."""
     train = setting.data.splits["train"]
     phrases = setting.config.training.loss_nodes == "all"
     return setting.model.training_examples(train) if phrases else train
 
 
 def portions(examples: Sequence[Any], options: TrainingOptions, wanted: int) -> list[Portion]:
-    """The first full batches of a run, those of its first epoch and, if need be, of the next."""
+    """The first full batches of a run, from its first epoch and, if necessary, the next ones."""
     size = min(options.batch_size, len(examples))
     sampler = batch_sampler(examples, "shuffled", size, options.seed)
 
@@ -87,13 +87,13 @@ class Stopped(Exception):
 
 
 class Turns(Sampler[Share]):
-    """The batches of a trainee, as long as there are any."""
+    """The batches that a trainee is given, until it is stopped."""
 
     def __init__(self, trainee: Trainee) -> None:
         self.trainee = trainee
 
     def __len__(self) -> int:
-        """More than there will be, so that Lightning does not look ahead."""
+        """A length that is never reached, so that Lightning does not look ahead."""
         return MANY
 
     def __iter__(self) -> Iterator[Share]:
@@ -113,8 +113,8 @@ class Turns(Sampler[Share]):
 class Trainee(Contender):
     """``graphsent train`` with a copy of the setting's model.
 
-    Subnormal numbers are flushed if ``flush``; None stands for what ``graphsent train`` does, which
-    the attribute says once the run has begun.
+    Subnormal numbers are flushed if ``flush``; None is the default of ``graphsent train``, to which
+    the attribute is set once the run has begun.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Trainee(Contender):
         setting = replace(setting, config=config, model=self.model)
         run = RunDirectory(self.directory.name)
         try:
-            with flushed_subnormals():  # as train() has it
+            with flushed_subnormals():  # as in train()
                 fit.fit(setting, run, resumed=False)
         except Stopped:
             self.finished.put(None)
@@ -165,7 +165,7 @@ class Trainee(Contender):
             raise error
 
     def step(self, batch: Portion) -> None:
-        """All that happens from one batch to the next."""
+        """Everything that happens from one batch to the next."""
         self.given.put(batch.indices)
         self._wait()
 

@@ -1,13 +1,14 @@
-"""Whole steps of ``graphsent train`` and of what it is compared with, after some training.
+"""Whole steps of ``graphsent train`` and its contenders, after some training.
 
-Every model first takes steps that are not timed, so that weights, gradients and the state of the
-optimizers are those of users. Contenders of a tree model are the program itself, the program with
-``engine="dgl"`` (which continues from the state that the program has reached: engines give the same
-numbers), and for the Tree-LSTM DGL's own example and DyNet. All of them run twice, with subnormal
-numbers flushed and without; of others only one trains, and the second continues from its state.
+Every model first takes untimed steps, so that weights, gradients and optimizer states are
+realistic. Contenders of a tree model are the program itself, the program with ``engine="dgl"``
+(which continues from the state that the program has reached, since engines give the same numbers),
+and for the Tree-LSTM also DGL's own example and DyNet. All of them are timed twice, with subnormal
+numbers flushed and without; of other packages only one of the two trains, and the second continues
+from its state.
 
-The timed batches are the next ones of the run, collated once before: in all epochs but the first,
-trees have been seen before.
+The timed batches are the next ones of the run, collated once before timing, since in all epochs but
+the first, trees have been seen before.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from .options import DGL, PROGRAM, TREE_MODELS
 from .trainees import Trainee, examples_of, portions
 
 FLUSHED = ", flushed"
-# Name in the results: model, its options and the nodes of the loss, where not the default.
+# Name in the results: model, its options and the nodes of the loss, if not the defaults.
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "sequence-sentences": ("sequence", {"phrases": False}, "root"),
 }
-# Distribution, module of the harness and class.
+# Distribution, module of the harness, class.
 PEERS = (("DGL", "dgl_example", "DglExample"), ("dynet38", "dynet38", "DyNet"))
 TASK = "sst5"
 
 
 def run_training(bench: Bench) -> None:
-    """All models that were asked for."""
+    """All requested models."""
     for name in bench.options.models:
         try:
             setting = prepare(_config(bench, name), lambda line, name=name: bench.say(line))
@@ -65,7 +66,7 @@ def _config(bench: Bench, name: str) -> RunConfig:
 
 
 def _compare(bench: Bench, name: str, setting: Setting, size: int, stack: ExitStack) -> None:
-    """Trains all contenders that compute the same, and times them in turn."""
+    """Trains all contenders that compute the same results, and times them in turn."""
     steps, examples = bench.options.steps, examples_of(setting)
     training = replace(setting.config.training, batch_size=min(size, len(examples)))
     batches = portions(examples, training, steps + max(1, bench.options.trees_a_round // size))
@@ -105,7 +106,7 @@ def _compare(bench: Bench, name: str, setting: Setting, size: int, stack: ExitSt
 
 
 def _peers(bench: Bench, setting: Setting, training: TrainingOptions) -> list[Contender]:
-    """Installed packages, each twice: with the setting of its users, then with the other one."""
+    """Installed packages, each twice: first flushing subnormals as users run it, then otherwise."""
     makers = [bench.installed(*peer) for peer in PEERS]
     return [
         make(setting.model, training, flush)

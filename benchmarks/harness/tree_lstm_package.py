@@ -1,7 +1,7 @@
 """``pytorch-tree-lstm`` (PyPI), a child-sum Tree-LSTM that runs level by level.
 
-It has the equations of our child-sum cell, and gets its weights. Inputs are at all nodes, as with
-DGL. Trees are batched and evaluation orders computed before, as the package expects; neither is
+It has the equations of our child-sum cell and uses its weights. Inputs are at all nodes, as with
+DGL. Trees are batched and evaluation orders computed beforehand, as the package expects; neither is
 timed. It has no N-ary Tree-LSTM.
 """
 
@@ -40,7 +40,7 @@ class PytorchTreeLSTM(TorchContender):
         super().__init__(model)
 
     def prepare(self, batch: Batch) -> Any:
-        """The graph, and what the package expects: orders of nodes and edges, (parent, child)."""
+        """The graph, its edges as (parent, child), and the evaluation orders of nodes and edges."""
         child, parent = (ends.numpy() for ends in batch.graph.edges(order="eid"))
         edges = np.stack((parent, child), 1)[np.argsort(parent, kind="stable")]
         orders = calculate_evaluation_orders(edges, batch.graph.num_nodes())
@@ -48,7 +48,7 @@ class PytorchTreeLSTM(TorchContender):
         return batch.graph, nodes, torch.from_numpy(edges), edge_order
 
     def fresh(self, prepared: Any) -> Any:
-        """The same: the package keeps nothing."""
+        """The same, since the package caches nothing."""
         return prepared
 
     def states(self, prepared: Any) -> tuple[Tensor, Tensor]:

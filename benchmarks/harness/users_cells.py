@@ -1,4 +1,4 @@
-"""Cells as users write them by the documentation alone: those of docs/own_cell.md, and another."""
+"""Cells as users write them from the documentation: those of docs/own_cell.md, and another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ linear = partial(nn.Linear, bias=False)
 
 
 def lstm(iou, memory):
-    """The new h and c, from the gates and the gated sum of the children's c."""
+    """The new h and c, from pre-activations and the gated sum of the children's c."""
     i, o, u = iou.chunk(3, -1)
     c = torch.sigmoid(i) * torch.tanh(u) + memory
     return torch.sigmoid(o) * torch.tanh(c), c
@@ -82,7 +82,7 @@ class GatedSum(TreeCell):
 
 
 class AttentionGRU(TreeCell):
-    """A GRU over what attention takes from the predecessors."""
+    """A GRU over an attention-weighted sum of the predecessors' states."""
 
     state_names = ("h",)
     project, start = GatedSum.project, GatedSum.start

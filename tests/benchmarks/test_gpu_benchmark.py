@@ -18,7 +18,7 @@ def gpu():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_there_is_nothing_to_measure(gpu):
-    with pytest.raises(SystemExit, match=r"^error: torch finds no GPU here, there is nothing"):
+    with pytest.raises(SystemExit, match=r"^error: torch finds no GPU, there is nothing"):
         gpu.main([])
 
 

@@ -110,7 +110,7 @@ def test_all_cells_are_measured(results):
 
 def test_the_report_has_tables_and_the_machine(directory):
     text = (directory / "all" / "propagation.md").read_text()
-    for name in ("times as fast as `dgl`", "two threads", "cores"):
+    for name in ("speedup over `dgl`", "two threads", "cores"):
         assert name in text
     for name in (
         "| `treelstm`, DGL's own example |",
@@ -125,7 +125,7 @@ def test_the_blocks_of_a_document_are_replaced(directory):
     assert text.startswith("before\n<!-- benchmark: contenders -->\n**NaryTreeLSTM**")
     assert text.count("old") == 1
     speed = (directory / "README.md").read_text()
-    first = "above\n<!-- benchmark: speed -->\n| `graphsent train`, times as fast as | batch 2, as"
+    first = "above\n<!-- benchmark: speed -->\n| speedup of `graphsent train` over | batch 2, as"
     assert speed.startswith(first)
     assert "old" not in speed
     assert text.endswith(DOCUMENT.partition("between")[2])
@@ -206,7 +206,7 @@ def test_a_contender_that_computes_something_else_is_left_out(bench):
     bench.compare({"cell": "x"}, [engines.Dgl(model), Wrong(model)], batches, ["forward"])
     assert [row.contender for row in bench.results.rows] == ["dgl"]
     (note,) = bench.results.notes["contenders"]
-    assert "wrong is left out, its states differ by 0.001" in note
+    assert "wrong is left out: its states differ by 0.001" in note
 
 
 def test_memory_is_measured_in_a_process_of_its_own(bench):
