@@ -20,7 +20,6 @@ __all__ = [
     "label_by_span",
     "letters",
     "parses_of_texts",
-    "read_parses",
     "resolve_parses_dir",
     "root_label",
     "with_root_label",
@@ -54,11 +53,6 @@ def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path
         f"no parses directory: none was given, {_VARIABLE} is not set, and neither {places[0]} "
         f"nor {places[1]} exists"
     )
-
-
-def read_parses(path: Path) -> list[Tree | DependencyTree]:
-    """The trees of a file of parses, see :func:`iter_parses`."""
-    return list(iter_parses(path))
 
 
 def iter_parses(path: Path, *, drop_empty: bool = False) -> Iterator[Tree | DependencyTree]:

@@ -9,7 +9,7 @@ from strategies import dependency_trees, random_tree
 
 from graphsent.errors import DataError
 from graphsent.tasks import label_by_span, resolve_parses_dir
-from graphsent.tasks.parses import align, read_parses
+from graphsent.tasks.parses import align, iter_parses
 from graphsent.trees import DependencyTree, Tree, write_conllu
 
 TREE = Tree.from_string("(3 (1 (2 a) (4 (0 very) (1 dull))) (2 film))")
@@ -56,14 +56,14 @@ def test_what_is_given_must_exist(tmp_path, monkeypatch, by_variable):
 def test_constituency_trees_follow_a_label(tmp_path):
     path = tmp_path / "x.trees"
     path.write_text("7\t(S (A a) (B b))\n8\t(A a)\n", encoding="utf-8")
-    assert [str(tree) for tree in read_parses(path)] == ["(S (A a) (B b))", "(A a)"]
+    assert [str(tree) for tree in iter_parses(path)] == ["(S (A a) (B b))", "(A a)"]
 
 
 def test_a_line_without_a_tree_is_refused(tmp_path):
     path = tmp_path / "x.trees"
     path.write_text("7\t(A a)\n8\t\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"x\.trees:2: expected a tree after the tab"):
-        read_parses(path)
+        list(iter_parses(path))
 
 
 # Alignment

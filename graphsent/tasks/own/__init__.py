@@ -39,14 +39,14 @@ def own(
     gzipped.
 
     Args:
-        train: Training file; or label -> file with one sentence (or tree) per line.
+        train: Training file; or one file per label, with one sentence (or tree) per line.
         dev: File for choosing the best epoch; by default held out of train.
         test: File for the final evaluation; by default held out of train.
         text_column: Name of the text column, or names of the two text columns of pairs; numbers
             from 1 for a table without a header. By default, common names are looked for.
         label_column: Name or number of the label column; by default, common names are looked for.
         regression: Whether labels are numbers to predict instead of classes.
-        split: Share of train to hold out for each of dev and test that has no file; 0 for none.
+        split: Share of train to hold out for each of dev and test without a file; 0 for none.
         split_seed: Seed of the held-out splits.
         train_trees: File with the trees of the training sentences, in the same order, bracketed or
             in CoNLL-U; two files for pairs.
