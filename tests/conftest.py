@@ -1,4 +1,4 @@
-"""Fixtures that every test may use: real data where it is, a fixed seed, one thread."""
+"""Fixtures for all tests: real data if available, a fixed seed, one thread."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ settings.register_profile("graphsent", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "graphsent")
 
-# Commands inherit what a suite in the background of a shell has: SIGINT ignored.
+# A test suite in the background of a shell ignores SIGINT, which commands would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Tests run on few cores and on small tensors, where more threads only cost time.
+# Tests use few cores and small tensors, for which more threads only cost time.
 torch.set_num_threads(1)
 
 
@@ -65,7 +65,7 @@ def vectors_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
-    """Models of parsers."""
+    """Parser models."""
     return _shared_directory("models")
 
 

@@ -1,6 +1,6 @@
-"""A plugin of pytest: the compiled kernels are built with sanitizers; for ``make test-sanitized``.
+"""A pytest plugin that builds the compiled kernels with sanitizers; for ``make test-sanitized``.
 
-Reading or writing beyond a tensor, and whatever C does not define, ends the process with a report.
+Out-of-bounds accesses and undefined behaviour end the process with a report.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ OPTIONS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefine
 
 
 def pytest_configure() -> None:
-    """Before anything is collected."""
+    """Runs before collection."""
     compiled_library._COMMAND = (*compiled_library._COMMAND, *OPTIONS)
-    compiled_library.LONGEST = 600.0  # they take the compiler ten times as long
-    memory.SMALLEST = 1 << 60  # every tensor has memory of its own, with a fence round it
+    compiled_library.LONGEST = 600.0  # the compiler takes ten times as long
+    memory.SMALLEST = 1 << 60  # every tensor has its own memory, with guard zones

@@ -1,4 +1,4 @@
-"""Random trees for the tests of every room: hypothesis strategies and plain seeded generators.
+"""Random trees for all tests: hypothesis strategies and plain seeded generators.
 
 Strategies draw the shape of a tree and fill it with labels and tokens; the generators do the same
 from a ``random.Random``, for tests that need trees of a size rather than shrinking examples.
@@ -18,14 +18,14 @@ LABELS = ("0", "1", "2", "3", "4")
 WORDS = ("a", "lovely", "film", "not", "quite", "'s", "cliché", "actor\\/director", "-LRB-")
 USUAL_LABELS = st.sampled_from(LABELS)
 USUAL_WORDS = st.sampled_from(WORDS)
-# U+00A0, U+2028 and U+001C are white space to str.split(), not to the file formats.
+# U+00A0, U+2028 and U+001C are whitespace to str.split(), but not to the file formats.
 ODD_CHARACTERS = "aZ0é字😀\u00a0\u2028\u001c\\/'`-_=|@+#.,:;[]{}<>&%$*"
 
 Shape = list[list[int]]  # children of each node, in any numbering with the root first
 
 
 def odd_text(min_size: int = 1, alphabet: str = ODD_CHARACTERS) -> st.SearchStrategy[str]:
-    """Strings that a label or token may be, though few are."""
+    """Valid but unusual labels and tokens."""
     return st.text(alphabet, min_size=min_size, max_size=6)
 
 
@@ -52,7 +52,7 @@ def perfect_shape(depth: int) -> Shape:
 def random_shape(rng: random.Random, num_leaves: int, max_children: int, unary: float) -> Shape:
     """Joins neighbours at random, two to ``max_children`` at a time, until one node is left.
 
-    ``unary`` is the probability that a node gets a parent of its own first, over and over.
+    ``unary`` is the probability that a node first gets a unary parent, repeatedly.
     """
     parents_first: Shape = []
 
@@ -66,7 +66,7 @@ def random_shape(rng: random.Random, num_leaves: int, max_children: int, unary: 
         size = rng.randint(2, min(max_children, len(row)))
         start = rng.randint(0, len(row) - size)
         row[start : start + size] = [add(row[start : start + size])]
-    last = len(parents_first) - 1  # the root: turn the numbering round
+    last = len(parents_first) - 1  # the root: reverse the numbering
     return [[last - child for child in children] for children in reversed(parents_first)]
 
 
@@ -106,7 +106,7 @@ def random_tree(
 
 
 def chain_tree(depth: int, label: str = "2", word: str = "a") -> Tree:
-    """A tree of ``depth + 1`` nodes, each below the last; one word."""
+    """A chain of ``depth + 1`` nodes over one word."""
     return Tree([label] * (depth + 1), [None] * depth + [word], np.arange(depth + 1) - 1)
 
 
@@ -172,7 +172,7 @@ def trees(
 ) -> Tree:
     """Constituency trees of every kind of shape; SST labels and a few words by default.
 
-    ``max_children=2`` leaves the stars out; chains and unary nodes remain.
+    ``max_children=2`` excludes stars; chains and unary nodes remain.
     """
     shape = draw(shapes(max_leaves, max_children))
     return fill(shape, iter(lambda: draw(labels), None), iter(lambda: draw(words), None))
@@ -186,7 +186,7 @@ def binary_trees(draw: st.DrawFn, max_leaves: int = 12) -> Tree:
 
 
 def odd_trees(max_leaves: int = 12, max_children: int = 5) -> st.SearchStrategy[Tree]:
-    """Trees with odd characters in labels, some of which are empty, and tokens."""
+    """Trees with unusual characters in labels, some of them empty, and tokens."""
     return trees(max_leaves, max_children, labels=odd_text(min_size=0), words=odd_text())
 
 

@@ -1,4 +1,4 @@
-"""Where the library keeps what it can make again."""
+"""The location of the cache."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from graphsent._cache import cache_directory
 
 
-def test_place_of_the_cache(monkeypatch, tmp_path):
+def test_location_of_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("GRAPHSENT_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert cache_directory() == tmp_path / ".cache" / "graphsent"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # of no account, by the specification
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # ignored, by the specification
     assert cache_directory() == tmp_path / ".cache" / "graphsent"
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "other"))
     assert cache_directory() == tmp_path / "other" / "graphsent"

@@ -24,7 +24,7 @@ def run(script, *, packages=None, **environment):
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    # A slow machine says so when it compiles.
+    # A message of a slow machine while it compiles.
     assert not result.stderr.replace("building compiled kernels, once\n", "")
     return result.stdout
 

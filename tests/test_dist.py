@@ -1,4 +1,4 @@
-"""What wheel and sdist carry: the wheel is built from the sdist, and used outside the checkout."""
+"""Contents of wheel and sdist: the wheel is built from the sdist and used outside the checkout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUILD = "from setuptools import build_meta; build_meta.build_{kind}({target!r})"
 
 
 def run(script: str, directory: Path, *paths: Path) -> str:
-    """Runs a script elsewhere, with packages from some directories in place of the checkout."""
+    """Runs a script elsewhere, with packages from some directories instead of the checkout."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHSENT_")}
     result = subprocess.run(
         [sys.executable, "-c", script],

@@ -1,4 +1,4 @@
-"""The pages of the documentation: none is missing, links lead somewhere, versions are the same."""
+"""The documentation: no page is missing, links are valid, versions agree."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_links_lead_to_files_and_headings(page):
 
 
 def headings(page: Path) -> set[str]:
-    """The headings of a page as links name them."""
+    """The headings of a page as link anchors."""
     found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
 

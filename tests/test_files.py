@@ -34,7 +34,7 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+def test_a_link_is_kept_and_its_target_written(tmp_path):
     (tmp_path / "there").mkdir()
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "there" / "file")

@@ -1,4 +1,4 @@
-"""``import graphsent`` is cheap, and every public name is where the table says."""
+"""``import graphsent`` is cheap, and every public name resolves as declared."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_importing_the_package_imports_nothing_heavy():
 @pytest.mark.parametrize(
     "room", ["drawing", "trees", "graphs", "cells", "layers", "models", "tasks"]
 )
-def test_a_room_imports_neither_training_nor_drawing(room):
+def test_a_subpackage_imports_neither_training_nor_drawing(room):
     printed = run(f"import sys, graphsent.{room}; print(*sys.modules)")
     assert not {"lightning", "pytorch_lightning", "matplotlib"} & set(printed.split())
 
@@ -84,7 +84,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = graphsent.tree_lstm
 
 
-def test_the_same_object_comes_by_either_way():
+def test_both_ways_of_importing_give_the_same_object():
     from graphsent import Vocabulary
     from graphsent.vocabulary import Vocabulary as defined
 

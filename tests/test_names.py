@@ -1,17 +1,17 @@
-"""What is said about a name that does not exist."""
+"""Messages about unknown names."""
 
 from __future__ import annotations
 
 from graphsent._names import unknown
 
 
-def test_all_of_some_names_are_listed():
+def test_a_few_names_are_all_listed():
     message = unknown("model", "treelsm", ["nbow", "treelstm"])
     expected = "unknown model 'treelsm': expected one of nbow, treelstm; did you mean 'treelstm'?"
     assert message == expected
 
 
-def test_of_many_names_those_most_alike_are_listed():
+def test_the_most_similar_of_many_names_are_listed():
     names = [f"{model}-{task}" for model in ("nbow", "dcnn", "treelstm") for task in "abcdefgh"]
     message = unknown("configuration", "treelsm-a", names)
     assert message.startswith("unknown configuration 'treelsm-a': expected one of 24, such as ")

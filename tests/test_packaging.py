@@ -1,4 +1,4 @@
-"""What the package declares, what the constraints pin and what the code imports agree."""
+"""Declared dependencies, pinned constraints and actual imports agree."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def declared(config: configparser.ConfigParser) -> list[Requirement]:
 
 
 def pins(python: str) -> dict[str, str]:
-    """Name and version of every constraint that holds for a Python version on Linux."""
+    """Name and version of every constraint that applies to a Python version on Linux."""
     environment = {"python_version": python, "sys_platform": "linux"}
     text = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8")
     found: dict[str, str] = {}
@@ -129,7 +129,7 @@ def test_sources_of_the_kernels_ship_with_the_package(config):
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """A directory with what `make venv` reads, and one for interpreters made of shell script."""
+    """A directory with the inputs of `make venv`, and one for fake interpreters (shell scripts)."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     for name in ["Makefile", "setup.cfg", "setup.py", "pyproject.toml", "constraints.txt"]:
@@ -138,7 +138,7 @@ def checkout(tmp_path) -> Path:
     return tmp_path
 
 
-# Answers the probes, builds an environment around itself, and notes what pip is asked for.
+# Answers the probes, builds an environment around itself, and records the calls of pip.
 INTERPRETER = """#!/bin/sh
 case "$1 $2" in
 "-c import ensurepip"*) exit {incomplete} ;;

@@ -1,4 +1,4 @@
-"""Blocks of the README run as typed; commands of the guide have arguments that there are."""
+"""Blocks of the README run as typed; commands in the guide use existing arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands(code: str) -> list[list[str]]:
-    """The words of each line; of a pipe, of each program in it."""
+    """The words of each line; in a pipe, of each program."""
     lines = code.replace("\\\n", " ").split("\n")
     words = [shlex.split(line, comments=True) for line in lines]
     pipes = [" ".join(map(shlex.quote, line)).split(" '|' ") for line in words if line]
@@ -45,13 +45,13 @@ def run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """A directory of one's own, and no data but those that are embedded."""
+    """An empty working directory, with only the embedded data."""
     monkeypatch.chdir(tmp_path)
     for name in ("DATA", "PARSES"):
         monkeypatch.delenv(f"GRAPHSENT_{name}", raising=False)
 
 
-def test_installation_names_targets_and_extras_that_there_are():
+def test_installation_names_existing_targets_and_extras():
     config = configparser.ConfigParser()
     config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
@@ -87,14 +87,14 @@ def test_the_block_that_trains(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
-def test_commands_of_the_guide_have_arguments_that_there_are(page):
+def test_commands_in_the_guide_use_existing_arguments(page):
     for code in blocks(page, ""):
         for words in commands(code):
             name, *arguments = (
                 words[words.index("graphsent") + 1 :] if "graphsent" in words else [""]
             )
             if name not in COMMANDS or any(":" in each for each in arguments):
-                continue  # another program, or a module of one's own
+                continue  # another program, or a custom module
             takes = importlib.import_module(f"graphsent.cli.arguments.{name.replace('-', '_')}")
             parser = CommandParser(name, takes.__doc__, arguments, getattr(takes, "COMMON", ()))
             takes.add_arguments(parser)

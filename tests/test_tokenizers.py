@@ -1,4 +1,4 @@
-"""Raw text becomes words, and words stay words."""
+"""Raw text is tokenized, and tokenized text is unchanged."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_punctuation_is_split_off(text, words):
         "He ca n't . ''",
     ],
 )
-def test_what_is_divided_already_stays(words):
+def test_tokenized_text_is_unchanged(words):
     assert tokenize_treebank(words) == words.split()
 
 
 class OfNLTK(TreebankWordTokenizer):
-    """Without the rule that makes an opening quote of a '' by itself."""
+    """Omits the rule that turns a lone '' into an opening quote."""
 
     STARTING_QUOTES = (
         (re.compile(r"^\""), r"``"),
@@ -70,11 +70,11 @@ def test_the_examples_hold():
     assert doctest.testmod(tokenizers) == (0, 2)
 
 
-def test_white_space_alone():
+def test_only_whitespace():
     assert TOKENIZERS["whitespace"](" good,  film.\t(yes)\n") == ["good,", "film.", "(yes)"]
 
 
-def test_real_sentences_stay_as_they_are(data_dir):
+def test_real_tokenized_sentences_are_unchanged(data_dir):
     trees = read_trees(data_dir / "sst" / "dev.txt") + read_trees(data_dir / "sst" / "test.txt")
     sentences = [list(tree.words) for tree in trees]
     same = sum(tokenize_treebank(" ".join(words)) == words for words in sentences)

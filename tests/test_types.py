@@ -1,4 +1,4 @@
-"""Type checkers find nothing in the package, and know it, installed, in a script of a user."""
+"""Type checkers accept the package, and see its types in a user's script."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def program_of(checker: str) -> Path:
     return program
 
 
-def test_the_package(checker):
-    """By the settings in ``pyproject.toml``."""
+def test_the_package_passes_type_checkers(checker):
+    """With the settings in ``pyproject.toml``."""
     interpreter = COMMANDS[checker][-2:]
     done = subprocess.run(
         [program_of(checker), *interpreter],
@@ -45,10 +45,10 @@ def test_the_package(checker):
     assert done.returncode == 0, done.stdout
 
 
-def test_a_script_of_a_user(checker, tmp_path):
+def test_a_users_script_is_type_checked(checker, tmp_path):
     program = program_of(checker)
     shutil.copy(REPOSITORY / "tests" / "typing" / "user.py", tmp_path)
-    # As in site-packages, where py.typed counts, and nothing but the package is beside it.
+    # As in site-packages, where py.typed matters, with nothing but the package.
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "graphsent").symlink_to(REPOSITORY / "graphsent")
     (tmp_path / "pyrightconfig.json").write_text(

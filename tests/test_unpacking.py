@@ -1,4 +1,4 @@
-"""Compressed files that unpack to more than any memory are refused, by every reader."""
+"""Decompression bombs are rejected by every reader."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def vectors_of(path: Path) -> object:
     return load_vectors(path, ["a"]).matrix
 
 
-# Name, what unpacks to more than the limit, what does not, reader.
+# Name, content that unpacks past the limit, content that does not, reader.
 CASES = {
     "trees": ("a.txt.gz", gzip.compress(LINE * LIMIT), gzip.compress(LINE), read_trees),
     "conllu": (
@@ -79,7 +79,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_past_the_limit_it_is_refused(case, tmp_path, monkeypatch):
+def test_files_past_the_limit_are_rejected(case, tmp_path, monkeypatch):
     name, large, small, read = CASES[case]
     path = tmp_path / name
     monkeypatch.setenv(LIMIT_VARIABLE, str(LIMIT))
@@ -110,7 +110,7 @@ def test_the_limit_can_be_raised(tmp_path, monkeypatch):
             read_trees(path)
 
 
-def test_without_a_limit_text_is_read_but_no_file_made_to_do_harm(tmp_path, monkeypatch):
+def test_without_a_limit_text_is_read_but_no_malicious_file(tmp_path, monkeypatch):
     monkeypatch.delenv(LIMIT_VARIABLE, raising=False)
     monkeypatch.setattr(_unpacking, "_DEFAULT", 1000)
     path = tmp_path / "a.txt.gz"

@@ -12,7 +12,7 @@ WORDS = ["the", "film", "is", "not", "good", "plain", "dull", "do", "stop", "un"
 
 
 def write_bert(directory: Path, *, seed: int = 0, **options: int) -> Path:
-    """A BERT of 8 features, two layers and whole words or letters as pieces."""
+    """A BERT with 8 features, two layers, and whole words or letters as pieces."""
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     directory.mkdir(parents=True)
@@ -37,7 +37,7 @@ def write_bert(directory: Path, *, seed: int = 0, **options: int) -> Path:
 
 
 def write_roberta(directory: Path) -> Path:
-    """A RoBERTa: pieces of bytes, with the space before them, and positions from 2."""
+    """A RoBERTa: byte-level pieces that include the preceding space, and positions from 2."""
     from tokenizers.pre_tokenizers import ByteLevel
     from transformers import RobertaConfig, RobertaModel, RobertaTokenizerFast
 

@@ -1,4 +1,4 @@
-"""An encoder with the parts that graphsent uses, of a few numbers, made without transformers."""
+"""A tiny encoder with the interface that graphsent uses, without transformers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST = 24
 
 
 class Network(nn.Module):
-    """Each piece knows of its neighbours and of the mean of its sentence."""
+    """Each piece depends on its neighbours and on the mean of its sentence."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Network(nn.Module):
 
 
 class Tokenizer:
-    """Two characters are a piece; the encoder adds one at each end."""
+    """Two characters form a piece; the encoder adds a special piece at each end."""
 
     pad_token_id = 0
     model_max_length = 10**30

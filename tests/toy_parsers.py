@@ -19,7 +19,7 @@ def flat(sentences):
 
 
 def headed(sentences):
-    """The first word is the head of all others; sentences with "bad" fail all that come along."""
+    """The first word is the head of all others; a sentence with "bad" fails the whole batch."""
     if any("bad" in sentence.split() for sentence in sentences):
         raise RuntimeError("bad\nluck")
     return [

@@ -1,4 +1,4 @@
-"""A tiny treebank to train on: the class of a sentence hangs on one word and on `not`."""
+"""A tiny treebank to train on: the class of a sentence depends on one word and on `not`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADAM = {
     "embedding_lr": 0.02,
     "weight_decay": 0.0,
 }
-# A tiny model, as flags of the command.
+# A tiny model, as command-line flags.
 TINY = ["--hidden=6", "--embedding-dim=6", "--num-threads=1"]
 WORDS = {"superb": 4, "good": 3, "plain": 2, "dull": 1, "awful": 0}
 SIZES = {"train": 60, "dev": 20, "test": 20}
@@ -53,4 +53,4 @@ def tiny_config(data_dir: Path, **training: Any) -> RunConfig:
 
 
 def silent(line: str) -> None:
-    """Takes the lines of a run and shows none."""
+    """Swallows the output of a run."""

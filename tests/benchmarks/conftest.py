@@ -1,4 +1,4 @@
-"""The benchmarks are scripts: the package that they share lies beside them."""
+"""Makes the package that the benchmark scripts share importable."""
 
 from __future__ import annotations
 

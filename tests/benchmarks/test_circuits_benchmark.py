@@ -1,4 +1,4 @@
-"""The benchmark of circuits: that both models agree, and that it prints what it has measured."""
+"""The circuits benchmark: both models agree, and the measurements are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of an epoch: that it names all parts, and that they add up."""
+"""The epoch benchmark: it names all parts, and they add up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "epoch.py"
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The benchmark with these arguments."""
+    """Runs the benchmark with these arguments."""
     return subprocess.run(
         [sys.executable, BENCHMARK, *map(str, arguments)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -1,4 +1,4 @@
-"""The benchmark for GPUs: what of it runs without one."""
+"""The GPU benchmark, as far as it runs without one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def gpu():
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_there_is_nothing_to_measure(gpu):
+def test_without_a_gpu_the_benchmark_exits_with_a_message(gpu):
     with pytest.raises(SystemExit, match=r"^error: torch finds no GPU, there is nothing"):
         gpu.main([])
 
@@ -37,7 +37,7 @@ def test_kernels_are_counted(gpu):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_table_has_time_launches_and_floor(gpu, tmp_path, dtype, monkeypatch):
+def test_table_has_time_launches_and_floor(gpu, tmp_path, dtype, monkeypatch):
     write_treebank(tmp_path)
     corpus = gpu.Corpus(tmp_path, 0)
     graphs = [corpus.batch(corpus.trees).graph] * 2

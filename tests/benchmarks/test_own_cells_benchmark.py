@@ -1,4 +1,4 @@
-"""The benchmark of cells of a user's own: that it prints what it has measured."""
+"""The custom cells benchmark: the measurements are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of propagation: that it compares equals, and loses nothing that was measured."""
+"""The propagation benchmark: it compares equal computations, and loses no measurement."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory) -> Path:
-    """What a tiny run over the embedded trees has written."""
+    """The results of a tiny run on the embedded trees."""
     directory = tmp_path_factory.mktemp("benchmark")
     (directory / "page.md").write_text(DOCUMENT)
     (directory / "README.md").write_text("above\n" + BLOCK.format("speed"))
@@ -72,7 +72,7 @@ def test_every_contender_takes_part_or_is_not_installed(results, cell):
     assert names == expected
 
 
-def test_every_trained_contender_is_there_with_subnormals_flushed_and_not(results):
+def test_every_trained_contender_runs_with_and_without_flushed_subnormals(results):
     found: dict[str, set] = {}
     for row in results["rows"]:
         if row["section"] == "training":
@@ -88,7 +88,7 @@ def test_every_trained_contender_is_there_with_subnormals_flushed_and_not(result
     assert found["sequence-sentences"] in ({(names[0], True)}, {(names[0], False)})
 
 
-def test_what_users_have_is_marked(results):
+def test_contenders_as_users_run_them_are_marked(results):
     rows = [
         row
         for row in results["rows"]
@@ -103,7 +103,7 @@ def test_all_cells_are_measured(results):
 
     rows = [row for row in results["rows"] if row["section"] != "training"]
     measured = {row["case"]["cell"].split(",")[0] for row in rows}
-    others = {"TreeCell", "SlottedCell"}  # bases
+    others = {"TreeCell", "SlottedCell"}  # base classes
     modules = {name for name in cells.__all__ if hasattr(getattr(cells, name), "out_feats")}
     assert measured == modules - others
 
@@ -140,7 +140,7 @@ def test_the_documentation_has_all_blocks():
     check_documents(pages[1:], ["speed"])
 
 
-def test_a_document_without_blocks_is_refused_at_once(tmp_path):
+def test_a_document_without_blocks_is_rejected_at_once(tmp_path):
     (tmp_path / "page.md").write_text("nothing")
     main = importlib.import_module("propagation").main
     with pytest.raises(SystemExit, match="has no block for training, contenders, cells"):
@@ -209,7 +209,7 @@ def test_a_contender_that_computes_something_else_is_left_out(bench):
     assert "wrong is left out: its states differ by 0.001" in note
 
 
-def test_memory_is_measured_in_a_process_of_its_own(bench):
+def test_memory_is_measured_in_a_separate_process(bench):
     from harness.memory import measure_memory
 
     measure_memory(bench, "NaryTreeLSTM", "dgl", 2)
@@ -223,7 +223,7 @@ def test_memory_is_measured_in_a_process_of_its_own(bench):
 
 
 class Fake:
-    """A contender that takes so many seconds of a clock."""
+    """A contender that takes a given number of seconds on a fake clock."""
 
     def __init__(self, name: str, seconds: float, log: list[str]) -> None:
         self.name, self.seconds, self.log = name, seconds, log
@@ -258,7 +258,7 @@ def test_ratios_are_those_of_rounds_in_which_both_took_turns():
     assert ratios(base, Row("s", {}, "ours", [2.0, None, 1.0])) == [2.0]
 
 
-def test_what_was_measured_is_kept_when_interrupted(tmp_path, monkeypatch, capsys):
+def test_results_are_saved_when_interrupted(tmp_path, monkeypatch, capsys):
     import harness.sections
 
     def stars_then_interrupt(bench):

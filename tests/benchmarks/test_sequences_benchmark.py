@@ -1,4 +1,4 @@
-"""The benchmark of sequences: that it compares equals, and prints what it has measured."""
+"""The sequences benchmark: it compares equal computations, and prints the measurements."""
 
 from __future__ import annotations
 

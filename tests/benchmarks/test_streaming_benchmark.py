@@ -1,4 +1,4 @@
-"""The benchmark of shards: that it measures both ways, and prints what it has measured."""
+"""The shards benchmark: it measures both contenders, and prints the measurements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The benchmark with these arguments."""
+    """Runs the benchmark with these arguments."""
     environment = {name: value for name, value in os.environ.items() if name != "GRAPHSENT_DATA"}
     return subprocess.run(
         [sys.executable, REPOSITORY / "benchmarks" / "streaming.py", *map(str, arguments)],

@@ -1,4 +1,4 @@
-"""The steps that the benchmark times: those of ``graphsent train`` itself, one at a time."""
+"""The steps that the benchmark times are those of ``graphsent train`` itself, one at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def config(tmp_path):
 
 @pytest.fixture
 def start(config):
-    """Starts trainees of one setting, and ends them."""
+    """Starts trainees of one setting, and stops them."""
     from harness.trainees import Trainee
 
     setting = prepare(config, silent)
@@ -40,7 +40,7 @@ def start(config):
 
 @pytest.fixture
 def batches(config):
-    """All of an epoch."""
+    """All batches of an epoch."""
     from harness.trainees import examples_of, portions
 
     setting = prepare(config, silent)
@@ -60,7 +60,7 @@ def test_steps_are_those_of_the_program(config, batches, start, tmp_path):
     assert torch.equal(weights(trainee.model), weights(trained))
 
 
-def test_every_batch_is_full_and_more_than_an_epoch_is_there(config, batches):
+def test_batches_are_full_and_continue_after_an_epoch(config, batches):
     from harness.trainees import examples_of, portions
 
     examples = examples_of(prepare(config, silent))
@@ -70,7 +70,7 @@ def test_every_batch_is_full_and_more_than_an_epoch_is_there(config, batches):
     assert found[0].indices[:20] == batches[0].indices
 
 
-def test_each_contender_has_a_setting_of_its_own(batches, start, monkeypatch):
+def test_each_contender_has_its_own_flush_setting(batches, start, monkeypatch):
     from harness.trainees import flushes
 
     seen = []
@@ -83,14 +83,14 @@ def test_each_contender_has_a_setting_of_its_own(batches, start, monkeypatch):
     assert seen == [True, False, True, False]
 
 
-def test_another_engine_goes_on_from_what_was_reached(batches, start):
+def test_another_engine_continues_from_the_trained_state(batches, start):
     ours, theirs = start(), start(engine="dgl")
     for batch in batches[:2]:
         ours.step(batch)
     theirs.take(ours)
     assert theirs.model.engine == "dgl"
     for trainee in (ours, theirs):
-        torch.manual_seed(1)  # of the dropout
+        torch.manual_seed(1)  # seeds dropout
         trainee.step(batches[2])
     difference = weights(ours.model) - weights(theirs.model)
     assert difference.abs().max() < 1e-6
@@ -100,11 +100,11 @@ PEERS = [("dgl_example", "DglExample"), ("dynet38", "DyNet")]
 
 
 @pytest.mark.parametrize(("module", "name"), PEERS)
-def test_others_learn_and_hand_on_what_they_have_learnt(config, batches, module, name):
+def test_other_packages_train_and_hand_over_their_state(config, batches, module, name):
     from harness.bench import quiet_dgl
     from harness.trainees import flushes
 
-    # Not by importing it: that would have subnormal numbers flushed in all tests to come.
+    # Not imported: that would flush subnormal numbers in all later tests.
     if module == "dynet38" and not importlib.util.find_spec("dynet"):
         pytest.skip("dynet38 is not installed")
     make = getattr(importlib.import_module(f"harness.{module}"), name)
@@ -125,7 +125,7 @@ def test_others_learn_and_hand_on_what_they_have_learnt(config, batches, module,
         assert first.outcome(prepared[0])[1] == pytest.approx(after)
 
 
-def test_what_ends_a_run_is_raised_where_the_step_was_asked_for(batches, start, monkeypatch):
+def test_exceptions_of_a_run_are_raised_by_step(batches, start, monkeypatch):
     trainee = start()
     monkeypatch.setattr(trainee.model, "after_step", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):

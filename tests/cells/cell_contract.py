@@ -1,6 +1,6 @@
-"""The table of cells: one row for each cell and option, which all checks go through.
+"""The table of cells: one row per cell and option, used by all checks.
 
-A new cell takes a row here and a function in ``cell_references.py``.
+A new cell needs a row here and a function in ``cell_references.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from graphsent.testing.case import HIDDEN_FEATS, IN_FEATS, Case
 
 QUERY_FEATS = 5
 
-# What shapes of trees a cell takes: how to draw one, and one of each kind.
+# The tree shapes that a cell accepts: how to draw one, and one of each kind.
 ANY = (
     shapes(),
     [chain_shape(0), chain_shape(4), star_shape(3), star_shape(30), perfect_shape(3)],
@@ -45,18 +45,18 @@ BINARY = (binary_shapes(), [chain_shape(0), comb_shape(5, 0), comb_shape(5, 1), 
 
 @dataclass(frozen=True)
 class Row:
-    """A cell, its recursion, and what is true of it.
+    """A cell, its reference recursion, and its properties.
 
     Attributes:
-        name: id of the tests.
-        build: the cell with sizes ``IN_FEATS`` and ``HIDDEN_FEATS``.
+        name: id in the tests.
+        build: makes the cell with sizes ``IN_FEATS`` and ``HIDDEN_FEATS``.
         reference: its recursion; see ``cell_references.py``.
-        options: what the recursion has to know of the cell's options.
-        shapes: the shapes of trees it takes.
+        options: the cell's options that the recursion depends on.
+        shapes: the tree shapes that it accepts.
         structure: how a shape becomes a graph.
-        ordered: whether the slots of the predecessors make a difference.
+        ordered: whether the slots of the predecessors matter.
         leaves_only: whether the inputs of inner nodes are ignored.
-        max_degree: largest in-degree in directed acyclic graphs; 0 if it takes trees only.
+        max_degree: largest in-degree in directed acyclic graphs; 0 if it accepts only trees.
         initial: whether there may be initial states.
         query: whether it takes attention vectors.
     """
@@ -82,7 +82,7 @@ class Row:
         return [self.structure(shape) for shape in self.shapes[1]]
 
     def small_structure(self) -> Structure:
-        """The small ones of these side by side: cheap, but with nodes of every kind."""
+        """The small ones of these in one batch: cheap, but with every kind of node."""
         return join([tree for tree in self.every_structure() if tree.num_nodes < 12])
 
     def checks(self) -> list[Check]:
@@ -93,7 +93,7 @@ class Row:
         )
 
     def case(self) -> Case:
-        """The cell and its trees, for single checks."""
+        """The cell and its trees, for individual checks."""
         trees = {str(number): tree.graph() for number, tree in enumerate(self.every_structure())}
         return Case(lambda *_: self.build(), trees, self._arguments, self.initial)
 
@@ -109,17 +109,17 @@ class Row:
         return cell
 
     def run(self, cell: nn.Module, structure: Structure, feat: Tensor, **arguments) -> tuple:
-        """The parts of all states by the cell, (num_nodes, hidden_feats)."""
+        """All states computed by the cell, each (num_nodes, hidden_feats)."""
         return self.run_graph(cell, structure.graph(), feat, **arguments)
 
     def run_graph(self, cell: nn.Module, graph: Any, feat: Tensor, **arguments) -> tuple:
-        """The parts of all states by the cell, (num_nodes, hidden_feats)."""
+        """All states computed by the cell, each (num_nodes, hidden_feats)."""
         memory = "c" in getattr(cell, "state_names", ("h", "c"))
         states = cell(graph, feat, return_cell=memory, **arguments)
         return states if memory else (states,)
 
     def arguments(self, structure: Structure, dtype: torch.dtype = torch.float64) -> dict[str, Any]:
-        """Tensors that the cell takes beside graph and features, a row for each node."""
+        """Tensors that the cell takes besides graph and features, one row per node."""
         if not self.query:
             return {}
         return {"query": torch.randn(structure.num_nodes, QUERY_FEATS, dtype=dtype)}
@@ -127,7 +127,7 @@ class Row:
     def states(
         self, cell: nn.Module, structure: Structure, feat: Tensor, before=None, **arguments: Tensor
     ) -> tuple[Tensor, ...]:
-        """The parts of all states by the recursion, (num_nodes, hidden_feats)."""
+        """All states computed by the recursion, each (num_nodes, hidden_feats)."""
         weights = dict(cell.named_parameters())
         states = self.reference(
             weights, structure.incoming, feat, before, **arguments, **self.options
@@ -313,7 +313,7 @@ each_cell = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
 def cells_where(condition: Callable[[Row], bool]) -> pytest.MarkDecorator:
-    """Parametrizes over the rows of which something is true."""
+    """Parametrizes over the rows that satisfy a condition."""
     return pytest.mark.parametrize(
         "row", [row for row in ROWS if condition(row)], ids=lambda row: row.name
     )

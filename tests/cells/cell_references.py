@@ -1,10 +1,10 @@
-"""The recursions of the papers, one node after another, from the equations alone.
+"""The recursions of the papers, node by node, written from the equations alone.
 
 Each function takes the cell's parameters by name, the predecessors of every node with their slots,
 and the inputs of all nodes; it returns the state of every node, a tuple of vectors with h first.
-``before`` is the state that stands before nodes without predecessors, where there is one.
+``before`` is the initial state of nodes without predecessors, if there is one.
 
-Matrices are column-major as in the papers, ``W x``: a block of rows for each gate.
+Matrices act on column vectors as in the papers, ``W x``: one block of rows per gate.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def recurse(
 
 
 def gates(tensor: Tensor, names: str) -> dict[str, Tensor]:
-    """Blocks of rows by one-letter names of gates."""
+    """Blocks of rows by one-letter gate names."""
     return dict(zip(names, tensor.chunk(len(names)), strict=True))
 
 
@@ -115,7 +115,7 @@ def recursive(w: Weights, incoming, x, before=None, num_children=2) -> list[Stat
 
 
 def gru_node(w: Weights, x_t: Tensor, children: list[Tensor], h_s: Tensor, reset: str) -> State:
-    """A Tree-GRU's state, given what stands for all children in the update gate."""
+    """A Tree-GRU's state, given what represents all children in the update gate."""
     W, b = gates(w["W.weight"], "rzh"), gates(w["W.bias"], "rzh")
     z = sigmoid(W["z"] @ x_t + w["U_z.weight"] @ h_s + b["z"])
     if reset == "literal":
@@ -138,7 +138,7 @@ def child_sum_tree_gru(w: Weights, incoming, x, before=None, reset="per_child") 
 
 
 def attend(w: Weights, children: list[Tensor], q: Tensor) -> list[Tensor]:
-    """Weights of the children by the attention's parameters."""
+    """Attention weights of the children, from the parameters."""
     part = {name: w[f"attention.{name}.weight"] for name in ("W_c", "W_a", "w")}
     scores = [part["w"][0] @ tanh(part["W_c"] @ h + part["W_a"] @ q) for h in children]
     exponentials = [torch.exp(score) for score in scores]
@@ -202,7 +202,7 @@ def head_words(w: Weights, incoming, x, before=None, prefix="") -> list[State]:
 
 
 def node_words(w: Weights, incoming, x, prefix: str) -> list[Tensor]:
-    """Head words where there are parameters for them, else the words of leaves and zeros."""
+    """Head words if there are parameters for them, else the words of leaves and zeros."""
     if prefix + "lexicalizer.W.weight" in w:
         return [state[0] for state in head_words(w, incoming, x, None, prefix + "lexicalizer.")]
     return [torch.zeros_like(x[t]) if before else x[t] for t, before in enumerate(incoming)]
@@ -307,7 +307,7 @@ def tree_net(w: Weights, incoming, x, before=None) -> list[State]:
 
 
 def tree_net_with_gru(w: Weights, incoming, x, before=None) -> list[State]:
-    """Linear and tanh as encoder; a GRU (torch's equations) from sibling, reading the child."""
+    """Encoder: linear and tanh; a GRU (torch's equations) from the sibling, reading the child."""
     W, W_b = gates(w["compositor.weight_ih"], "rzn"), gates(w["compositor.bias_ih"], "rzn")
     U, U_b = gates(w["compositor.weight_hh"], "rzn"), gates(w["compositor.bias_hh"], "rzn")
 

@@ -1,4 +1,4 @@
-"""Structures to run cells over: which nodes enter which, and in what slot."""
+"""Graph structures to run cells on: which nodes are predecessors of which, and in what slot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Structure:
         return torch.tensor([not before for before in self.incoming])
 
     def graph(self, order: Sequence[int] | None = None, slots: bool = True) -> dgl.DGLGraph:
-        """The graph, with edges in a given order, with or without the edge data."""
+        """The graph with edges in a given order, with or without the edge data."""
         edges = torch.tensor(self.edges, dtype=torch.int64).view(-1, 3)
         edges = edges if order is None else edges[torch.tensor(order, dtype=torch.int64)]
         graph = dgl.graph((edges[:, 0], edges[:, 1]), num_nodes=self.num_nodes)
@@ -50,7 +50,7 @@ class Structure:
         return graph
 
     def mirrored(self) -> Structure:
-        """The same, with the predecessors of each node in opposite slots."""
+        """The structure with the predecessors of each node in reversed slots."""
         turned = [
             [(k, len(before) - 1 - slot) for k, slot in reversed(before)]
             for before in self.incoming
@@ -93,7 +93,7 @@ def sibling(shape: Shape) -> Structure:
 
 
 def join(members: Sequence[Structure]) -> Structure:
-    """Several structures side by side, as ``dgl.batch`` puts them."""
+    """Several structures as one batch, as by ``dgl.batch``."""
     starts = accumulate((member.num_nodes for member in members), initial=0)
     incoming = [
         [(k + start, slot) for k, slot in before]
@@ -104,7 +104,7 @@ def join(members: Sequence[Structure]) -> Structure:
 
 
 def random_dag(rng: random.Random, num_nodes: int, max_degree: int) -> Structure:
-    """A directed acyclic graph, numbered at random; nodes have up to ``max_degree`` parents."""
+    """A directed acyclic graph, randomly numbered; nodes have up to ``max_degree`` parents."""
     names = rng.sample(range(num_nodes), num_nodes)
     incoming: list[list[tuple[int, int]]] = [[] for _ in names]
     for place, node in enumerate(names):

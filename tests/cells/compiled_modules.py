@@ -1,6 +1,6 @@
 """Runs modules with cells and layers under torch.compile: ``python compiled_modules.py BACKEND``.
 
-A process of its own: what goes wrong here goes wrong with the memory of the process.
+Runs in its own process, since failures here may corrupt the memory of the process.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Model(nn.Module):
 
 
 class Summed(nn.Module):
-    """States by functions of one's own."""
+    """States computed by user-defined functions."""
 
     in_feats, out_feats = 3, 3
 
@@ -70,7 +70,7 @@ class Sequences(nn.Module):
 
 
 class Convolutions(nn.Module):
-    """Convolutions and pooling of sentences one after another."""
+    """Convolution and pooling of concatenated sentences."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Cells in code that is generated from them, and the same level by level in torch."""
+"""Cells in generated code, compared with the same cells level by level in torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphsent.kernels.library import SWITCH, kernels_in_use
 
 HAS_COMPILER = kernels_in_use(torch.float64)
 needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="there is no C compiler")
-IN_FEATS, HIDDEN_FEATS = 5, 19  # more than a vector of numbers, and no multiple of it
+IN_FEATS, HIDDEN_FEATS = 5, 19  # more than a SIMD vector, and not a multiple of it
 OURS = {
     "child-sum LSTM": ChildSumTreeLSTM,
     "ungated LSTM": partial(ChildSumTreeLSTM, gate_output=False),
@@ -93,7 +93,7 @@ def star(num_children: int) -> dgl.DGLGraph:
 
 
 def results(cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **extra) -> list:
-    """States, and the gradients of inputs and parameters."""
+    """States, and gradients of inputs and parameters."""
     cell.zero_grad()
     given = feat if isinstance(feat, Tensor) else feat.rows
     given = given.clone().requires_grad_()

@@ -1,4 +1,4 @@
-"""Attention over children, and the weights of edges that can be asked for."""
+"""Attention over children, and the edge weights returned on request."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def test_an_only_child_has_all_the_attention(kind):
 
 
 @attentive
-def test_without_w_all_children_weigh_the_same(kind):
+def test_without_w_all_children_have_equal_weights(kind):
     structure = join([bottom_up(star_shape(4)), bottom_up(star_shape(30))])
     cell = kind(3, 4)
     torch.nn.init.zeros_(cell.attention.w.weight)
@@ -78,7 +78,7 @@ def test_vectors_of_graphs_are_those_of_all_their_nodes(kind):
     assert query.grad[1].eq(0).all()
 
 
-def test_all_that_is_asked_for_comes_in_order():
+def test_requested_outputs_come_in_order():
     graph, feat = bottom_up(star_shape(2)).graph(), torch.randn(3, 3)
     cell = cells.AttentiveTreeLSTM(3, 4)
     h, c, weights = cell(graph, feat, return_cell=True, return_attention=True)

@@ -1,4 +1,4 @@
-"""The cells of the package pass the checks that cells of users are to pass."""
+"""The cells of the package pass the checks for custom cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each way to call a cell wrongly has a message that says what was expected and what came."""
+"""Each wrong call of a cell raises a message with what was expected and what was found."""
 
 import re
 
@@ -24,7 +24,7 @@ def raises(message: str, error: type[Exception] = CellError):
     return pytest.raises(error, match=re.escape(message))
 
 
-def test_the_errors_are_a_users():
+def test_errors_are_graphsent_and_value_errors():
     assert issubclass(CellError, (GraphsentError, ValueError))
     assert issubclass(PropagationError, (GraphsentError, ValueError))
 
@@ -184,7 +184,7 @@ def test_slots_that_are_out_of_range_or_taken():
         cell(graph, feat)
 
 
-def test_graphs_without_sides_or_kinds():
+def test_graphs_without_slots_or_edge_kinds():
     with raises("TopDownTreeLSTM needs a graph with edge data 'child_index'"):
         cells.TopDownTreeLSTM(3, 4)(PAIR.graph(slots=False), torch.randn(3, 3))
     with raises("TreeNet needs a graph with edge data 'kind'"):

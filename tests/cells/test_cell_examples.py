@@ -18,7 +18,7 @@ def test_examples(name):
     assert doctest.testmod(module).failed == 0
 
 
-def test_every_cell_has_one():
+def test_every_cell_has_an_example():
     for name in set(cells.__all__) - {"TreeCell", "SlottedCell"}:
         kind = getattr(cells, name)
         if issubclass(kind, (cells.TreeCell, cells.BiTreeLSTM)):

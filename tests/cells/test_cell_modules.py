@@ -1,4 +1,4 @@
-"""The cells behave as torch modules should, on both engines: beside what the contract checks."""
+"""The cells behave as torch modules should on both engines, beyond the contract's checks."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Numbers worked out by hand: parameter counts of the papers and states of tiny trees."""
+"""Numbers computed by hand: parameter counts of the papers and states of tiny trees."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def constant(module: nn.Module, weight: float, bias: float) -> nn.Module:
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
-        # Tai et al. count two biases a gate: 315,840 = 315,168 + 4 * 168 and so on.
+        # Tai et al. count two biases per gate: 315,840 = 315,168 + 4 * 168 and so on.
         (cells.ChildSumTreeLSTM(300, 168), 315_840 - 4 * 168),
         (cells.ChildSumTreeLSTM(300, 150, gate_output=False), 203_400 - 3 * 150),
         (cells.NaryTreeLSTM(300, 150, leaf="affine"), 316_800 - 5 * 150),
@@ -33,7 +33,7 @@ def constant(module: nn.Module, weight: float, bias: float) -> nn.Module:
         (cells.HeadLexicalizer(300), 180_300),
         (cells.LexicalizedTreeLSTM(300, 150, lexicalized=False), 563_250),
         (cells.LexicalizedTreeLSTM(300, 150), 563_250 + 180_300),
-        # The authors' code allocates one matrix more that it never uses: 495,600.
+        # The authors' code allocates one more, unused matrix: 495,600.
         (cells.TopDownTreeLSTM(300, 150), 495_600 - 150 * 150),
         (cells.TopDownTreeLSTM(300, 150, td_share_input=False), 676_200),
         (cells.BiTreeLSTM(300, 150), 1_216_650),

@@ -1,4 +1,4 @@
-"""What users change about a cell is what runs, on every engine."""
+"""What users override in a cell is what runs, on every engine."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def built(kind):
 
 
 def outputs(cell):
-    """States by each engine and their gradients by input and parameters; the same for all."""
+    """States and gradients of inputs and parameters, which must agree on all engines."""
     found = []
     for engine in ENGINES:
         torch.manual_seed(0)
@@ -57,7 +57,7 @@ def assert_inner_nodes_alone_differ(cell, plain):
 
 
 def subclass(kind, **methods):
-    """A subclass, and an instance of the class with the weights of one of it."""
+    """A subclass, and an instance of the class with the weights of an instance of the subclass."""
     changed = built(type("Changed", (kind,), methods))
     plain = kind(IN_FEATS, HIDDEN_FEATS).double()
     plain.load_state_dict(changed.state_dict())
@@ -132,7 +132,7 @@ def test_another_combine_and_another_reduce_function(kind):
 
 
 @each_kind
-def test_other_arrangement_of_children(kind):
+def test_another_order_of_children(kind):
     def arrange(self, messages, slots=None):
         return tuple(part.flip(-1) for part in kind.arrange(self, messages, slots))
 
@@ -221,7 +221,7 @@ class Shifted(nn.Module):
 @pytest.mark.parametrize("options", [{}, {"leaf_peephole": True}, {"lexicalized": False}], ids=str)
 @pytest.mark.parametrize("how", ["pruned", "parametrized", "hook"])
 def test_the_bias_of_a_changed_map_of_states(how, options):
-    """Leaves have no children, but the bias of these."""
+    """Leaves have no children, but still the bias of the state map."""
     structure = join([bottom_up(shape) for shape in (perfect_shape(2), chain_shape(0))])
     cell = cells.LexicalizedTreeLSTM(IN_FEATS, HIDDEN_FEATS, **options).double()
     plain = cells.LexicalizedTreeLSTM(IN_FEATS, HIDDEN_FEATS, **options).double()
@@ -261,12 +261,12 @@ GLOBAL_HOOKS = {
 }
 
 
-# Torch says so of modules whose inputs are constants, such as the missing children of leaves.
+# Torch warns so about modules with constant inputs, such as the missing children of leaves.
 @pytest.mark.filterwarnings("ignore:Full backward hook is firing")
 @pytest.mark.parametrize("name", GLOBAL_HOOKS)
 @each_cell
 def test_hooks_of_all_modules(row, name):
-    """They see the same maps on every engine."""
+    """The hooks see the same maps on every engine."""
     register, nothing = GLOBAL_HOOKS[name]
     structure, cell = row.small_structure(), row.cell()
     maps = {module: name for name, module in cell.named_modules() if type(module) is nn.Linear}
@@ -289,7 +289,7 @@ def test_hooks_of_all_modules(row, name):
     assert seen[0]
 
 
-def test_what_a_hook_of_all_modules_changes():
+def test_changes_by_a_hook_of_all_modules():
     cell = built(cells.ChildSumTreeLSTM)
     before = outputs(cell)
     handle = register_module_forward_hook(

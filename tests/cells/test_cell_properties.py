@@ -1,4 +1,4 @@
-"""What holds for the cells whatever their equations are."""
+"""Properties that hold for all cells, whatever their equations."""
 
 import random
 import warnings

@@ -1,4 +1,4 @@
-"""Every cell agrees with its recursion on every engine, in values and in all gradients."""
+"""Every cell agrees with its recursion on every engine, in values and all gradients."""
 
 import random
 
@@ -18,13 +18,13 @@ TOLERANCE = 1e-10
 
 @pytest.fixture(params=["dgl", "levels", "levels in torch"])
 def engine(request, monkeypatch):
-    """The name of an engine, with compiled kernels and without."""
+    """The name of an engine, with and without compiled kernels."""
     monkeypatch.setenv(SWITCH, "0" if request.param == "levels in torch" else "1")
     return request.param.split()[0]
 
 
 def gradients(states, cell, inputs):
-    """Gradients of a fixed random sum of all states by the inputs and all parameters."""
+    """Gradients of a fixed random combination of all states, of the inputs and all parameters."""
     generator = torch.Generator().manual_seed(1)
     loss = sum(
         (torch.randn(part.shape, generator=generator, dtype=part.dtype) * part).sum()
@@ -119,7 +119,7 @@ def test_initial_states(row, engine):
     assert_equal(row, structure, structure.graph(), engine, initial=True)
 
 
-# Rows that several nodes share, that none has, and nodes without one.
+# Rows shared by several nodes, rows of no node, and nodes without a row.
 @each_cell
 @pytest.mark.parametrize("num_rows", [1, 7, 200])
 def test_inputs_by_row(row, engine, num_rows):
@@ -129,7 +129,7 @@ def test_inputs_by_row(row, engine, num_rows):
     assert_equal(row, structure, structure.graph(), engine, feat=feat)
 
 
-# As in a batch of sentences: words at leaves alone, or other rows for inner nodes.
+# As in a batch of sentences: words only at leaves, or other rows for inner nodes.
 @each_cell
 @pytest.mark.parametrize("inner", [False, True])
 def test_words(row, engine, inner):

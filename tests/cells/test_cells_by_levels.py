@@ -1,4 +1,4 @@
-"""The cells of the package run by levels, by what was traced from them."""
+"""The cells of the package run by levels, from their traces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRACED = [
 
 @pytest.mark.parametrize("kind", TRACED, ids=lambda kind: kind.__name__)
 def test_traced(kind, monkeypatch):
-    """Slower ways would give the same results."""
+    """The fast path is taken: slower ones would give the same results."""
 
     def refuse(*_):
         raise AssertionError("by combine")
@@ -44,8 +44,8 @@ def test_traced(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
-def test_an_index_that_is_filled_anew(engine):
-    """Torch does not see what happens to the array that it is made of."""
+def test_an_index_that_is_overwritten(engine):
+    """Torch does not notice writes to the array that the tensor shares memory with."""
     graph, other = (dgl.graph(([1, 2], [0, 0])) for _ in range(2))
     cell, rows, numbers = cells.ChildSumTreeLSTM(4, 3), torch.randn(5, 4), np.array([-1, 0, 1])
     index = torch.from_numpy(numbers)
@@ -57,8 +57,8 @@ def test_an_index_that_is_filled_anew(engine):
 
 
 @pytest.mark.parametrize("kind", [cells.NaryTreeLSTM, cells.LexicalizedTreeLSTM, cells.BiTreeLSTM])
-def test_slots_that_are_filled_anew(kind):
-    """Torch does not see what numpy does to edge data, and neither may the results be old ones."""
+def test_slots_that_are_overwritten(kind):
+    """Torch does not notice what numpy writes to edge data, but results must not be stale."""
     graph = dgl.graph(([1, 2], [0, 0]))
     graph.edata["child_index"] = torch.tensor([0, 1])
     cell, feat = kind(4, 3), torch.randn(3, 4)

@@ -1,4 +1,4 @@
-"""Cells and functions of one's own over graphs that others have made."""
+"""Custom cells and functions on graphs built by other code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphsent.propagation import PropagationError, prop_nodes_topo
 
 
 class OwnSlots(cells.SlottedCell):
-    """A cell of one's own with places for predecessors."""
+    """A custom cell with slots for predecessors."""
 
     state_names = ("h",)
 
@@ -66,7 +66,7 @@ KINDS = {
 
 
 def outcome(cell, graph, feat, engine):
-    """States, and the gradients of inputs and parameters."""
+    """States, and gradients of inputs and parameters."""
     feat = feat.clone().requires_grad_()
     h = cell(graph, feat, engine=engine)
     targets = [feat, *cell.parameters()]
@@ -79,7 +79,7 @@ def outcome(cell, graph, feat, engine):
 @pytest.mark.parametrize("idtype", [torch.int64, torch.int32], ids=str)
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_way_round_a_graph_gives_the_same(kind, graph, idtype):
+def test_every_propagation_of_a_graph_gives_the_same(kind, graph, idtype):
     graph, cell = graph.astype(idtype), KINDS[kind]().double()
     graph.edata[CHILD_INDEX] = edge_slots(graph)
     feat = torch.randn(graph.num_nodes(), 3, dtype=torch.float64)
@@ -104,7 +104,7 @@ def own_reduce(nodes):
 
 @pytest.mark.parametrize("idtype", [torch.int64, torch.int32], ids=str)
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
-def test_functions_of_ones_own(graph, idtype):
+def test_user_defined_functions(graph, idtype):
     graph = graph.astype(idtype)
     graph.ndata["h"] = torch.randn(graph.num_nodes(), 4)
     graph.edata["w"] = torch.randn(graph.num_edges(), 1)
@@ -130,7 +130,7 @@ def test_loops_and_cycles(ends, engine):
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
 @pytest.mark.parametrize("formats", ["csc", "csr", "coo", ["csc", "coo"]], ids=str)
-def test_graphs_with_some_formats_alone(formats, engine):
+def test_graphs_with_restricted_formats(formats, engine):
     cell, feat = Own(), torch.randn(5, 3)
     graph = SHARED.formats(formats)
     with pytest.raises(
@@ -152,7 +152,7 @@ def test_a_graph_that_grows():
 
 
 @pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge function")  # DGL's
-def test_the_guide_runs():
+def test_example_of_the_guide_runs():
     guide = Path(__file__).parents[2] / "docs" / "guide" / "cells.md"
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 3
@@ -187,7 +187,7 @@ def test_the_order_of_edges_counts_with_a_warning(make, name, engine):
     with pytest.warns(GraphsentWarning, match=re.escape(message)) as caught:
         h = cell(plain, feat, engine=engine)
     assert len(caught) == 1
-    cell(plain, feat, engine=engine)  # once a graph
+    cell(plain, feat, engine=engine)  # once per graph
     torch.testing.assert_close(h, expected)
     turned = dgl.graph(([1, 2], [0, 0]))
     with pytest.warns(GraphsentWarning):
@@ -202,7 +202,7 @@ def test_the_warning_is_shown_once_by_default(recwarn):
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
-def test_no_warning_where_no_order_is_to_be_known(engine):
+def test_no_warning_if_the_order_does_not_matter(engine):
     chain = dgl.graph(([1, 2], [0, 1]), num_nodes=5)
     cells.NaryTreeLSTM(3, 4)(chain, torch.randn(5, 3), engine=engine)
     pair = dgl.graph(([2, 1], [0, 0]))

@@ -1,4 +1,4 @@
-"""Cells in code that is generated from them: as level by level in torch."""
+"""Cells in generated code agree with the same cells level by level in torch."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ UNTRACEABLE = {
 
 
 @pytest.mark.parametrize("kind", UNTRACEABLE)
-def test_what_cannot_be_traced(kind, monkeypatch):
+def test_code_that_cannot_be_traced(kind, monkeypatch):
     cell = kind(IN_FEATS, HIDDEN_FEATS).double()
     graph = graphs_for(cell)["tree"]
     explained = cell.explain(graph)
@@ -312,7 +312,7 @@ def test_initial_states_under_autocast():
 
 
 @needs_compiler
-def test_autocast_makes_no_wider_types_fit():
+def test_autocast_does_not_admit_wider_types():
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
     with torch.autocast("cpu", torch.bfloat16), pytest.raises(CellError, match="float64"):
@@ -326,7 +326,7 @@ def test_other_types_run_in_torch():
 
 
 @needs_compiler
-def test_explanations_of_other_ways(monkeypatch):
+def test_explanations_of_each_way_to_run(monkeypatch):
     graph = star(2)
     cell = ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
     assert cell.explain(graph).way == "compiled"
@@ -340,7 +340,7 @@ def test_explanations_of_other_ways(monkeypatch):
 
 
 class Scaled(ChildSumTreeLSTM):
-    """A cell that reads integers beside its features."""
+    """A cell that reads integers besides its features."""
 
     input_names = ("x", "depth")
 

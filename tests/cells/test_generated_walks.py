@@ -1,4 +1,4 @@
-"""Generated walks over unusual graphs, of unusual numbers, and in unusual surroundings."""
+"""Generated walks over unusual graphs, with unusual numbers, in unusual environments."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def features(graph, dtype=torch.float64):
 
 
 @each_cell
-def test_many_nodes_a_level(name, monkeypatch):
-    """Levels of more rows and edges than are handled at once."""
+def test_many_nodes_per_level(name, monkeypatch):
+    """Levels of more rows and edges than one block holds."""
     cell = build(name)
     graph = dgl.batch([tree(4, most_of(cell), seed % 7) for seed in range(1000)])
     rows = torch.randn(50, IN_FEATS, dtype=torch.float64)
@@ -57,8 +57,8 @@ def test_many_nodes_a_level(name, monkeypatch):
 
 
 @each_edge_cell
-def test_many_edges_a_node(name, monkeypatch):
-    """More edges to one node than are handled at once; the hub of one star is in another."""
+def test_many_edges_per_node(name, monkeypatch):
+    """More edges to one node than one block holds; the hub of one star is in another."""
     cell, width = build(name), 2000
     sources = torch.arange(1, 2 * width + 1)
     graph = dgl.graph((sources, (sources > width).long()))
@@ -121,8 +121,8 @@ def test_gradients_of_one_part(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_values_without_a_limit(name):
-    """Sums of any size, infinite ones and NaN."""
+def test_infinite_values_and_nan(name):
+    """Sums of any size, including infinity and NaN."""
     cell = build(name, torch.float32)
     graph = tree(40, 3)
     feat = features(graph, torch.float32)
@@ -136,7 +136,7 @@ def test_values_without_a_limit(name):
 
 
 def test_scores_far_apart(monkeypatch):
-    """The softmax neither overflows nor loses what is small beside the largest."""
+    """The softmax neither overflows nor loses small terms."""
     cell = build("attentive LSTM")
     with torch.no_grad():
         cell.attention.w.weight.mul_(1000)
@@ -147,7 +147,7 @@ def test_scores_far_apart(monkeypatch):
 # What Choices takes jumps where two numbers are equal: rounding may change which of them it takes.
 @pytest.mark.parametrize("name", [name for name in CELLS if name != "Choices"])
 def test_hooks_may_store_less_precise_numbers(name):
-    """What a walk needs beside numbers is not for them: they may make anything of it."""
+    """Saved-tensor hooks only get the numbers of a walk, since they may change them arbitrarily."""
 
     def store(saved: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
         return saved.bfloat16() if saved.is_floating_point() else saved, saved.dtype
@@ -168,7 +168,7 @@ def test_hooks_may_store_less_precise_numbers(name):
 
 @each_cell
 def test_tensors_of_their_own_are_on_the_cpu(name, monkeypatch):
-    """Wherever those are that are made without saying where."""
+    """Also under another default device."""
     cell = build(name)
     graph = shared(40, most_of(cell))
     feat = features(graph)
@@ -185,7 +185,7 @@ def test_tensors_of_their_own_are_on_the_cpu(name, monkeypatch):
 @pytest.mark.parametrize(("num_bytes", "rows"), [(16, 12), (64, 12), (32, 6)])
 @pytest.mark.parametrize("name", ["Nary", "attentive LSTM"])
 def test_vectors_of_other_processors(name, num_bytes, rows, monkeypatch):
-    """Compilers put long vectors together from short ones."""
+    """Compilers emulate long vectors by short ones."""
     monkeypatch.setattr(building, "_PROCESSORS", {"": (num_bytes, rows, ())})
     quick = [option for option in building._COMMAND if "-O" not in option]
     monkeypatch.setattr(building, "_COMMAND", quick)

@@ -1,4 +1,4 @@
-"""Rounding in float32 where a node has very many children."""
+"""Rounding in float32 for nodes with very many children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells of one's own: mistakes in them have a message that says what was expected."""
+"""Custom cells: mistakes in them raise messages that say what was expected."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_states_after_an_initial_state(engine):
 
 
 def test_states_in_the_three_functions():
-    """For those who call them by DGL."""
+    """The functions can also be called by DGL."""
     cell = changed(combine=lambda self, children, x: None)
     graph = GRAPH.local_var()
     graph.ndata.update(cell.node_inputs(graph, FEAT))
@@ -175,7 +175,7 @@ def test_methods_that_take_something_else(method, function, message, engine):
 
 @each_engine
 @pytest.mark.parametrize("method", ["project", "start", "combine"])
-def test_other_errors_of_types_stay_what_they_are(method, engine):
+def test_other_type_errors_pass_unchanged(method, engine):
     def fails(self, *arguments):
         raise TypeError("trouble")
 
@@ -184,7 +184,7 @@ def test_other_errors_of_types_stay_what_they_are(method, engine):
 
 
 @each_engine
-def test_a_tensor_is_no_tuple(engine):
+def test_a_tensor_instead_of_a_tuple(engine):
     expected = "to return a tuple (h,) of tensors, got a bare tensor: return (h,)"
     with raises(f"expected Mine.start {expected}"):
         changed(start=lambda self, x: x)(GRAPH, FEAT, engine=engine)
@@ -193,7 +193,7 @@ def test_a_tensor_is_no_tuple(engine):
 
 
 @each_engine
-def test_names_that_do_not_fit(engine):
+def test_state_names_that_do_not_match(engine):
     with raises("expected Mine.start to return a tuple (h, c) of tensors of shape (num_nodes, "):
         changed(state_names=("h", "c"))(GRAPH, FEAT, engine=engine)
     for names in (("h", "x"), ("h", "leaf"), ("h", "slot")):
@@ -206,7 +206,7 @@ def test_names_that_do_not_fit(engine):
 
 
 @each_engine
-def test_inputs_beside_the_features(engine):
+def test_inputs_besides_the_features(engine):
     names = {"input_names": ("x", "depth")}
     expected = "expected Mine.extra_inputs to return tensors of 7 rows for ('depth',), "
     for extra in ({}, {"height": torch.zeros(7, 1)}, {"depth": torch.zeros(6, 1)}):
@@ -216,7 +216,7 @@ def test_inputs_beside_the_features(engine):
 
 
 @each_engine
-def test_a_combine_for_two_children_alone(engine):
+def test_a_combine_that_needs_two_children(engine):
     graph = dgl.graph(([1, 2, 3], [0, 0, 1]))  # node 1 has one child
 
     def combine(self, children, x):
@@ -235,9 +235,9 @@ def test_a_combine_for_two_children_alone(engine):
 
 
 @each_engine
-def test_other_errors_of_combine_stay_what_they_are(engine):
+def test_other_errors_of_combine_pass_unchanged(engine):
     class Mine(RuntimeError):
-        """Such as a lack of memory."""
+        """Errors such as a lack of memory pass unchanged."""
 
     def combine(self, children, x):
         raise error
@@ -249,9 +249,9 @@ def test_other_errors_of_combine_stay_what_they_are(engine):
 
 
 def test_checks_are_few():
-    """Their number does not depend on the number of nodes: there is one a level."""
+    """The number of checks does not depend on the number of nodes: there is one per level."""
     cell, calls = Own(), []
-    cell.register_forward_hook(lambda *_: None)  # what was traced calls no combine
+    cell.register_forward_hook(lambda *_: None)  # a traced cell does not call combine
     check, counted = base.check_state, lambda *args: calls.append(1) or check(*args)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "check_state", counted)
@@ -259,11 +259,11 @@ def test_checks_are_few():
     assert len(calls) == 7
 
 
-# What a cell is given
+# Arguments of a cell
 
 
 class DataBatch:
-    """As that of PyTorch Geometric."""
+    """A graph like that of PyTorch Geometric."""
 
     x = FEAT
     edge_index = torch.stack(GRAPH.edges())
@@ -297,8 +297,8 @@ def test_graphs_of_other_libraries(got, engine):
         Own().node_inputs(given, FEAT)
 
 
-def test_the_ways_out_of_other_libraries():
-    """Those that the messages name."""
+def test_conversions_from_other_libraries():
+    """The conversions that the messages name work."""
     expected = Own()
     h = expected(GRAPH, FEAT)
     data = DataBatch()
@@ -356,7 +356,7 @@ def test_initial_states_of_another_kind(engine):
         cell(GRAPH, FEAT, (state.to("meta"), state), engine=engine)
 
 
-def test_sizes_that_are_no_whole_numbers():
+def test_sizes_that_are_not_integers():
     for size in (3.0, "3", None):
         with raises(f"expected in_feats to be an integer, got {size!r}"):
             cells.ChildSumTreeLSTM(size, 4)

@@ -1,4 +1,4 @@
-"""Cells of random expressions: compiled and in torch they give what DGL's run gives."""
+"""Cells of random expressions agree with DGL, compiled and in torch."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ class _Expressions:
 
 
 class OfAnyChildren(_Expressions, TreeCell):
-    """Over children that are not told apart."""
+    """Expressions over unordered children."""
 
 
 class OfSlots(_Expressions, SlottedCell):
-    """Over children in slots."""
+    """Expressions over children in slots."""
 
 
 def check(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_expressions_in_generated_code(seed, monkeypatch):
 
 
 class Latest(TreeCell):
-    """A cell whose gradients need none of the rows that its run makes."""
+    """A cell whose gradients need none of the rows that the forward pass computes."""
 
     state_names = ("h",)
 
@@ -138,7 +138,7 @@ class TimesMean(Latest):
 
 
 class Overlapping(SlottedCell):
-    """A weight that some rows are multiplied by as a whole, and others by some columns of it."""
+    """A weight of which some rows are used whole, and others only in some columns."""
 
     state_names = ("h",)
 
@@ -167,6 +167,6 @@ def test_cells_that_need_care(kind, way, monkeypatch):
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
     assert cell.explain(graph).way == way
     expected = results(cell, graph, feat, engine="dgl")
-    for _ in range(5):  # in memory that was in use before
+    for _ in range(5):  # in memory that was used before
         for one, other in zip(results(cell, graph, feat), expected, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=1e-10)

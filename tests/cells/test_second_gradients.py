@@ -1,4 +1,4 @@
-"""Gradients of gradients, by every way to run a cell: as DGL has them."""
+"""Second-order gradients on every engine agree with DGL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRUCTURE = join([bottom_up(shape) for shape in (chain_shape(3), perfect_shape(2
 
 @pytest.fixture
 def way(monkeypatch):
-    """Switches between the ways to run cells: gives the name of the engine."""
+    """Parametrizes over the engines and returns the name of each."""
 
     def choose(name: str) -> str:
         monkeypatch.setenv(SWITCH, "0" if name == "levels in torch" else "1")
@@ -34,7 +34,7 @@ def rows(num_rows: int) -> Tensor:
 
 
 def second_gradients(states: tuple[Tensor, ...], leaf: Tensor, wanted: list[Tensor]) -> list:
-    """Those of a penalty on gradients, and of what comes from its own gradients."""
+    """Gradients of a gradient penalty, and of a function of gradients."""
     loss = sum(part.square().sum() for part in states)
     (gradient,) = torch.autograd.grad(loss, leaf, create_graph=True)
     penalty = loss + 10 * gradient.square().sum()
@@ -45,7 +45,7 @@ def second_gradients(states: tuple[Tensor, ...], leaf: Tensor, wanted: list[Tens
 
 
 def compare(way, run, leaf: Tensor, wanted: list[Tensor]) -> None:
-    """Compares what a run has on every engine with what it has by DGL."""
+    """Compares the results of a run on every engine with those on DGL."""
     expected = second_gradients(run(engine="dgl"), leaf, wanted)
     for name in ("levels", "levels in torch"):
         found = second_gradients(run(engine=way(name)), leaf, wanted)
@@ -54,7 +54,7 @@ def compare(way, run, leaf: Tensor, wanted: list[Tensor]) -> None:
 
 
 @each_cell
-def test_as_dgl_has_them(row, way):
+def test_second_gradients_agree_with_dgl(row, way):
     structure, cell = row.small_structure(), row.cell()
     feat, arguments = rows(structure.num_nodes), row.arguments(structure)
     extra = [value.requires_grad_() for value in arguments.values()]
@@ -122,7 +122,7 @@ def test_products_with_the_hessian(row):
 
 @pytest.mark.parametrize("name", ["levels", "levels in torch"])
 def test_weights_that_are_replaced_for_a_call(way, name):
-    """The gradients are those at the values of the call, not at what the cell has later."""
+    """Gradients are at the weights of the call, not at later weights of the cell."""
     cell, other = (cells.NaryTreeLSTM(IN_FEATS, HIDDEN_FEATS).double() for _ in range(2))
     weights = {name: value.detach().requires_grad_() for name, value in other.named_parameters()}
     feat, graph = rows(STRUCTURE.num_nodes), STRUCTURE.graph()
@@ -147,7 +147,7 @@ def test_one_map_in_two_places(way):
 
 
 def test_autocast_of_the_forward_pass_alone():
-    """The backward pass differentiates what the forward pass did, in its types of numbers."""
+    """The backward pass differentiates what the forward pass did, in its dtypes."""
     cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
     feat, graph = torch.randn(STRUCTURE.num_nodes, IN_FEATS), STRUCTURE.graph()
     feat.requires_grad_()
@@ -161,7 +161,7 @@ def test_autocast_of_the_forward_pass_alone():
     torch.testing.assert_close(*found, rtol=0, atol=0.1 * float(largest))
 
 
-def test_a_map_that_is_no_module_of_the_cell(way):
+def test_a_linear_map_that_is_not_a_submodule(way):
     cell = cells.ChildSumTreeGRU(IN_FEATS, HIDDEN_FEATS).double()
     cell.kept = [cell.U_z]
     del cell.U_z

@@ -12,7 +12,7 @@ from generated_cases import HAS_COMPILER
 
 from graphsent.propagation import untraced
 
-# Advice of torch on Python 3.13.0.
+# A warning of torch on Python 3.13.0.
 ADVICE = "ignore:Guards may run slower:RuntimeWarning"
 SCRIPT = Path(__file__).with_name("compiled_modules.py")
 NO_COMPILER = not any(map(shutil.which, ("c++", "g++", "clang++")))
@@ -38,10 +38,10 @@ def test_a_compiled_module_gives_the_same(backend, repository):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.stdout == "the same\n", done.stderr
     assert done.returncode == 0
-    # Other ones have messages of their own; in torch, phrases ask for the length of the longest.
+    # Other backends have their own messages; in torch, phrases need the length of the longest.
     if backend == "eager" and HAS_COMPILER:
         said = done.stderr.replace("building compiled kernels, once\n", "")
-        assert not said  # such as that something was compiled too often
+        assert not said  # such as too many recompilations
 
 
 def test_torch_that_cannot_be_told_in_advance(monkeypatch):

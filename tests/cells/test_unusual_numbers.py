@@ -1,4 +1,4 @@
-"""Numbers that are none, infinite ones, and numbers that are stored in another order."""
+"""NaN, infinity, and tensors with unusual strides."""
 
 import pytest
 import torch
@@ -10,8 +10,8 @@ from graphsent.kernels.library import SWITCH
 
 @cells_where(lambda row: row.leaves_only)
 @pytest.mark.parametrize("engine", ["dgl", "levels"])
-def test_ignored_rows_that_are_no_numbers(row, engine):
-    """Neither states nor gradients know of them."""
+def test_nan_in_ignored_rows(row, engine):
+    """NaN in ignored rows affects neither states nor gradients."""
     structure, cell = row.small_structure(), row.cell()
     feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64)
     found = []
@@ -28,8 +28,8 @@ HEADS = ("head_words", "lexicalized_lstm", "bi_tree_lstm")
 
 @each_cell
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
-def test_inputs_without_a_limit(row, value, monkeypatch):
-    """The same numbers on every engine, infinite ones and none; see docs/engine.md for heads."""
+def test_infinite_and_nan_inputs(row, value, monkeypatch):
+    """The same numbers on every engine, also infinity and NaN; see docs/engine.md for heads."""
     if row.name in HEADS and value == value:
         pytest.skip("mixtures of infinite words depend on the engine")
     structure, cell = join(row.every_structure()), row.cell()
@@ -46,12 +46,12 @@ def test_inputs_without_a_limit(row, value, monkeypatch):
 
 
 def scattered(values):
-    """Equal values that are not one after the other in memory."""
+    """Equal values that are not contiguous in memory."""
     return torch.stack((values, torch.full_like(values, 7)), -1)[..., 0]
 
 
 def turned(values):
-    """Equal values with the last dimension the slowest, as ``nonzero`` or a copy may leave them."""
+    """Equal values with the last dimension slowest, as ``nonzero`` or a copy may return them."""
     return values.transpose(0, -1).contiguous().transpose(0, -1) if values.dim() else values
 
 
@@ -59,7 +59,7 @@ def turned(values):
 @pytest.mark.parametrize("kernels", ["1", "0"])
 @pytest.mark.parametrize("unpack", [scattered, turned])
 def test_saved_tensors_with_other_strides(row, kernels, unpack, monkeypatch):
-    """As hooks of saved tensors may give them back."""
+    """As saved-tensor hooks may return them."""
     monkeypatch.setenv(SWITCH, kernels)
     structure, cell = row.small_structure(), row.cell()
     feat = torch.randn(structure.num_nodes, IN_FEATS, dtype=torch.float64, requires_grad=True)

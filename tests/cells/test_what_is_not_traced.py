@@ -1,4 +1,4 @@
-"""What a trace would get wrong is not traced, and what may change is traced again."""
+"""Code that a trace would get wrong is not traced; what may change is traced again."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SETTINGS.within = SimpleNamespace(factor=1.0)
 
 
 class Shared:
-    """Numbers that all objects share."""
+    """A class attribute that all objects share."""
 
     factor = 1.0
 
 
 @dataclass(slots=True)
 class Slotted:
-    """Numbers without a dictionary."""
+    """An object with __slots__ instead of a dictionary."""
 
     factor: float = 1.0
 
@@ -43,7 +43,7 @@ def scaled(h, factors=[1.0]):  # noqa: B006
 
 
 class Cell(TreeCell):
-    """Numbers, tensors and attributes to compute with."""
+    """An object of numbers, tensors and attributes to compute with."""
 
     state_names = ("h",)
     factor = 1.0
@@ -121,7 +121,7 @@ NOT_TRACED = {
 
 
 @pytest.mark.parametrize("name", NOT_TRACED)
-def test_what_is_not_traced(name):
+def test_code_that_is_not_traced(name):
     cell = type("Mine", (Cell,), {"of": NOT_TRACED[name]})()
     assert cell.explain(tree(20, 3)).way == "levels"
     assert_same(cell)
@@ -154,7 +154,7 @@ PREDECESSORS = {
 
 
 @pytest.mark.parametrize("name", PREDECESSORS)
-def test_predecessors_that_are_told_apart(name):
+def test_combine_that_tells_predecessors_apart(name):
     def combine(self, children, x):
         return (torch.tanh(x + PREDECESSORS[name](children[0])),)
 
@@ -245,7 +245,7 @@ CHANGES = {
 
 @needs_compiler
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_is_traced_again(name, monkeypatch):
+def test_changes_after_which_a_cell_is_traced_again(name, monkeypatch):
     monkeypatch.setenv("GRAPHSENT_TEST", "a")
     of, change = CHANGES[name]
     cell = type("Mine", (Cell,), {"of": of})()
@@ -256,7 +256,7 @@ def test_what_is_traced_again(name, monkeypatch):
 
 
 class Proxy:
-    """Whatever is asked for is there, and is a number."""
+    """An object on which every attribute exists, and is a number."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Cells as users write them: those of the benchmark, and what they leave out."""
+"""Cells as users write them: those of the benchmark, and others that complement them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GatedSum, AttentionGRU = benchmark.GatedSum, benchmark.AttentionGRU
 
 
 class ManyThings(TreeCell):
-    """What the others leave out, at edges: means, products of pairs, several heads."""
+    """What the others lack per edge: means, products of pairs, several heads."""
 
     state_names = ("h", "m")
     project = Nary.project
@@ -45,7 +45,7 @@ class ManyThings(TreeCell):
 
 
 class ManySlots(SlottedCell):
-    """The same of slots: one map of each, attention, the largest, parts of a state."""
+    """What the others lack per slot: one map each, attention, maxima, parts of a state."""
 
     state_names = ("h", "m")
     project = Nary.project
@@ -71,7 +71,7 @@ class ManySlots(SlottedCell):
 
 
 class Choices(SlottedCell):
-    """Comparisons; products of parts of a state as one; leaves that read some of a projection."""
+    """Comparisons; one product of parts of a state; leaves that read part of a projection."""
 
     state_names = ("h", "m")
     project = Nary.project

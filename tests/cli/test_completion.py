@@ -1,4 +1,4 @@
-"""Scripts that complete the command in a shell."""
+"""Shell completion scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphsent.cli import COMMANDS, main
 
 pytest.importorskip("shtab")
 
-# Asks bash for what would complete the last word.
+# Asks bash for completions of the last word.
 ASK = """
 source {script}
 complete_words() {{

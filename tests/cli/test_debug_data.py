@@ -11,7 +11,7 @@ from graphsent.cli import main
 
 @pytest.fixture
 def look(tmp_path, capsys):
-    """Runs the command; gives its status, what it printed, and its JSON."""
+    """Runs the command; returns its status, its output, and its JSON."""
 
     def look(*flags: str) -> tuple[int, str, dict]:
         status = main(["debug-data", *flags, f"--json={tmp_path}/figures.json"])
@@ -25,7 +25,7 @@ def look(tmp_path, capsys):
     return look
 
 
-def test_figures_of_sentences(tmp_path, look):
+def test_statistics_of_sentences(tmp_path, look):
     train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
     train.write_text("pos\ta good film\nneg\tbad\npos\tA good film !\nneg\ta good film\n")
     test.write_text("pos\ta good play\nneg\tbad\n")
@@ -48,7 +48,7 @@ def test_figures_of_sentences(tmp_path, look):
     assert "repeated texts: 2; texts with conflicting labels: 1" in printed
 
 
-def test_figures_of_trees(tmp_path, look):
+def test_statistics_of_trees(tmp_path, look):
     path = tmp_path / "trees.txt"
     path.write_text("(1 (0 (2 a) (2 b) (2 c)) (2 d))\n(0 (2 e) (2 f))\n")
     _, printed, content = look(f"--train={path}", f"--dev={path}", f"--test={path}")
@@ -81,7 +81,7 @@ def test_every_bad_line_is_named(tmp_path, look):
     assert "4 bad lines" in printed
 
 
-def test_one_label_alone_is_said(tmp_path, look):
+def test_a_single_label_is_reported(tmp_path, look):
     train = tmp_path / "train.tsv"
     train.write_text("pos\tgood\npos\tfine\n")
     status, printed, _ = look(f"--train={train}")
@@ -122,14 +122,14 @@ def test_wrong_flags(capsys, flags, message):
     assert message in capsys.readouterr().err
 
 
-def test_columns_that_are_not_there(tmp_path, capsys):
+def test_missing_columns(tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text("x,y,z\n1,2,3\n")
     assert main(["debug-data", f"--train={path}"]) == 2
     assert "which column holds the label? Name one of 'x', 'y', 'z'" in capsys.readouterr().err
 
 
-def test_lists_of_parses_are_refused(capsys):
+def test_lists_of_parses_are_rejected(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["debug-data", "--task=rerank", "--tree-kind=constituency"])
     assert "has n-best lists: expected a task of sentences or pairs" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What is read from the source of modules is what importing them gives."""
+"""Declarations read from source agree with those of the imported modules."""
 
 from __future__ import annotations
 
@@ -86,16 +86,16 @@ def test_constants(place):
     assert constant(place) == imported(place)
 
 
-def test_keys_of_what_is_not_evaluated():
+def test_keys_of_a_dictionary_that_is_not_evaluated():
     place = "graphsent.tasks.sources:SOURCES"
     assert keys(place) == tuple(imported(place))
 
 
-def test_what_has_no_default_is_said_to_have_none():
+def test_parameters_without_a_default():
     assert parameters(MODELS["nbow"])["vocab"][1] is MISSING
 
 
-def test_names_that_are_not_there_are_an_error():
+def test_unknown_names_are_an_error():
     with pytest.raises(KeyError):
         parameters("graphsent.models:NoModel")
 

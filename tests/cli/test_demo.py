@@ -1,4 +1,4 @@
-"""The demonstration, on a few trees."""
+"""`graphsent demo`, on a few trees."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_compares_models_predicts_and_draws(small, tmp_path, capsys):
         FileNotFoundError(2, "No such file or directory", "DejaVuSans.ttf"),
     ],
 )
-def test_without_matplotlib_or_its_fonts_it_goes_without_a_picture(
+def test_without_matplotlib_or_its_fonts_there_is_no_picture(
     small, tmp_path, capsys, monkeypatch, error
 ):
     def fail(*_arguments, **_options) -> None:
@@ -50,7 +50,7 @@ def test_without_matplotlib_or_its_fonts_it_goes_without_a_picture(
     assert f"cannot draw the picture: {error}" in captured.err
 
 
-def test_it_ends_with_sentences_that_are_typed(capsys, monkeypatch):
+def test_it_finally_classifies_typed_sentences(capsys, monkeypatch):
     typed = iter(["A wonderful film.", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
@@ -69,7 +69,7 @@ def test_without_a_terminal_nothing_is_asked(capsys, monkeypatch):
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(demo._EXAMPLES)
 
 
-def test_the_end_of_what_is_typed_ends_it(monkeypatch):
+def test_end_of_input_ends_it(monkeypatch):
     def end(_prompt: str) -> str:
         raise EOFError
 

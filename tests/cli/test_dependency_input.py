@@ -1,4 +1,4 @@
-"""`graphsent predict` and `graphsent draw` on dependency trees, pairs and weights of edges."""
+"""`graphsent predict` and `graphsent draw` on dependency trees, pairs and edge weights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENTENCES = ["the film is good", "not good"]
 
 @pytest.fixture
 def files(tmp_path):
-    """The trees, and the same trees the other way round."""
+    """The trees, and the same trees in reverse order."""
     trees = parse_conllu(CONLLU)
     write_conllu(tmp_path / "first.conllu", trees)
     write_conllu(tmp_path / "second.conllu.gz", trees[::-1])
@@ -82,7 +82,7 @@ def test_scores_of_pairs(relatedness, files, capsys):
         assert content["score"] == pytest.approx(float(line[0]), abs=1e-3)
 
 
-def test_as_many_first_as_second_sentences(relatedness, files, tmp_path, capsys):
+def test_files_of_pairs_with_different_lengths(relatedness, files, tmp_path, capsys):
     write_conllu(tmp_path / "one.conllu", parse_conllu(CONLLU)[:1])
     assert main(["predict", relatedness, files[0], str(tmp_path / "one.conllu")]) == 1
     assert "2 inputs" in (message := capsys.readouterr().err)
@@ -97,7 +97,7 @@ def test_as_many_first_as_second_sentences(relatedness, files, tmp_path, capsys)
         ("classifier", ["first", "second"], "reads single sentences"),
     ],
 )
-def test_files_that_do_not_suit_the_model(model, arguments, message, files, request, capsys):
+def test_files_that_do_not_match_the_model(model, arguments, message, files, request, capsys):
     places = dict(zip(("first", "second"), files, strict=True))
     arguments = [places.get(argument, argument) for argument in arguments]
     with pytest.raises(SystemExit, match="2"):
@@ -110,7 +110,7 @@ def test_drawing_attention(classifier, files, tmp_path):
     assert main(["draw", files[0], f"--model={classifier}", f"--out={plain}"]) == 0
     assert main(["draw", files[0], f"--model={classifier}", "--weights", f"--out={weighed}"]) == 0
     assert "1.00" not in plain.read_text()
-    # The only child of its parent has all of its attention.
+    # An only child gets all the attention of its parent.
     assert "1.00" in weighed.read_text()
 
 
@@ -142,7 +142,7 @@ def test_a_page_of_all_trees(classifier, files, tmp_path, capsys):
     assert not (tmp_path / "no.html").exists()
 
 
-def test_drawing_what_there_is_not(classifier, relatedness, files, tmp_path, capsys):
+def test_drawing_what_the_model_lacks(classifier, relatedness, files, tmp_path, capsys):
     out = f"--out={tmp_path / 'tree.svg'}"
     for arguments in (["--weights"], [f"--model={relatedness}"]):
         with pytest.raises(SystemExit, match="2"):

@@ -88,7 +88,7 @@ def test_models_of_trees_need_trees_or_a_parser(capsys):
     assert (code, json.loads(out)["text"]) == (0, "good film")
 
 
-def test_many_rows_have_a_header_as_long_as_that_of_none(capsys):
+def test_npy_header_has_the_same_length_for_any_number_of_rows(capsys):
     Path("many.txt").write_text("film\n" * 1234)
     assert encode(capsys, "words", "many.txt", "--out=v.npy")[0] == 0
     assert np.load("v.npy", mmap_mode="r").shape == (1234, 4)
@@ -107,14 +107,14 @@ def test_many_rows_have_a_header_as_long_as_that_of_none(capsys):
         (["words", "text.txt", "--otu=v.npy"], "did you mean '--out'?"),
     ],
 )
-def test_mistakes(arguments, message, capsys):
+def test_usage_errors(arguments, message, capsys):
     code, out, err = encode(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.jsonl"])
-def test_all_that_a_killed_process_leaves_is_found_by_the_next(name, tmp_path):
+def test_leftovers_of_a_killed_process_are_found_by_the_next(name, tmp_path):
     directory = tmp_path / "new"
     with _output(str(directory / name), 3):
         there = set(directory.iterdir())

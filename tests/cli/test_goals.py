@@ -1,4 +1,4 @@
-"""What a task is about carries through: scores, classes of pairs, classes found in the data."""
+"""Goals of tasks, end to end: scores, classes of pairs, classes found in the data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def learn(*arguments: str) -> int:
     return main(["train", *arguments, *tiny, *adam])
 
 
-def test_names_in_place_of_indices_are_no_labels(here, capsys):
+def test_class_names_instead_of_indices_are_rejected(here, capsys):
     write(here, ["0\tbad film", "good\tgood film"])
     assert learn("--task=goal_tasks_here:Named", "--model=nbow") == 2
     error = capsys.readouterr().err

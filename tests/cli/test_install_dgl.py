@@ -1,4 +1,4 @@
-"""The command that installs DGL, with pip and wheel replaced by a record of what they are asked."""
+"""The command that installs DGL, with pip and wheel replaced by recorders of their calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphsent.cli import main
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What was run, where DGL is absent; pip downloads an empty wheel."""
+    """The recorded calls, without DGL installed; pip downloads an empty wheel."""
     commands: list[list[str]] = []
 
     def absent(name: str) -> str:
@@ -47,7 +47,7 @@ def python(monkeypatch, minor: int, platform: str = "linux") -> None:
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12])
-def test_where_there_is_a_wheel_pip_installs_it(asked, capsys, monkeypatch, minor):
+def test_pip_installs_an_available_wheel(asked, capsys, monkeypatch, minor):
     python(monkeypatch, minor)
     assert main(["install-dgl"]) == 0
     assert asked.commands == [
@@ -59,7 +59,7 @@ def test_where_there_is_a_wheel_pip_installs_it(asked, capsys, monkeypatch, mino
 @pytest.mark.parametrize(
     ("platform", "version"), [("linux", "2.1.0"), ("darwin", "2.2.0"), ("win32", "2.2.1")]
 )
-def test_elsewhere_the_wheel_for_3_12_is_checked_and_made_one_for_any_python(
+def test_otherwise_the_wheel_for_3_12_is_checked_and_retagged(
     asked, monkeypatch, platform, version
 ):
     python(monkeypatch, 13, platform)
@@ -79,7 +79,7 @@ def test_elsewhere_the_wheel_for_3_12_is_checked_and_made_one_for_any_python(
 
 
 @pytest.mark.parametrize(("subcommand", "module"), [("download", "pip"), ("tags", "wheel")])
-def test_what_fails_is_named(asked, capsys, monkeypatch, subcommand, module):
+def test_failures_are_named(asked, capsys, monkeypatch, subcommand, module):
     python(monkeypatch, 14)
     asked.failing(subcommand)
     assert main(["install-dgl"]) == 1
@@ -100,7 +100,7 @@ def test_without_pip_it_says_how_to_get_it(asked, capsys, monkeypatch):
     assert "python -m ensurepip" in capsys.readouterr().err
 
 
-def test_a_dgl_that_is_there_is_left_alone(capsys, monkeypatch):
+def test_an_installed_dgl_is_left_alone(capsys, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "2.2.1")
     assert main(["install-dgl"]) == 0
     assert capsys.readouterr().out == "DGL 2.2.1 is already installed\n"

@@ -1,4 +1,4 @@
-"""The command as a whole: help, versions, mistakes and exit codes."""
+"""The command as a whole: help, versions, usage errors and exit codes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ print(os.environ.get("GOMP_SPINCOUNT"))
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
-def test_closed_streams_are_as_empty_ones(closed):
+def test_closed_streams_behave_like_empty_ones(closed):
     command = f"{sys.executable} -m graphsent predict {'a b' if closed != '<&-' else ''!r} {closed}"
     command = command.replace("''", "")
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
@@ -91,7 +91,7 @@ def shown_options(help_text: str) -> set[str]:
     return set(re.findall(r"^  (--[a-z-]+)", help_text, re.MULTILINE))
 
 
-def test_help_of_train_shows_what_people_need_and_help_all_the_rest(capsys):
+def test_train_help_is_short_and_help_all_is_complete(capsys):
     _, common, _ = outcome(capsys, "train", "--help")
     names = {"--" + name.replace("_", "-") for name in COMMON}
     assert shown_options(common) == {*names, "--help-all"}
@@ -125,7 +125,7 @@ def test_help_of_train_shows_what_people_need_and_help_all_the_rest(capsys):
         (["train", "--resume=a", "--embedding-lr=0"], "--embedding-lr cannot change with --resume"),
     ],
 )
-def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
+def test_wrong_arguments_give_one_line_and_status_2(capsys, arguments, message):
     code, out, err = outcome(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
@@ -149,7 +149,7 @@ def test_wrong_arguments_are_one_line_and_status_2(capsys, arguments, message):
         (["draw", "--tree=(A a)", "--number=2", "--out=x.png"], "no tree 2: there are 1"),
     ],
 )
-def test_mistakes_are_one_line_and_status_2(capsys, monkeypatch, tmp_path, arguments, message):
+def test_user_errors_give_one_line_and_status_2(capsys, monkeypatch, tmp_path, arguments, message):
     monkeypatch.chdir(tmp_path)
     code, out, err = outcome(capsys, *arguments)
     assert (code, out) == (2, "")

@@ -29,7 +29,7 @@ def shards(tmp_path):
 
 @pytest.fixture
 def unmapped(monkeypatch):
-    """Workers as Ray would make them, one here; returns the rows that they were given."""
+    """Stands in for Ray with one local worker; returns the rows that it was given."""
     given = []
 
     class Ray:
@@ -44,7 +44,7 @@ def unmapped(monkeypatch):
     return given
 
 
-def test_each_file_has_the_results_that_it_has_alone(trained, shards, tmp_path, capsys, unmapped):
+def test_each_file_has_the_same_results_as_by_itself(trained, shards, tmp_path, capsys, unmapped):
     out = tmp_path / "out"
     arguments = ["predict", str(trained), str(shards), "--ray", "--format=jsonl", f"--out={out}"]
     assert main(arguments) == 1
@@ -57,7 +57,7 @@ def test_each_file_has_the_results_that_it_has_alone(trained, shards, tmp_path, 
     assert [(row["inputs"], row["bad"]) for row in rows] == [(2, 0), (3, 1), (1, 0)]
 
 
-def test_files_with_results_are_left_out(trained, shards, tmp_path, capsys, unmapped):
+def test_files_with_results_are_skipped(trained, shards, tmp_path, capsys, unmapped):
     out = tmp_path / "out"
     (shards / "b.txt").unlink()
     arguments = ["predict", str(trained), str(shards), "--ray", f"--out={out}"]
@@ -90,7 +90,7 @@ def test_errors_are_those_of_the_last_results(trained, shards, tmp_path, unmappe
     assert not (out / "b.txt.text.errors").exists()
 
 
-def test_errors_are_known_where_a_worker_was_killed_after_its_results(
+def test_errors_are_known_if_a_worker_is_killed_after_its_results(
     trained, shards, tmp_path, capsys, monkeypatch, unmapped
 ):
     out = tmp_path / "out"
@@ -136,20 +136,20 @@ def test_models_on_the_hub_are_told_apart(trained, shards, tmp_path, capsys, mon
         (["--ray", "--out=o", "--strict"], "--strict is for a single file"),
     ],
 )
-def test_arguments_that_do_not_go_with_it(trained, shards, capsys, arguments, message, unmapped):
+def test_arguments_that_conflict_with_ray(trained, shards, capsys, arguments, message, unmapped):
     with pytest.raises(SystemExit):
         main(["predict", str(trained), str(shards), *arguments])
     assert message in capsys.readouterr().err
 
 
-def test_results_go_to_a_directory_of_their_own(trained, shards, capsys, unmapped):
+def test_results_go_to_a_separate_directory(trained, shards, capsys, unmapped):
     with pytest.raises(SystemExit):
         main(["predict", str(trained), str(shards), "--ray", f"--out={shards}/."])
     assert "expected a directory other than that of the input files" in capsys.readouterr().err
     assert len([*shards.iterdir()]) == 3
 
 
-def test_a_model_that_reads_no_such_files_is_misused(trained, tmp_path):
+def test_a_model_that_cannot_read_the_files_is_a_usage_error(trained, tmp_path):
     arguments = {
         "encoder": None,
         "engine": "auto",

@@ -1,4 +1,4 @@
-"""Files, options and saved runs that are not as they should be: one line, nothing lost."""
+"""Malformed files, options and saved runs: a one-line error, nothing lost."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def refused(capsys, *arguments, status=2):
     capsys.readouterr()
     try:
         found = main(list(map(str, arguments)))
-    except SystemExit as end:  # of what argparse refuses
+    except SystemExit as end:  # argparse's status
         found = end.code
     assert found == status
     (line,) = capsys.readouterr().err.splitlines()
     return line
 
 
-def test_what_is_no_file(tmp_path, capsys):
+def test_paths_that_are_not_files(tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe.tsv")
     (tmp_path / "loop.tsv").symlink_to("loop.tsv")
     out = f"--out={tmp_path}/run"
@@ -57,7 +57,7 @@ def test_what_is_no_file(tmp_path, capsys):
     ],
     ids=str,
 )
-def test_options_that_cannot_be_followed(data, tmp_path, flags, message, capsys):
+def test_options_with_impossible_values(data, tmp_path, flags, message, capsys):
     line = refused(capsys, "train", f"--train={data}", *NBOW, f"--out={tmp_path}/run", *flags)
     assert message in line
     assert not (tmp_path / "run").exists()

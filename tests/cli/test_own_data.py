@@ -1,4 +1,4 @@
-"""`graphsent train` and the other commands on data of a user's own."""
+"""`graphsent train` and the other commands on a user's own data."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):
     assert "the corpus changed since this run began" in capsys.readouterr().err
 
 
-def test_without_a_test_split_dev_alone_is_evaluated(tsv, tmp_path, capsys):
+def test_without_a_test_split_only_dev_is_evaluated(tsv, tmp_path, capsys):
     out = tmp_path / "run"
     flags = [f"--train={tsv}", f"--dev={tsv}", "--split=0", *NBOW]
     assert main(["train", *flags, f"--out={out}"]) == 0
@@ -113,7 +113,7 @@ def test_folds_of_own_data_hold_out_each_line_once(tsv, tmp_path, capsys):
     assert "the corpora of the task 'own' have splits, not folds" in capsys.readouterr().err
 
 
-def test_one_file_for_each_label(tmp_path, capsys):
+def test_one_file_per_label(tmp_path, capsys):
     flags = []
     for label in ("pos", "neg", "very bad/no.txt"):
         path = tmp_path / f"{len(flags)}.txt"
@@ -150,7 +150,7 @@ def test_a_model_of_trees(tsv, tmp_path, capsys):
     assert main(["predict", f"{tmp_path}/run", str(trees)]) == 0
 
 
-def test_a_configuration_of_a_run_is_used_again(tsv, tmp_path):
+def test_a_configuration_of_a_run_is_reused(tsv, tmp_path):
     assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/a"]) == 0
     config = f"--config={tmp_path}/a/config.yaml"
     assert main(["train", config, "--seed=1", f"--out={tmp_path}/b"]) == 0
@@ -186,7 +186,7 @@ def test_a_bad_line_is_found_before_anything_is_written(tsv, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-def test_evaluate_says_which_classes_are_taken_for_which(tsv, tmp_path, capsys):
+def test_evaluate_writes_confusion_and_errors(tsv, tmp_path, capsys):
     assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/run"]) == 0
     capsys.readouterr()
     flags = ["--errors=2", f"--errors-file={tmp_path}/errors.csv"]
@@ -227,7 +227,7 @@ def test_wrong_flags_of_evaluate(trained, capsys, flags, message):
     assert message in capsys.readouterr().err
 
 
-def test_mistakes_on_a_corpus_have_their_number(trained, capsys):
+def test_misclassified_examples_of_a_corpus_have_their_number(trained, capsys):
     assert main(["evaluate", str(trained), "--errors=1"]) == 0
     assert re.search(r"\ntest \d+ +(very )?(negative|neutral|positive)", capsys.readouterr().out)
 
@@ -244,7 +244,7 @@ def test_trees_of_a_shape(tsv, tmp_path, capsys, model):
     assert capsys.readouterr().out.split()[0] in ("neg", "pos")
 
 
-def test_a_parser_of_ones_own(tsv, tmp_path, capsys, monkeypatch):
+def test_a_custom_parser(tsv, tmp_path, capsys, monkeypatch):
     (tmp_path / "parser_of_words.py").write_text(
         "def parse(sentences):\n"
         "    trees = [' '.join(f'(W {word})' for word in each.split()) for each in sentences]\n"
@@ -272,7 +272,7 @@ def test_regression(tmp_path, capsys):
     assert "my.tsv:61: expected a number as the label, got 'many'" in capsys.readouterr().err
 
 
-def test_pairs_are_learnt_and_evaluated(tmp_path, capsys):
+def test_pairs_are_trained_and_evaluated(tmp_path, capsys):
     path = tmp_path / "pairs.csv"
     lines = ["sentence1,sentence2,score,same"]
     lines += [f"{text},a good film,{len(text)}.5,{label}" for label, text in EXAMPLES]

@@ -1,4 +1,4 @@
-"""Models from outside the package, named as ``module:Class``."""
+"""Custom models, named as ``module:Class``."""
 
 from __future__ import annotations
 
@@ -198,14 +198,14 @@ def here(tmp_path, monkeypatch) -> Path:
 
 
 def forget() -> None:
-    """What a new process would know."""
+    """Forgets what a new process would not know."""
     sys.modules.pop("own_models_here", None)
     if str(Path.cwd()) in sys.path:
         sys.path.remove(str(Path.cwd()))
 
 
 def refused(capsys, *arguments: str) -> str:
-    """The one line that a command says."""
+    """The single line of output of a command."""
     forget()
     capsys.readouterr()
     try:
@@ -223,14 +223,14 @@ def trained(*arguments: str, model: str = "Mine") -> None:
     forget()
 
 
-def test_it_is_trained_resumed_and_judged(here, capsys):
+def test_a_custom_model_is_trained_resumed_and_evaluated(here, capsys):
     trained("--hidden=5", "--embedding-dim=3", "--test")
     config = RunConfig.load("run/config.yaml")
     assert config.model == "own_models_here:Mine"
     assert config.model_options["hidden"] == 5
     assert config.model_options["shout"] is True  # by its task_defaults
     assert config.training.lr == 0.03
-    assert "own_models_here" not in sys.modules  # to read a run is not to run code
+    assert "own_models_here" not in sys.modules  # reading a run does not run code
     results = json.loads(Path("run/results.json").read_text())
     assert set(results["test"]) == {"root_accuracy", "phrase_accuracy"}
     assert main(["train", "--resume=run", "--epochs=2"]) == 0
@@ -257,13 +257,13 @@ def test_it_is_trained_resumed_and_judged(here, capsys):
     ],
     ids=lambda command: command[0],
 )
-def test_its_code_runs_if_it_is_asked_for(here, capsys, command):
+def test_its_code_runs_only_on_request(here, capsys, command):
     trained()
     line = refused(capsys, *command)
     assert "whose code runs only on request: pass --model-class own_models_here:Mine" in line
     assert "own_models_here" not in sys.modules
     asked = [*command, "--model-class=own_models_here:Mine"]
-    if command[0] == "inspect":  # it is no convolution
+    if command[0] == "inspect":  # it has no convolution
         assert "own_models_here" not in refused(capsys, *asked)
     else:
         assert main(asked) == 0
@@ -276,8 +276,8 @@ def test_its_code_runs_if_it_is_asked_for(here, capsys, command):
 
 
 @pytest.mark.parametrize("form", ["run", "runs"])
-def test_a_run_in_the_way_is_not_asked_for_code(here, capsys, form, monkeypatch):
-    """What it lacks, such as an option of a later version, is no reason to import its class."""
+def test_a_run_in_the_way_does_not_import_its_class(here, capsys, form, monkeypatch):
+    """A missing option, for instance of a later version, is no reason to import its class."""
     installed = here / "installed"
     installed.mkdir()
     (here / "own_models_here.py").rename(installed / "own_models_here.py")
@@ -297,7 +297,7 @@ def test_a_run_in_the_way_is_not_asked_for_code(here, capsys, form, monkeypatch)
     assert "own_models_here" not in sys.modules
 
 
-def test_a_class_that_cannot_be_made_any_more(here, capsys):
+def test_a_class_that_can_no_longer_be_constructed(here, capsys):
     trained()
     changed = MODULE.replace("        self.encoder", "        assert 0\n        self.encoder")
     (here / "own_models_here.py").write_text(changed)
@@ -311,7 +311,7 @@ def test_a_module_that_ends_the_process(here, capsys):
     assert line.endswith("own_script_here cannot be imported: SystemExit: 0")
 
 
-def test_in_python(here, monkeypatch):
+def test_a_custom_model_in_python(here, monkeypatch):
     monkeypatch.syspath_prepend(here)
     training = TrainingOptions(epochs=1, num_threads=1)
     config = RunConfig("sst5", "own_models_here:Mine", data_dir="data", training=training)
@@ -329,7 +329,7 @@ def test_in_python(here, monkeypatch):
         graphsent.load("run")
 
 
-def test_a_class_that_kept_the_name_of_its_base_is_not_read_as_that(here, capsys):
+def test_a_class_with_the_name_of_its_base_is_not_loaded_as_its_base(here, capsys):
     trained("--embedding-dim=4", "--hidden=3", model="Kept")
     assert "the class of the model 'treelstm' is own_models_here:Kept" in refused(
         capsys, "predict", "run", "tree.txt"
@@ -394,7 +394,7 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
         ("own_models_here:Predicts", "predict: expected as many predictions, got 1 for 2 examples"),
     ],
 )
-def test_what_is_no_model_is_refused_before_anything_is_written(here, capsys, model, message):
+def test_invalid_models_are_rejected_before_anything_is_written(here, capsys, model, message):
     before = sorted(here.iterdir())
     line = refused(capsys, "train", "--task=sst5", f"--model={model}", *RUN)
     assert re.search(message, line)
@@ -421,7 +421,7 @@ def test_options_of_several_types(here):
     assert options == {"kind": "mean", "most": 3, "widths": [2, 4]}
 
 
-def test_vectors_need_a_place_in_it(here, capsys):
+def test_vectors_need_an_option_embedding_dim(here, capsys):
     (here / "v.txt").write_text("film 0.1 0.2\n")
     arguments = ["--task=sst5", "--model=own_models_here:Fixed", "--vectors=v.txt", *RUN]
     line = refused(capsys, "train", *arguments)
@@ -442,7 +442,7 @@ def test_options_that_only_its_base_has(here, capsys):
     assert line.endswith(message)
 
 
-def test_settings_of_it_are_checked(here, capsys):
+def test_its_settings_are_checked(here, capsys):
     text = "task: sst5\nmodel: own_models_here:Mine\nmodel_options:\n  hiden: 3\n"
     (here / "my.yaml").write_text(text)
     forget()

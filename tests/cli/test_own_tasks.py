@@ -1,4 +1,4 @@
-"""Tasks from outside the package, named as ``module:function``."""
+"""Custom tasks, named as ``module:function``."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def here(tmp_path, monkeypatch) -> Path:
 
 
 def forget() -> None:
-    """What a new process would know."""
+    """Forgets what a new process would not know."""
     del sys.modules["own_tasks_here"]
     sys.path.remove(str(Path.cwd()))
 
 
-def test_it_is_trained_resumed_judged_and_predicts(here, capsys):
+def test_a_custom_task_is_trained_resumed_evaluated_and_predicts(here, capsys):
     options = ["--data-dir=data", "--out=run", "--epochs=1", "--names=other", "--shout=true"]
     assert main(["train", "--task=own_tasks_here:make", *options, *TINY]) == 0
     config = RunConfig.load("run/config.yaml")
@@ -119,7 +119,7 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
         ("own_tasks_here:nothing", "expected a graphsent.tasks.Task, got None"),
     ],
 )
-def test_what_is_no_task_is_refused_before_anything_is_written(here, capsys, task, message):
+def test_invalid_tasks_are_rejected_before_anything_is_written(here, capsys, task, message):
     before = sorted(here.iterdir())
     try:
         status = main(["train", f"--task={task}", "--data-dir=data", "--out=run"])
@@ -132,7 +132,7 @@ def test_what_is_no_task_is_refused_before_anything_is_written(here, capsys, tas
     assert [each for each in sorted(here.iterdir()) if each.name != "__pycache__"] == before
 
 
-def test_the_current_directory_is_looked_into_for_such_tasks_alone(here):
+def test_the_current_directory_is_searched_only_for_custom_tasks(here):
     with pytest.raises(SystemExit):
         main(["train", "--task=sst5", "--help-all"])
     assert str(here) not in sys.path
@@ -140,7 +140,7 @@ def test_the_current_directory_is_looked_into_for_such_tasks_alone(here):
         get_task("own_tasks_here:make")
 
 
-def test_an_own_task_works_in_python(here, monkeypatch):
+def test_a_custom_task_works_in_python(here, monkeypatch):
     monkeypatch.syspath_prepend(here)
     assert list(task_options("own_tasks_here:make")) == ["shout", "names"]
     with pytest.raises(DataError, match="unknown option 'n' of task own_tasks_here:make"):

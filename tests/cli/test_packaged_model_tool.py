@@ -16,7 +16,7 @@ from graphsent.training import RunDirectory
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "packaged_model.py"
 
 
-def test_it_trains_halves_evaluates_and_describes(toy_data, tmp_path, monkeypatch, capsys):
+def test_it_trains_converts_evaluates_and_writes_a_card(toy_data, tmp_path, monkeypatch, capsys):
     names = runpy.run_path(str(TOOL))
     words = ["good", "bad", "film", "not", "the"]
     np.savez(

@@ -1,4 +1,4 @@
-"""`graphsent parse`: inputs, messages, statuses, and going on after an interruption."""
+"""`graphsent parse`: inputs, messages, statuses, and resuming after an interruption."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_standard_input_and_sentences(tmp_path, monkeypatch):
         (["in.txt", FLAT, "--out=o", "--num-threads=2"], "chooses its threads itself"),
     ],
 )
-def test_what_cannot_be_used(arguments, message, tmp_path, monkeypatch, capsys):
+def test_unusable_arguments(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text("a b\n")
     try:
@@ -137,7 +137,7 @@ def parse(texts):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_an_interrupted_command_goes_on(tmp_path, number, status):
+def test_an_interrupted_command_resumes(tmp_path, number, status):
     (tmp_path / "slow.py").write_text(SLOW.format(signal=int(number)))
     (tmp_path / "in.txt").write_text("".join(f"l{n}\n" for n in range(6)))
     (tmp_path / "stop").touch()

@@ -14,7 +14,7 @@ from graphsent.models import TreeLSTMClassifier
 from graphsent.trees import Tree, parse_trees
 from graphsent.vocabulary import Vocabulary
 
-# With labels and without, in one line or more, unary chains, three children, an outer bracket.
+# With and without labels, on one or more lines, unary chains, three children, outer bracket.
 TREES = """\
 (4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))
 (X (X (X a) (X dull)) (X film))
@@ -71,7 +71,7 @@ def test_json_lines_and_trees_agree(trained, file, capsys):
         assert names[0] in {"very_negative", "negative", "neutral", "positive", "very_positive"}
 
 
-def test_names_of_classes_that_brackets_cannot_have(tmp_path, file, capsys):
+def test_class_names_that_bracketed_trees_cannot_hold(tmp_path, file, capsys):
     names = ("so so (1/2)", "good")
     model = TreeLSTMClassifier(Vocabulary(("film",)), 2, 3, 4, label_names=names)
     model.save_pretrained(tmp_path / "model")
@@ -103,13 +103,13 @@ def test_an_empty_file_says_so(trained, tmp_path, capsys, content):
     assert captured.err == message
 
 
-def test_a_reader_that_stops_is_no_error(trained, tmp_path):
+def test_a_closed_output_pipe_is_not_an_error(trained, tmp_path):
     path = tmp_path / "many.txt"
     path.write_text("(S (A a) (B b))\n" * 5000)
     command = f"'{sys.executable}' -m graphsent.cli predict '{trained}' '{path}' | head -n 1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert result.stdout.count("\n") == 1
-    # A slow machine says so when it compiles.
+    # A message of a slow machine while it compiles.
     assert not result.stderr.replace("building compiled kernels, once\n", "")
 
 
@@ -122,7 +122,7 @@ def test_a_tree_is_drawn_with_predicted_labels(trained, file, tmp_path, capsys, 
     assert start.startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
 
 
-def test_draw_a_tree_of_the_command_line(tmp_path, monkeypatch):
+def test_drawing_a_tree_from_the_command_line(tmp_path, monkeypatch):
     out = tmp_path / "tree.svg"
     assert main(["draw", "--tree=(S (A one) (B two))", "--title=three nodes", "-o", str(out)]) == 0
     assert "three nodes" in out.read_text()

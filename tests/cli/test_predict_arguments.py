@@ -87,7 +87,7 @@ def test_blank_arguments_are_inputs_too(blank, capsys):
     assert ["error" in json.loads(line) for line in out.splitlines()] == [False, True]
 
 
-def test_a_file_without_a_run_is_for_the_model_of_the_package(capsys, monkeypatch):
+def test_a_file_without_a_run_is_read_by_the_packaged_model(capsys, monkeypatch):
     Path("text.txt").write_text("A film of great charm\n")
     code, out, err = predict(capsys, "text.txt")
     assert code == 0
@@ -119,7 +119,7 @@ def test_names_of_classes_are_labels_that_can_be_read(name, written, capsys):
     assert set(Tree.from_string(out).labels) == {written}
 
 
-def test_a_page_leaves_out_what_is_bad(capsys):
+def test_a_page_omits_bad_inputs(capsys):
     code, out, err = predict(capsys, "words", "good film", " ", "--out=p.html")
     assert (code, out) == (1, "wrote p.html: 1 sentence\n")
     assert "1 of 2 inputs are bad" in err
@@ -150,7 +150,7 @@ def test_two_sentences_are_a_pair(capsys):
 
 
 @pytest.mark.parametrize("form", ["text", "jsonl", "json", "brackets"])
-def test_what_is_printed_may_go_to_a_file(form, capsys):
+def test_output_can_be_written_to_a_file(form, capsys):
     _, printed, _ = predict(capsys, "trees", "trees.txt", "--format", form)
     assert predict(capsys, "trees", "trees.txt", "--format", form, "--out=out") == (0, "", "")
     assert Path("out").read_text() == printed
@@ -160,14 +160,14 @@ def test_what_is_printed_may_go_to_a_file(form, capsys):
         assert json.loads(printed) == [json.loads(line) for line in lines.splitlines()]
 
 
-def test_nothing_is_an_empty_array(capsys):
+def test_no_input_gives_an_empty_array(capsys):
     Path("empty.txt").touch()
     _, out, err = predict(capsys, "trees", "empty.txt", "--format=json")
     assert json.loads(out) == []
     assert "empty.txt is empty" in err
 
 
-def test_a_file_stays_where_the_first_bad_input_is_the_end(capsys):
+def test_a_file_is_kept_if_a_bad_input_ends_the_command(capsys):
     Path("out.jsonl").write_text("before")
     Path("bad.txt").write_text("(S (A a) (B b))\n(S (A\n")
     code, _, _ = predict(capsys, "trees", "bad.txt", "--strict", "--out=out.jsonl")
@@ -221,7 +221,7 @@ def test_pictures_and_pages(capsys):
         (["words", "good film", "--fromat=json"], "did you mean '--format'?"),
     ],
 )
-def test_mistakes_are_one_line(arguments, message, capsys):
+def test_user_errors_give_one_line(arguments, message, capsys):
     code, out, err = predict(capsys, *arguments)
     assert code in (1, 2)
     assert out.strip() == ""

@@ -62,7 +62,7 @@ def test_lines_are_trees_or_text(trees, monkeypatch, capsys):
         ("trees", ["film", ""]),
     ],
 )
-def test_input_says_what_lines_are(trees, monkeypatch, capsys, expected, found):
+def test_input_option_says_what_lines_are(trees, monkeypatch, capsys, expected, found):
     status = predict(trees, "(S film)\nthe film\n", monkeypatch, FLAT, f"--input={expected}")
     assert status == (expected == "trees")
     assert sentences(capsys.readouterr().out) == found
@@ -80,7 +80,7 @@ def test_input_of_models_of_words(tmp_path, monkeypatch, capsys):
     assert "'nbow' reads words: it needs no parser" in capsys.readouterr().err
 
 
-def test_a_strangers_model_runs_no_code(trees, monkeypatch, capsys, tmp_path):
+def test_an_untrusted_model_runs_no_code(trees, monkeypatch, capsys, tmp_path):
     (tmp_path / "evil.py").write_text("raise AssertionError('imported')\n")
     monkeypatch.syspath_prepend(tmp_path)
     config = tmp_path / "trees" / "config.json"
@@ -95,7 +95,7 @@ def test_a_strangers_model_runs_no_code(trees, monkeypatch, capsys, tmp_path):
         capsys.readouterr()
 
 
-def test_another_version_and_another_kind(trees, monkeypatch, capsys, tmp_path):
+def test_parser_of_another_version_or_kind(trees, monkeypatch, capsys, tmp_path):
     config = tmp_path / "trees" / "config.json"
     values = json.loads(config.read_text())
     values["trees"]["version"] = "older"

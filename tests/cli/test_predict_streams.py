@@ -1,4 +1,4 @@
-"""`graphsent predict` piece by piece: bad inputs stand alone, results keep step with inputs."""
+"""`graphsent predict` on streams: bad inputs are isolated, results keep step with inputs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_each_row_of_a_table_has_one_result(trained, tmp_path, capsys):
     assert tree["text"] == "a film"
 
 
-def test_what_is_no_text_in_a_table(words, tmp_path, monkeypatch, capsys):
+def test_cells_of_a_table_that_are_not_text(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_bytes(b"id,text\n1,caf\xe9\n2,good\n")
     assert main(["predict", words, "./rows.csv"]) == 1
@@ -124,7 +124,7 @@ def test_columns_of_objects_by_number(words, tmp_path, capsys):
         assert texts(capsys.readouterr().out) == ["good film", "film"]
 
 
-def test_the_first_bad_line_is_the_end_if_strict(words, tmp_path, capsys):
+def test_strict_stops_at_the_first_bad_line(words, tmp_path, capsys):
     path = tmp_path / "text.txt"
     path.write_text("good\n\nfilm\n\n")
     assert main(["predict", words, str(path), "--strict"]) == 1
@@ -164,7 +164,7 @@ def test_a_label_before_a_tab_is_noticed(words, tmp_path, capsys):
     assert line.endswith("'good\\tthe film'")
 
 
-def test_broken_trees_stand_alone(tmp_path, capsys):
+def test_malformed_trees_are_isolated(tmp_path, capsys):
     BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
     path = tmp_path / "trees.txt"
     path.write_text("(S (A the) (B film))\nthe film\n(S (A good)))\n(S (A good) (B film))\n")
@@ -178,8 +178,8 @@ def test_broken_trees_stand_alone(tmp_path, capsys):
     assert "2 of 4 inputs are bad" in captured.err
 
 
-def test_what_only_the_model_refuses(tmp_path, capsys, monkeypatch):
-    """A model that was made for binary trees, say, refuses some that are sound in themselves."""
+def test_inputs_that_only_the_model_rejects(tmp_path, capsys, monkeypatch):
+    """A model, say of binary trees, may reject well-formed trees."""
 
     def shape_tree(self, tree):
         if "bad" in tree.words:
@@ -212,7 +212,7 @@ CONLLU = """\
 """
 
 
-def test_sentences_of_conllu_stand_alone(tmp_path, capsys, monkeypatch):
+def test_conllu_sentences_are_isolated(tmp_path, capsys, monkeypatch):
     ARNNClassifier(VOCABULARY, 3, 4, 5).save_pretrained(tmp_path / "model")
     path = tmp_path / "trees.conllu"
     path.write_text(CONLLU)
@@ -257,7 +257,7 @@ def test_pairs_stay_in_step(tmp_path, capsys):
     )
 
 
-def test_results_come_while_input_does(words):
+def test_results_are_streamed_with_the_input(words):
     command = [sys.executable, "-m", "graphsent.cli", "predict", words]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -269,7 +269,7 @@ def test_results_come_while_input_does(words):
         process.stdout.close()
         process.stdin.write("\nfilm\n")
         process.stdin.close()
-        assert process.stderr.read().count("\n") == 1  # of the empty line, none of the pipe
+        assert process.stderr.read().count("\n") == 1  # about the empty line, none about the pipe
         assert process.wait() == 141
 
 
@@ -289,4 +289,4 @@ for path in sys.argv[2:]:
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.count("\n") == 14_000
     first, second = map(int, result.stderr.split())  # kilobytes
-    assert second - first < 30_000  # 10,000 more sentences at once take 90,000
+    assert second - first < 30_000  # 10,000 more sentences at once would take 90,000

@@ -1,4 +1,4 @@
-"""The model that comes with the package."""
+"""The model included in the package."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_clear_sentences_are_right():
 
 
 @pytest.mark.parametrize("arguments", [["A film of great charm"], []])
-def test_predict_takes_it_where_there_is_no_run(arguments, capsys, monkeypatch):
+def test_predict_uses_it_without_a_run(arguments, capsys, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(b"A film of great charm\n"))
     monkeypatch.setattr("sys.stdin", stream)
     assert main(["predict", *arguments]) == 0

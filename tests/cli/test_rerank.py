@@ -1,4 +1,4 @@
-"""`--task rerank`: trained on n-best lists, judged beside the parser, and used to choose."""
+"""`--task rerank`: trained on n-best lists, evaluated against the parser, and used to choose."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lists(tmp_path):
     return tmp_path
 
 
-def test_it_is_trained_judged_and_chooses(lists, tmp_path, capsys):
+def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, capsys):
     out = tmp_path / "run"
     tiny = ["--hidden=6", "--embedding-dim=6", "--epochs=4", "--lr=0.02", "--num-threads=1"]
     arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", *tiny]
@@ -57,7 +57,7 @@ def test_it_is_trained_judged_and_chooses(lists, tmp_path, capsys):
     assert "bad:1: expected a number, got 'x'" in capsys.readouterr().err
 
 
-def test_what_does_not_go_together(lists, tmp_path, capsys):
+def test_conflicting_options(lists, tmp_path, capsys):
     out = f"--out={tmp_path / 'run'}"
     assert main(["train", "--task=rerank", f"--parses-dir={lists}", out]) == 2
     assert "'rerank' is ranking of lists" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The command in the hands of people who mistype, hurry, or mean harm."""
+"""The command under typos, interruptions and malicious input."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         (["draw", "--tree=(A a)", "--out=."], "--out .: expected a file, found a directory"),
     ],
 )
-def test_mistakes_name_what_was_meant(capsys, monkeypatch, toy_data, tmp_path, arguments, message):
+def test_misspelt_names_get_a_suggestion(
+    capsys, monkeypatch, toy_data, tmp_path, arguments, message
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GRAPHSENT_DATA", str(toy_data))
     status, err = outcome(capsys, *arguments)
@@ -215,7 +217,7 @@ def test_an_early_ctrl_c_is_one_line(toy_data, tmp_path, seconds):
 
 @posix
 @pytest.mark.parametrize("size", [100, 2000])
-def test_files_that_may_not_grow(toy_data, tmp_path, size):
+def test_files_beyond_the_size_limit(toy_data, tmp_path, size):
     import resource
 
     def limit() -> None:
@@ -236,7 +238,7 @@ def test_files_that_may_not_grow(toy_data, tmp_path, size):
     assert not (tmp_path / "run").exists()
 
 
-def test_options_know_no_number_that_is_none():
+def test_options_reject_nan():
     for name in ("lr", "embedding_lr", "weight_decay", "max_grad_norm"):
         for value in (float("nan"), float("inf"), "nan"):
             with pytest.raises(ValueError, match=f"{name}: expected a finite number"):

@@ -1,4 +1,4 @@
-"""Models of sentences from the command line: trained, judged, asked, and looked into."""
+"""Sentence models on the command line: train, evaluate, predict and inspect."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def data(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(data, toy_data, tmp_path_factory):
-    """``runs(task, model)`` is a run directory, trained when it is first asked for."""
+    """``runs(task, model)`` is a run directory, trained on first use."""
     directory = tmp_path_factory.mktemp("runs")
 
     def of(task: str, model: str) -> str:
@@ -90,7 +90,7 @@ def file_of(directory: Path, text: str, name: str = "sentences.txt") -> str:
         ("twitter", "dcnn"),
     ],
 )
-def test_a_model_is_trained_judged_and_asked(task, model, runs, tmp_path, capsys):
+def test_a_model_is_trained_evaluated_and_predicts(task, model, runs, tmp_path, capsys):
     out = runs(task, model)
     results = json.loads((Path(out) / "results.json").read_text())
     capsys.readouterr()
@@ -194,7 +194,7 @@ def test_inspect_shows_the_attention_of_a_sentence(runs, tmp_path, capsys):
         ("dcnn", ["graph", "--sentence=a", "--number=2"], "no sentence 2: there are 1"),
     ],
 )
-def test_what_cannot_be_looked_at_is_one_line(model, arguments, message, runs, capsys):
+def test_inspect_errors_give_one_line(model, arguments, message, runs, capsys):
     out = runs("trec", model)
     capsys.readouterr()
     assert main(["inspect", out, *arguments]) == 2
@@ -219,7 +219,7 @@ def test_what_cannot_be_looked_at_is_one_line(model, arguments, message, runs, c
         (["words"], "words"),
     ],
 )
-def test_wrong_arguments_of_inspect_are_one_line_and_status_2(arguments, message, runs, capsys):
+def test_wrong_arguments_of_inspect_give_one_line_and_status_2(arguments, message, runs, capsys):
     out = runs("trec", "dcnn")
     capsys.readouterr()
     with pytest.raises(SystemExit, match="2"):
@@ -229,7 +229,7 @@ def test_wrong_arguments_of_inspect_are_one_line_and_status_2(arguments, message
     assert error.count("\n") == 1
 
 
-def test_a_model_alone_needs_a_corpus(runs, capsys):
+def test_a_model_without_a_run_needs_a_corpus(runs, capsys):
     directory = f"{runs('trec', 'dcnn')}/model"
     capsys.readouterr()
     with pytest.raises(SystemExit, match="2"):
@@ -257,9 +257,7 @@ def test_a_model_alone_needs_a_corpus(runs, capsys):
         (["--task=trec", "--model=apdcnn", "--fusion=x", "+data"], "unknown fusion 'x': expected"),
     ],
 )
-def test_what_does_not_go_together_is_one_line(
-    arguments, message, data, toy_data, tmp_path, capsys
-):
+def test_conflicting_options_give_one_line(arguments, message, data, toy_data, tmp_path, capsys):
     corpus = data if "+data" in arguments else toy_data
     arguments = [each for each in arguments if each != "+data"]
     code = main(["train", *arguments, f"--data-dir={corpus}", f"--out={tmp_path / 'run'}"])

@@ -1,4 +1,4 @@
-"""``train --folds`` and ``--seeds``, and what evaluate and predict make of their directory."""
+"""``train --folds`` and ``--seeds``, and evaluate and predict on their directory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def seeds(toy_data, tmp_path_factory):
     return out, command
 
 
-def test_a_line_for_each_run_and_a_table(seeds, capsys):
+def test_output_has_one_line_per_run_and_a_table(seeds, capsys):
     out, command = seeds
-    assert main(command) == 0  # once more: all is there
+    assert main(command) == 0  # again: everything is complete
     printed = capsys.readouterr().out
     results = json.loads((out / "results.json").read_text())
     accuracy = 100 * results["summary"]["test"]["root_accuracy"]["mean"]
@@ -36,7 +36,7 @@ def test_a_line_for_each_run_and_a_table(seeds, capsys):
     assert capsys.readouterr().out == printed
 
 
-def test_evaluate_judges_all_runs(seeds, tmp_path, capsys):
+def test_evaluate_covers_all_runs(seeds, tmp_path, capsys):
     out, _ = seeds
     results = json.loads((out / "results.json").read_text())
     assert main(["evaluate", str(out), f"--json={tmp_path / 'f.json'}"]) == 0
@@ -46,7 +46,7 @@ def test_evaluate_judges_all_runs(seeds, tmp_path, capsys):
     assert "std (n = 2)" in capsys.readouterr().out
 
 
-def test_one_run_is_asked_for_where_one_is_needed(seeds, capsys):
+def test_a_single_run_must_be_named_if_required(seeds, capsys):
     out, _ = seeds
     assert main(["predict", str(out), "/dev/null"]) == 2
     assert f"such as {out / 'seed-0'}" in capsys.readouterr().err
@@ -63,7 +63,7 @@ def test_one_run_is_asked_for_where_one_is_needed(seeds, capsys):
         (["--seeds=0-1", "--lr=3"], "training.lr was 0.05, now 3.0"),
     ],
 )
-def test_what_does_not_go_together(seeds, capsys, flags, message):
+def test_conflicting_options(seeds, capsys, flags, message):
     _, command = seeds
     try:
         status = main([*command[:-1], *flags])
@@ -73,7 +73,7 @@ def test_what_does_not_go_together(seeds, capsys, flags, message):
     assert message in capsys.readouterr().err
 
 
-def test_resuming_takes_the_options_of_the_runs(seeds, capsys):
+def test_resuming_uses_the_options_of_the_runs(seeds, capsys):
     out, _ = seeds
     with pytest.raises(SystemExit, match="2"):
         main(["train", f"--resume={out}", "--epochs=2"])
@@ -88,7 +88,7 @@ def test_lists_and_ranges_of_numbers_are_read():
             numbers(text, "--seeds")
 
 
-def test_the_deviation_of_one_run_is_none():
+def test_one_run_has_no_standard_deviation():
     runs = [{"name": "seed-0", "dev": {"mse": 0.5}}]
     summary = {"dev": {"mse": {"mean": 0.5, "std": None}}}
     assert table(runs, summary).splitlines()[1:] == [

@@ -21,7 +21,7 @@ from graphsent.tasks import TASKS
 from graphsent.training import RunConfig
 
 
-def test_it_prints_what_was_found_and_what_came_out(toy_data, tmp_path, capsys):
+def test_train_prints_corpus_and_results(toy_data, tmp_path, capsys):
     out = tmp_path / "run"
     arguments = ["train", "--task=sst2", f"--data-dir={toy_data}", "--epochs=1", f"--out={out}"]
     assert main([*arguments, "--neutral=class", "--test", *TINY]) == 0
@@ -39,7 +39,7 @@ def test_it_prints_what_was_found_and_what_came_out(toy_data, tmp_path, capsys):
     assert options == {"neutral": "class", "neutral_roots": "drop"}
 
 
-def test_a_configuration_and_flags_over_it(trained, tmp_path, capsys):
+def test_flags_override_a_configuration(trained, tmp_path, capsys):
     config = f"--config={trained / 'config.yaml'}"
     out = tmp_path / "run"
     arguments = ["train", config, "--epochs=1", "--dropout=0", "--embedding-lr=0", f"--out={out}"]
@@ -62,7 +62,7 @@ def test_a_run_is_not_replaced_unless_asked(trained, toy_data, tmp_path, capsys)
         assert main([*arguments, f"--out={tmp_path}/run", "--overwrite"]) == 0
 
 
-def test_a_complete_run_goes_on_only_to_more_epochs(toy_data, tmp_path, capsys):
+def test_a_complete_run_resumes_only_with_more_epochs(toy_data, tmp_path, capsys):
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=1", *TINY]
     assert main([*arguments, f"--out={tmp_path}/run"]) == 0
     assert main(["train", f"--resume={tmp_path}/run"]) == 2
@@ -74,7 +74,7 @@ def test_a_complete_run_goes_on_only_to_more_epochs(toy_data, tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_says_how_to_go_on(toy_data, tmp_path):
+def test_ctrl_c_says_how_to_resume(toy_data, tmp_path):
     out = tmp_path / "run"
     command = [sys.executable, "-u", "-m", "graphsent.cli", "train", "--task=sst5", *TINY]
     with subprocess.Popen(
@@ -95,7 +95,7 @@ def test_ctrl_c_says_how_to_go_on(toy_data, tmp_path):
     assert main(["predict", str(out), "--format=trees", os.devnull]) == 0
 
 
-def test_evaluate_gives_the_figures_of_the_run(trained, tmp_path, capsys):
+def test_evaluate_reproduces_the_metrics_of_the_run(trained, tmp_path, capsys):
     results = json.loads((trained / "results.json").read_text())
     assert main(["evaluate", str(trained), f"--json={tmp_path / 'f.json'}"]) == 0
     written = json.loads((tmp_path / "f.json").read_text())
@@ -108,7 +108,7 @@ def test_evaluate_gives_the_figures_of_the_run(trained, tmp_path, capsys):
     assert f"dev: root accuracy {percent}" in capsys.readouterr().out
 
 
-def test_any_engine_gives_the_figures(trained, tmp_path, capsys):
+def test_evaluate_gives_the_same_metrics_on_any_engine(trained, tmp_path, capsys):
     for engine in ("dgl", "levels"):
         assert main(["evaluate", str(trained), f"--engine={engine}"]) == 0
     first, second = [line for line in capsys.readouterr().out.splitlines() if "test:" in line]
@@ -129,14 +129,14 @@ def test_evaluate_on_other_data(trained, tmp_path, capsys):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("task", TASKS)
-def test_options_of_models_and_tasks_go_together(model, task):
+def test_options_of_models_and_tasks_can_be_combined(model, task):
     arguments = [f"--task={task}", f"--model={model}"]
     parser = CommandParser("train", "", arguments)
     add_arguments(parser)
     assert parser.parse_args(arguments).task == task
 
 
-def test_an_option_of_both_is_that_of_the_task():
+def test_an_option_of_both_model_and_task_goes_to_the_task():
     config = train_command._config({"task": "mr", "model": "dcnn", "fold": 3, "k_top": 5})
     assert config.task_options == {"fold": 3}
     assert config.model_options == {"k_top": 5}

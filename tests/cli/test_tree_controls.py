@@ -1,4 +1,4 @@
-"""`--trees`: models that learn from balanced and other trees that no parser made."""
+"""`--trees`: models that learn from balanced and other artificial trees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphsent.training import RunConfig
 from graphsent.trees import SHAPES, DependencyTree, Tree, read_trees, reshape
 
 
-def test_a_control_is_trained_judged_and_predicts(toy_data, tmp_path, capsys):
+def test_a_control_is_trained_evaluated_and_predicts(toy_data, tmp_path, capsys):
     out = tmp_path / "run"
     arguments = ["--task=sst5", f"--data-dir={toy_data}", "--trees=right", f"--out={out}", *TINY]
     assert main(["train", *arguments, "--epochs=1"]) == 0
@@ -69,7 +69,7 @@ def test_streams_have_the_same_trees(toy_data):
     assert list(streamed) == loaded
 
 
-def test_what_is_refused(toy_data, tmp_path, capsys):
+def test_rejected_options(toy_data, tmp_path, capsys):
     with pytest.raises(DataError, match="unknown shape of trees 'flat'"):
         get_task("sst5").load(toy_data, trees="flat")
     arguments = ["--task=sst5", "--model=nbow", f"--data-dir={toy_data}", "--trees=left"]

@@ -1,4 +1,4 @@
-"""Encoders of the transformers library, tiny ones and, where it is installed, a real one."""
+"""Encoders of the transformers library: tiny ones and, if installed, a real one."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_features_are_the_means_of_a_words_pieces(bert):
     torch.testing.assert_close(first[1], hidden[2])
 
 
-def test_features_do_not_depend_on_the_others_of_a_batch(bert):
+def test_features_do_not_depend_on_the_batch(bert):
     encoder = load_encoder(bert)
     together = encode(encoder, "the film", "do not stop the dull film , is it good ?", "good")
     torch.testing.assert_close(together[:2], encode(encoder, "the film"))
     torch.testing.assert_close(together[-1:], encode(encoder, "good"))
 
 
-def test_parts_of_like_length_are_read_together(bert):
+def test_chunks_of_similar_length_are_batched(bert):
     encoder = load_encoder(bert)
     texts = [" ".join(["film"] * (7 * place % 40 + 1)) for place in range(40)]  # 1 to 40 words
     read = []
@@ -83,11 +83,11 @@ def test_parts_of_like_length_are_read_together(bert):
     )
     together = encode(encoder, *texts)
     assert [rows for rows, _ in read] == [16, 16, 8]
-    assert [columns for _, columns in read] == [16 + 2, 32 + 2, 40 + 2]  # two are the encoder's
+    assert [columns for _, columns in read] == [16 + 2, 32 + 2, 40 + 2]  # two are special tokens
     torch.testing.assert_close(together, torch.cat([encode(encoder, text) for text in texts]))
 
 
-def test_parts_of_nearly_one_length_are_read_at_once(bert):
+def test_chunks_of_nearly_equal_length_are_one_batch(bert):
     encoder = load_encoder(bert)
     read = []
     encoder.model.register_forward_pre_hook(
@@ -118,7 +118,7 @@ def test_pieces_of_bytes(roberta):
     assert of_words[3]
 
 
-def test_the_sum_is_of_what_makes_up_an_encoder(bert, tmp_path):
+def test_checksum_covers_what_defines_an_encoder(bert, tmp_path):
     copied = shutil.copytree(bert, tmp_path / "copied")
     (copied / "README.md").write_text("any")
     assert encoder_sha256(copied) == encoder_sha256(bert) == load_encoder(copied).sha256
@@ -127,7 +127,7 @@ def test_the_sum_is_of_what_makes_up_an_encoder(bert, tmp_path):
     assert encoder_sha256(copied) != encoder_sha256(bert)
 
 
-def test_what_is_saved_is_the_same_encoder(bert, tmp_path):
+def test_a_saved_encoder_is_the_same(bert, tmp_path):
     encoder = load_encoder(bert)
     encoder.save(tmp_path / "saved")
     again = load_encoder(tmp_path / "saved")
@@ -191,6 +191,6 @@ def test_a_real_encoder(minilm):
     )
     similar = torch.cosine_similarity
     assert similar(money, loan, dim=0) > similar(money, river, dim=0) + 0.05
-    # -LRB- is a bracket, and its neighbours know it as one.
+    # -LRB- is read as a bracket, which shows in the features of its neighbours.
     escaped, plain = encode(encoder, "a film -LRB- good -RRB-"), encode(encoder, "a film ( good )")
     torch.testing.assert_close(escaped, plain)

@@ -1,4 +1,4 @@
-"""Features of a frozen encoder, computed once and kept."""
+"""Features of a frozen encoder, computed once and cached."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_features_are_those_of_each_sentence_by_itself():
     assert Features(encoder).of([WordSpan((), 0, 0)]).shape == (0, 3)
 
 
-def test_what_is_kept_is_computed_once(tmp_path, monkeypatch):
+def test_cached_features_are_computed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_SENTENCES_A_FILE", 2)
     encoder, reports = toy_encoder(), []
     first = Features(encoder)
@@ -51,10 +51,10 @@ def test_what_is_kept_is_computed_once(tmp_path, monkeypatch):
     assert encoder.model.calls == calls
     again.of(spans([("new",)]))
     assert encoder.model.calls == calls + 1
-    assert len(list(tmp_path.iterdir())) == 2  # of what is not asked for nothing is kept
+    assert len(list(tmp_path.iterdir())) == 2  # nothing is cached of what is not requested
 
 
-def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_SENTENCES_A_FILE", 1)
 
     def stop(done):
@@ -67,7 +67,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     assert reports == [1, 2]
 
 
-def test_what_another_process_writes_is_not_computed_again(tmp_path, monkeypatch):
+def test_features_written_by_another_process_are_reused(tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_SENTENCES_A_FILE", 1)
     reports = []
 
@@ -82,7 +82,7 @@ def test_what_another_process_writes_is_not_computed_again(tmp_path, monkeypatch
     torch.testing.assert_close(found.of(spans()), expected(toy_encoder()))
 
 
-def test_damaged_files_are_made_again(tmp_path):
+def test_damaged_files_are_recomputed(tmp_path):
     Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3))
     (path,) = tmp_path.iterdir()
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Which pieces are whose."""
+"""Which subword pieces belong to which word."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(*spans: WordSpan, pooling: str = "mean", longest: int = LONGEST, divide
 
 
 def places(pieces) -> list[list[tuple[int, int]]]:
-    """Part and place of the pieces of each word."""
+    """Chunk and position of the pieces of each word."""
     width = pieces.ids.shape[1]
     lists = pieces.terms.tensor_split(pieces.first[1:]) if len(pieces.first) else []
     of_words = [[divmod(term, width) for term in part.tolist()] for part in lists]
@@ -73,7 +73,7 @@ def test_padding_and_the_mean():
     assert pieces.pooled(hidden).flatten().tolist() == [1.5, 3.0, 6.0]
 
 
-def test_equal_sentences_are_read_once_and_stretches_are_cut_out():
+def test_equal_sentences_are_read_once_and_phrases_are_sliced():
     sentence = ("a", "b", "c")
     pieces = read(WordSpan(sentence, 1, 3), whole("d"), WordSpan(sentence, 0, 1), whole("d"))
     assert len(pieces.ids) == 2
@@ -81,14 +81,14 @@ def test_equal_sentences_are_read_once_and_stretches_are_cut_out():
 
 
 @pytest.mark.parametrize("longest", [4, 5, 8])
-def test_long_sentences_are_read_in_parts(longest):
+def test_long_sentences_are_read_in_chunks(longest):
     pieces = read(whole("aa bb cc dd ee"), longest=longest)
     assert pieces.mask.sum(1).max() <= longest
     numbers = [pieces.ids[part, place] for ((part, place),) in places(pieces)]
     assert numbers == [Tokenizer.number(2 * letter) for letter in "abcde"]
 
 
-def test_of_a_word_that_is_too_long_the_beginning_is_read():
+def test_a_word_that_is_too_long_is_truncated():
     pieces = read(whole("abcdefgh i"), longest=3)
     assert places(pieces) == [[(0, 1), (0, 2)], [(1, 1)]]
 

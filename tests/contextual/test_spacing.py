@@ -1,4 +1,4 @@
-"""Text from words."""
+"""Detokenization: text from words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded data: its files, and the script beside them."""
+"""The embedded data: its files, and its script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small readers of the embedded files, which share nothing with the generator or the package."""
+"""Small readers of the embedded files, independent of the generator and the package."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lines(path: Path) -> list[str]:
 
 
 def bracketed(text: str) -> Bracket:
-    """Reads one tree; any mistake in it fails."""
+    """Reads one tree; fails on any error in it."""
     stack: list[list] = [[]]
     for token in re.findall(r"\(|\)|[^ ()]+", text):
         if token == "(":

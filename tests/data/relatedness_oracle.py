@@ -1,4 +1,4 @@
-"""The rules for sentence pairs of data/README.md, written again, from dependency trees alone."""
+"""Independent implementation of the rules for pairs in data/README.md, on dependency trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WEIGHTS = {"agent": 3, "action": 3, "patient": Fraction(5, 2), "place": 1}
 
 
 class Event(NamedTuple):
-    """Nouns with their adjective (or ``""``), ``None`` where there is none."""
+    """Nouns with their adjective (or ``""``), ``None`` if there is none."""
 
     agent: tuple[str, str]
     action: str

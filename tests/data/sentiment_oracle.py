@@ -1,4 +1,4 @@
-"""The sentiment rules of data/README.md, written again: words from the treebank, tags from parses.
+"""Independent implementation of the sentiment rules in data/README.md.
 
 A state is ``("operator", name)`` or ``("value", number, asserted, mark)``.
 """

@@ -1,4 +1,4 @@
-"""All corpora: the files are those that the grammar made, and the README's examples are in them."""
+"""All corpora: the files are unchanged, and the README's examples are in them."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The sentence pairs: format, and that scores and judgments follow from the parses."""
+"""The sentence pairs: format, and scores and judgments that follow from the parses."""
 
 from collections import Counter
 from fractions import Fraction
@@ -54,7 +54,7 @@ def test_parts_share_no_sentence_and_all_words_are_in_train(parts):
 
 
 def test_the_same_words_in_other_roles_have_another_score(parts):
-    """A dog chases a cat, a cat chases a dog: all words in common, but not the meaning."""
+    """A dog chases a cat, a cat chases a dog: the same words, but not the same meaning."""
     bags = [
         (sorted(first.lower().split()), sorted(second.lower().split()), float(score))
         for part in PARTS

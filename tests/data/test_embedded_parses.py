@@ -1,4 +1,4 @@
-"""The parses: well-formed, of the same words as the corpora, and in agreement with each other."""
+"""The parses: well-formed, over the words of the corpora, and consistent with each other."""
 
 import pytest
 from embedded_files import (

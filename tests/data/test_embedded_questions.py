@@ -1,4 +1,4 @@
-"""The typed questions: format, classes, and that their first word does not give them away."""
+"""The typed questions: format, classes, and a first word that does not reveal the class."""
 
 from collections import Counter, defaultdict
 

@@ -1,4 +1,4 @@
-"""The sentiment treebank: format, rules, and what it is made to show."""
+"""The sentiment treebank: format, rules, and the properties it is designed for."""
 
 import re
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ def test_sentences_look_like_sentences(trees):
         tokens = words(tree)
         assert tokens[0][0].isupper()
         assert tokens[-1] in {".", "!", "?"}
-        assert tree.children[1].word == tokens[-1]  # the last mark hangs at the top
+        assert tree.children[1].word == tokens[-1]  # final punctuation is attached at the top
         for article, following in pairwise(tokens):
             if article.lower() in {"a", "an"}:
                 vowel = following[0] in "aeiou" and following != "useless"

@@ -73,6 +73,6 @@ def test_files(tmp_path):
         ({"dev": {"accuracy": [0.5, math.nan]}}, "dev, accuracy: expected finite numbers"),
     ],
 )
-def test_what_cannot_be_drawn(panels, message):
+def test_histories_that_cannot_be_drawn(panels, message):
     with pytest.raises(DataError, match=message):
         draw_curves(panels)

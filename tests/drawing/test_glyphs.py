@@ -1,4 +1,4 @@
-"""Characters that the font of pictures does not have."""
+"""Characters that the font of pictures lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def nothing_said(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_they_are_named_once(tmp_path, caplog, suffix):
+def test_missing_glyphs_are_named_once(tmp_path, caplog, suffix):
     caplog.set_level(logging.WARNING)
     tree = Tree.from_string(f"(S (A {LACKING[0]}) (B {LACKING[1]}) (C {LACKING[0]}))")
     for number in range(2):
@@ -32,8 +32,8 @@ def test_they_are_named_once(tmp_path, caplog, suffix):
     assert (tmp_path / f"1.{suffix}").stat().st_size > 0
 
 
-def test_the_way_out_that_is_named(tmp_path, caplog):
-    """A second family is asked where the first one lacks a glyph."""
+def test_the_suggested_remedy_works(tmp_path, caplog):
+    """A second font family is used for glyphs that the first one lacks."""
     letter = "\N{CYRILLIC CAPITAL LETTER ZHE}"
     tree = Tree.from_string(f"(S (A {letter}))")
     quiet = {"axes.formatter.use_mathtext": True}  # which matplotlib wants with this font
@@ -48,7 +48,7 @@ def test_the_way_out_that_is_named(tmp_path, caplog):
     assert caplog.text == ""
 
 
-def test_other_warnings_stay(tmp_path, monkeypatch):
+def test_other_warnings_are_kept(tmp_path, monkeypatch):
     figure = draw_tree(Tree.from_string("(S (A a))"))
     monkeypatch.setattr(figure, "savefig", lambda *_, **__: warnings.warn("other", stacklevel=1))
     with pytest.warns(UserWarning, match=r"^other$"):

@@ -74,7 +74,7 @@ def read(path) -> tuple[Elements, dict]:
     return elements, json.loads(elements.data)
 
 
-def test_what_the_page_holds(tmp_path):
+def test_contents_of_the_page(tmp_path):
     path = tmp_path / "page.html"
     dependency = DependencyTree(["good", "film"], [1, -1], labels=["", "positive"])
     given = [
@@ -120,7 +120,7 @@ def test_nothing_in_the_data_becomes_markup(tmp_path):
     assert read(attacked)[1]["names"] == list(names)
 
 
-def test_the_page_needs_nothing_else(tmp_path):
+def test_the_page_is_self_contained(tmp_path):
     write_page([prediction(tree())], tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href)=|@import|url\(|https?://(?!www\.w3\.org/2000/svg)", text)
@@ -138,7 +138,7 @@ def test_the_page_needs_nothing_else(tmp_path):
         ),
     ],
 )
-def test_what_has_no_page(predictions, message, tmp_path):
+def test_predictions_without_a_page(predictions, message, tmp_path):
     with pytest.raises(DataError, match=message):
         write_page(predictions, tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
@@ -167,7 +167,7 @@ def test_in_a_browser(tmp_path):
     assert "hacked" in dom
     assert "<img" not in dom
     assert "212 of 212 sentences" in dom
-    assert dom.count('class="badges"') == 200  # the rest comes with a button
+    assert dom.count('class="badges"') == 200  # the rest follows after a click
     assert "212 sentences; 210 of 212 with a gold label are right (99.1 %)" in dom
     assert dom.count('class="node off"') == hostile().num_nodes
     assert "1 ≠ 0" in dom

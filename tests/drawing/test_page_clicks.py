@@ -1,4 +1,4 @@
-"""What the page of predictions does when it is used, in a real browser."""
+"""The page of predictions in a real browser, under user interaction."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser, tmp_path: Path) -> Iterator[Any]:
-    """The page, open; nothing may fail in it, nor be refused by its own policy."""
+    """The open page, without script errors or violations of its content security policy."""
     path = tmp_path / "page.html"
     given = [
         prediction("(2 (1 a) (2 (2 lovely) (1 film)))", [2, 1, 2, 2, 1]),

@@ -27,7 +27,7 @@ def test_sst_labels_are_five_classes():
 
 
 @pytest.mark.parametrize("labels", [[], ["", ""], ["NP", "1"], ["5"]])
-def test_other_labels_are_no_classes(labels):
+def test_other_labels_are_not_classes(labels):
     assert class_colors(None, labels) == ()
 
 
@@ -47,7 +47,7 @@ def test_colors_differ_and_text_is_readable(count):
         assert (lighter + 0.05) / (darker + 0.05) > 4.5  # the contrast WCAG asks for
 
 
-# Machado, Oliveira and Fernandes 2009, of linear RGB, at severity 1.
+# Machado, Oliveira and Fernandes 2009, on linear RGB, at severity 1.
 VISION = {
     "common": np.eye(3),
     "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
@@ -58,7 +58,7 @@ TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 
 
 
 def lab(color: str, vision) -> np.ndarray:
-    """The place of a colour in CIELAB, as it is seen."""
+    """The CIELAB coordinates of a colour as perceived."""
     linear = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]) ** 2.2
     seen = TO_XYZ @ np.clip(np.array(vision) @ linear, 0, 1) / TO_XYZ.sum(axis=1)
     x, y, z = np.where(seen > 0.008856, np.cbrt(seen), 7.787 * seen + 16 / 116)
@@ -80,7 +80,7 @@ def test_many_classes_without_an_order_share_colours():
     assert colors[0].fill == colors[9].fill != colors[1].fill
 
 
-def test_labels_outside_the_classes_are_refused():
+def test_labels_outside_the_classes_are_rejected():
     with pytest.raises(DataError, match="at least 2, got 1"):
         class_colors(1, ["0"])
     with pytest.raises(DataError, match="label '2' is not a class: expected 0 to 1"):

@@ -1,4 +1,4 @@
-"""The examples run as their first lines say, in small; so do those of docs/reuse.md."""
+"""The examples run as their first lines say, at small sizes, and so do those of docs/reuse.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(name: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_beside_graph_convolutions():
+def test_with_graph_convolutions():
     printed = run("beside_graphconv", "--epochs=1", "--functions=12")
     assert len(re.findall(r"^convolutions.* [\d.]+%$", printed, re.MULTILINE)) == 2
 

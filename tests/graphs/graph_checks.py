@@ -1,4 +1,4 @@
-"""Comparison of graphs, and slow builders that say node by node what a graph should be."""
+"""Comparison of graphs, and slow reference builders that construct graphs node by node."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def dependency_nodes(tree: DependencyTree) -> list[Node]:
 
 
 def with_head_nodes(nodes: list[Node]) -> list[Node]:
-    """Gives words with dependents a node of their own among these."""
+    """Gives words with dependents a separate node among these."""
     result = list(nodes)
     for number, node in enumerate(nodes):
         if not node.children:
@@ -101,7 +101,7 @@ def with_head_nodes(nodes: list[Node]) -> list[Node]:
 
 
 def with_token_nodes(nodes: list[Node]) -> list[Node]:
-    """Moves words to nodes of their own, in the order of the sentence."""
+    """Moves words to separate nodes, in the order of the sentence."""
     result = list(nodes)
     owners = [number for number, node in enumerate(nodes) if node.word is not None]
     for number in sorted(owners, key=lambda owner: nodes[owner].position):
@@ -129,7 +129,7 @@ def expected_edges(nodes: list[Node], direction: str) -> list[tuple[int, int, in
 
 
 def assert_matches(graph, nodes: list[Node], direction: str, vocab: dict[str, int]) -> None:
-    """The graph is what the slow builders say; labels are decimal numbers or nothing."""
+    """Checks a graph against the slow builders; labels are decimal numbers or empty."""
     data = {name: values.tolist() for name, values in graph.ndata.items()}
     assert data.pop("token") == [-1 if node.word is None else vocab[node.word] for node in nodes]
     assert data.pop("label") == [int(node.label) if node.label else -1 for node in nodes]

@@ -78,7 +78,7 @@ def test_the_roots_of_dependency_trees(direction, forest):
     assert torch.equal(root_nodes(graph), starts + roots)
 
 
-def test_no_graphs_and_mixed_graphs_are_refused():
+def test_no_graphs_and_mixed_graphs_are_rejected():
     with pytest.raises(DataError, match="at least one graph, got none"):
         batch([])
     tree = "(3 (2 a) (3 film))"

@@ -67,7 +67,7 @@ def test_sibling_by_hand():
 @every_direction
 @few_examples
 @given(trees(max_leaves=8))
-def test_a_graph_is_what_the_slow_builder_says(direction, tree):
+def test_a_graph_equals_that_of_the_slow_builder(direction, tree):
     nodes = constituency_nodes(tree)
     if direction == "sibling":
         nodes = with_token_nodes(nodes)
@@ -108,7 +108,7 @@ def test_no_trees_need_no_numbers(make, index):
     assert set(graph.ndata) == set(make([]).ndata)
 
 
-def test_every_kind_of_tree_goes_in():
+def test_every_kind_of_tree_is_accepted():
     expected = constituency_graph(tree())
     for same in (SENTENCE, nltk.Tree.fromstring(SENTENCE)):
         assert_same_graph(constituency_graph(same), expected)
@@ -172,7 +172,7 @@ def test_very_deep_trees(direction):
 
 
 @every_direction
-def test_what_is_kept_with_a_tree_does_not_change(direction):
+def test_what_is_cached_on_a_tree_does_not_change(direction):
     kept = tree()
     first, second = Vocabulary(["film", "a"]), {"a": 5, "lovely": 6, "film": 7}
     for vocab in (first, second, first, Vocabulary(["lovely"]), None):

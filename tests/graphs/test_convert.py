@@ -121,7 +121,7 @@ def test_one_tree_of_a_batch():
             to_networkx(graph, index=index)
 
 
-def test_graphs_that_are_no_trees():
+def test_graphs_that_are_not_trees():
     graph = dgl.graph(([1, 2, 2], [0, 0, 1]))
     with pytest.raises(DataError, match="no node data 'token'"):
         to_networkx(graph)

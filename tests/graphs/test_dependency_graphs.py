@@ -52,7 +52,7 @@ def test_sibling_by_hand():
 @every_direction
 @few_examples
 @given(dependency_trees(max_words=9))
-def test_a_graph_is_what_the_slow_builder_says(direction, tree):
+def test_a_graph_equals_that_of_the_slow_builder(direction, tree):
     nodes = dependency_nodes(tree)
     if direction == "sibling":
         nodes = with_token_nodes(with_head_nodes(nodes))
@@ -74,7 +74,7 @@ def test_no_trees_give_a_graph_without_nodes(direction):
     assert set(graph.ndata) == set(fields.NODE_FIELDS)
 
 
-def test_wrong_trees_directions_and_vocabularies_are_refused():
+def test_wrong_trees_directions_and_vocabularies_are_rejected():
     with pytest.raises(DataError, match="expected a DependencyTree, got str"):
         dependency_graph("(3 (2 a) (3 film))")
     with pytest.raises(DataError, match="unknown direction 'down'"):

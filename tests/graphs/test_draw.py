@@ -44,7 +44,7 @@ def texts(figure) -> list[str]:
 
 
 def assert_no_overlap(figure) -> None:
-    """No two texts touch, and none leaves the picture."""
+    """No two texts overlap, and none extends beyond the picture."""
     renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
     boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
     for one, other in itertools.combinations(boxes, 2):
@@ -126,7 +126,7 @@ def test_the_picture_grows_with_the_sentence():
     assert long.get_figwidth() > 3 * short.get_figwidth()
 
 
-def test_what_is_written():
+def test_texts_of_a_picture():
     legend = ["very negative", "negative", "neutral", "positive", "very positive"]
     figure = draw_tree(tree(), title="Title")
     assert sorted(texts(figure)) == sorted(
@@ -135,7 +135,7 @@ def test_what_is_written():
     assert "neutral" not in texts(draw_tree(tree(), legend=False))
 
 
-def test_of_many_classes_the_legend_names_those_in_the_picture():
+def test_the_legend_names_only_classes_in_the_picture():
     names = [f"class-{number}" for number in range(50)]
     options = {"classes": names, "ordered_classes": False}
     figure = draw_tree(tree(), labels=[49, 7, 7, 7, 12], gold=[3, 7, 7, 7, 12], **options)
@@ -260,7 +260,7 @@ def test_svg_is_well_formed_and_the_same_each_time(tmp_path):
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-def test_other_suffixes_are_refused_before_anything_is_drawn(tmp_path):
+def test_other_suffixes_are_rejected_before_anything_is_drawn(tmp_path):
     for name in ("tree.pdf", "tree"):
         with pytest.raises(DataError, match=rf"'.*{name}': expected the suffix \.png or \.svg"):
             draw_tree(None, path=tmp_path / name)
@@ -295,7 +295,7 @@ def test_very_deep_trees(tmp_path):
     assert (tmp_path / "deep.png").stat().st_size
 
 
-def test_labels_and_weights_that_do_not_fit_are_refused():
+def test_labels_and_weights_that_do_not_match_are_rejected():
     with pytest.raises(DataError, match="labels: the tree has 5 nodes, got 2 labels"):
         draw_tree(tree(), labels=["1", "2"])
     with pytest.raises(DataError, match="gold: the tree has 5 nodes, got 1 gold"):

@@ -1,4 +1,4 @@
-"""Pins what cells rely on and no page of DGL promises: mailboxes follow edge ids."""
+"""Pins undocumented DGL behaviour that cells rely on: mailboxes follow edge ids."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from graphsent.graphs import (
     unbatch,
 )
 
-# DGL warns at the first step of a propagation, where the leaves receive nothing.
+# DGL warns in the first step of a propagation, in which leaves receive nothing.
 pytestmark = pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge")
 
 
 def seen_children(graph) -> dict[int, list[int]]:
-    """The senders in each node's mailbox, in order, under ``dgl.prop_nodes_topo``."""
+    """The senders in each node's mailbox under ``dgl.prop_nodes_topo``, in order."""
     seen = {}
     with graph.local_scope():
         graph.ndata["id"] = graph.ndata["out"] = torch.arange(graph.num_nodes())
@@ -59,7 +59,7 @@ def dependency_forest():
 
 @pytest.fixture(params=["constituency", "dependency"])
 def graphs(request):
-    """Graphs that hold the same trees in every way: built at once, batched, single, reversed."""
+    """The same trees as graphs in every form: built at once, batched, single, reversed."""
 
     def of_direction(direction):
         if request.param == "constituency":

@@ -27,7 +27,7 @@ both_ways = pytest.mark.parametrize("mean", [_mean_of_rows, _mean_by_prefix_sums
 
 
 def slow_span_mean(graph, values):
-    """Node by node, sentence by sentence."""
+    """Reference: node by node, sentence by sentence."""
     rows, first = [], 0
     for size in graph.batch_num_nodes().tolist():
         nodes = range(first, first + size)
@@ -86,15 +86,15 @@ def test_rows_without_a_word_get_no_gradient():
 
 
 @both_ways
-def test_a_long_batch_costs_no_digits(mean):
-    rows = torch.rand(300_000, 1) + 1000  # float32 sums of these keep no digit behind the point
+def test_a_long_batch_loses_no_precision(mean):
+    rows = torch.rand(300_000, 1) + 1000  # float32 sums of these keep no decimals
     begin = torch.arange(0, len(rows), 3)
     expected = rows.double().reshape(-1, 3).mean(1, keepdim=True)
     difference = mean(rows, begin, begin + 3).double() - expected
     assert difference.abs().max() < 2e-4  # float32 has steps of 6e-5 at 1000
 
 
-def test_long_ranges_are_not_added_up_one_by_one(monkeypatch):
+def test_long_ranges_are_not_summed_one_by_one(monkeypatch):
     monkeypatch.setattr("graphsent.graphs.spans._mean_of_rows", None)
     rows = torch.randn(500, 2)
     ranges = torch.tensor([[0, 500], [250, 500]])
@@ -129,7 +129,7 @@ def test_words_are_listed_sentence_by_sentence():
     assert ranges[5].tolist() == [3, 6]
 
 
-def test_wrong_rows_and_missing_words_are_refused():
+def test_wrong_rows_and_missing_words_are_rejected():
     graph = small_batch()
     with pytest.raises(DataError, match=f"with {graph.num_nodes()} rows, one per node, got 2 rows"):
         span_mean(graph, torch.zeros(2, 1))

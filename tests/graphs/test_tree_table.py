@@ -19,7 +19,7 @@ KINDS = [(trees, constituency_batch), (dependency_trees, dependency_batch)]
 @pytest.mark.parametrize(("some", "build"), KINDS, ids=["constituency", "dependency"])
 @settings(max_examples=25)
 @given(data=st.data())
-def test_a_batch_by_number_is_the_batch_of_these_trees(some, build, direction, data):
+def test_a_batch_by_index_is_the_batch_of_these_trees(some, build, direction, data):
     forest = data.draw(st.lists(some(), min_size=1, max_size=6))
     numbers = data.draw(st.lists(st.integers(0, len(forest) - 1), max_size=8))
     with pytest.MonkeyPatch.context() as patched:
@@ -37,7 +37,7 @@ def test_labels_too_large_for_half_of_the_memory():
     assert graph.ndata["label"].tolist() == [1, label, 2, 3]
 
 
-def test_nothing_is_kept_with_the_trees():
+def test_nothing_is_cached_on_the_trees():
     tree = Tree.from_string("(1 (2 a) (3 film))")
     TreeTable([tree], {"a": 0, "film": 1}, "bottom_up")
     assert not tree.derived

@@ -1,4 +1,4 @@
-"""Batches of sentences of different lengths, with rubbish where a layer must not look."""
+"""Batches of sentences of different lengths, with garbage where a layer must not look."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MARGINS = st.integers(0, 3)
 
 
 def sentences(lengths: list[int], num_channels: int, *, levels: int | None = None) -> list[Tensor]:
-    """Random float64 sentences (channels, length); with ``levels``, of so few different values."""
+    """Random float64 sentences (channels, length); with ``levels``, that many distinct values."""
     shapes = [(num_channels, length) for length in lengths]
     if levels is None:
         drawn = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
@@ -33,7 +33,7 @@ def batch_of(parts: list[Tensor], margin: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def assert_holds(y: Tensor, expected: list[Tensor], atol: float = 1e-12) -> None:
-    """The steps of each sentence are these, and those after them zero."""
+    """Checks that the steps of each sentence are these, followed by zeros."""
     assert len(y) == len(expected)
     for found, part in zip(y, expected, strict=True):
         length = part.shape[-1]
@@ -55,7 +55,7 @@ def gradients(
 def assert_same_gradients(
     results: list[Tensor], expected: list[Tensor], inputs: list[Tensor], atol: float = 1e-11
 ) -> None:
-    """Both lists of results have the same gradients for random signals."""
+    """Checks that both lists of results have the same gradients for random signals."""
     signals = [torch.randn_like(part) for part in expected]
     for one, other in zip(
         gradients(results, inputs, signals), gradients(expected, inputs, signals), strict=True

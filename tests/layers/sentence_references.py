@@ -1,4 +1,4 @@
-"""What the layers over sentences compute, for one sentence at a time, from the equations.
+"""Reference implementations of the sentence layers, one sentence at a time.
 
 A sentence is a tensor without padding, (channels, time). Loops are over steps and filters, so that
 autograd differentiates them one number after another.

@@ -1,4 +1,4 @@
-"""Convolution against sums written out, sentence by sentence."""
+"""Convolution against explicit sums, sentence by sentence."""
 
 from contextlib import contextmanager, nullcontext
 from unittest.mock import patch
@@ -25,7 +25,7 @@ METHODS = ["direct", "packed", "windows", "fft"]
 FUNCTIONS = {"identity": lambda x: x, "tanh": torch.tanh, "relu": lambda x: x.clamp(min=0)}
 
 
-# Limits under which small batches take the ways of "direct" that are made for large ones.
+# Limits under which small batches take the "direct" paths that are meant for large ones.
 LIMITS = {
     "packed": {"_LEAST_PRODUCTS_TO_SAVE": 1, "_MOST_TO_KEEP": 1},
     "windows": {"_MOST_GROUPS_OF_TORCH": 0, "_MOST_STEPS_OF_TORCH": 0},
@@ -34,7 +34,7 @@ LIMITS = {
 
 @contextmanager
 def by(method):
-    """Gives the layer's option ``method``, and sets limits."""
+    """Parametrizes over the layer's option ``method``, and sets limits."""
     limits = LIMITS.get(method)
     with patch.multiple(correlation, **limits) if limits else nullcontext():
         yield "direct" if method in LIMITS else method
@@ -144,17 +144,17 @@ def test_initial_values():
         ((1, 1, 2), {"method": "slow"}, "unknown method 'slow': expected one of auto, direct, fft"),
     ],
 )
-def test_wrong_options_are_refused(kind, arguments, options, message):
+def test_wrong_options_are_rejected(kind, arguments, options, message):
     with pytest.raises(LayerError, match=message):
         kind(*arguments, **options)
 
 
-def test_another_number_of_channels_is_refused():
+def test_another_number_of_channels_is_rejected():
     with pytest.raises(LayerError, match=r"shape \(batch, 3 channels, time\), got \(1, 2, 4\)"):
         WideConv1d(3, 3, 2)(torch.zeros(1, 2, 4), torch.tensor([4]))
 
 
-def test_repr_names_what_is_not_the_default():
+def test_repr_names_options_that_are_not_the_default():
     assert repr(WideConv1d(2, 6, 3)) == "WideConv1d(2, 6, width=3)"
     conv = NarrowConv1d(2, 6, 3, rows=2, fold=True, bias=True, activation="relu", method="fft")
     options = "rows=2, fold=True, bias=True, activation='relu', method='fft'"

@@ -1,4 +1,4 @@
-"""The ways to correlate agree, and the rule chooses between them as it says."""
+"""The correlation methods agree, and the rule chooses between them as documented."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from graphsent.layers.correlation import (
     kept_columns,
 )
 
-# Lengths that leave little to pad, and much.
+# Lengths with little padding, and with much.
 SOME_LENGTHS = st.sampled_from([[4, 4], [5, 0, 1], [1, 9, 2, 0], [0, 3], [7]])
 
 
@@ -30,14 +30,14 @@ SOME_LENGTHS = st.sampled_from([[4, 4], [5, 0, 1], [1, 9, 2, 0], [0, 3], [7]])
     width=st.integers(1, 3),
     wide=st.booleans(),
 )
-def test_all_ways_agree(lengths, sizes, width, wide):
+def test_all_methods_agree(lengths, sizes, width, wide):
     groups, inputs, outputs = sizes
     margin = width - 1 if wide else 0
     lengths = torch.tensor(lengths)
     shape = (len(lengths), groups * inputs, max(3, int(lengths.max())))
     raw = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(groups * outputs, inputs, width, dtype=torch.float64, requires_grad=True)
-    # What the layers keep, and the only part in which windows do not meet a neighbour.
+    # The part that the layers keep, the only one in which windows do not reach a neighbour.
     kept = torch.where(lengths > 0, (lengths + 2 * margin - width + 1).clamp(min=1), 0)
 
     def run(way, **options):
@@ -91,7 +91,7 @@ def spy(monkeypatch, name):
     return calls
 
 
-def test_windows_serve_many_rows(monkeypatch):
+def test_windows_are_used_for_many_rows(monkeypatch):
     calls = spy(monkeypatch, "correlate_windows")
     conv, x, lengths = layer_and_batch()
     conv(x, lengths)
@@ -103,7 +103,7 @@ def test_windows_serve_many_rows(monkeypatch):
     assert calls == [1]
 
 
-def test_padding_is_left_out_where_that_saves_work(monkeypatch):
+def test_padding_is_skipped_if_that_saves_work(monkeypatch):
     calls = spy(monkeypatch, "_correlate_row")
     conv, x = WideConv1d(8, 8, 3), torch.randn(4, 8, 40)
     saved = (4 * 42 - (42 + 11 + 3 + 5)) * 8 * 8 * 3
@@ -152,13 +152,13 @@ def test_transforms_of_functions():
         (1, 1, 14, torch.float32, "direct"),
     ],
 )
-def test_rule(batch, groups, width, dtype, expected):
+def test_rule_that_chooses_the_method(batch, groups, width, dtype, expected):
     x = torch.zeros(batch, 16, 30, dtype=dtype)
     weight = torch.zeros(16 * groups, 16 // groups, width, dtype=dtype)
     assert faster_method(x, weight, groups, width - 1) == expected
 
 
-def test_little_work_is_direct():
+def test_little_work_uses_the_direct_method():
     x, weight = torch.zeros(50, 1, 30), torch.zeros(1, 1, 16)
     assert faster_method(x, weight, 1, 15) == "direct"
 

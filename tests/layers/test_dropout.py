@@ -1,4 +1,4 @@
-"""Dropout by few random bits: torch's, but for the draws."""
+"""Dropout from few random bits: like torch's, except for the draws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphsent.layers import Dropout
 
 @pytest.mark.parametrize("p", [0.5, 0.1, 0.3, 0.99])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_so_many_elements_are_dropped_and_the_others_scaled(p, dtype):
+def test_the_expected_share_is_dropped_and_the_rest_scaled(p, dtype):
     x = torch.ones(400, 251, dtype=dtype)
     y = Dropout(p)(x)
     assert y.dtype == dtype
@@ -23,7 +23,7 @@ def test_so_many_elements_are_dropped_and_the_others_scaled(p, dtype):
 
 
 def test_elements_are_dropped_independently_of_their_neighbours():
-    """Four of them share a draw of the generator."""
+    """Four elements share a draw of the generator."""
     dropped = (Dropout(0.5)(torch.ones(200_000, 4)) == 0).double()
     assert (dropped.mean(0) - 0.5).abs().max() < 0.01
     assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 0.02
@@ -54,7 +54,7 @@ def test_shapes_and_strides(shape):
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-9, 1 - 1e-9, 1.0])
-def test_rates_at_the_ends_are_torchs(p):
+def test_probabilities_0_and_1_are_as_in_torch(p):
     x = torch.randn(50, 3)
     torch.testing.assert_close(Dropout(p)(x), x if p < 0.5 else torch.zeros(50, 3))
 

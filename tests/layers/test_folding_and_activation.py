@@ -1,4 +1,4 @@
-"""Folding, and bias with non-linearity, against the equations."""
+"""Folding, and bias with activation, against the equations."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def test_golden_folding():
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3), (2, 4)])
-def test_a_row_without_a_neighbour_is_refused(shape):
+def test_a_row_without_a_neighbour_is_rejected(shape):
     with pytest.raises(LayerError, match="an even number of rows of 2 channels each, got"):
         Folding(2)(torch.zeros(shape))
     with pytest.raises(LayerError, match="expected num_maps of at least 1, got 0"):
@@ -69,7 +69,7 @@ def test_no_bias_beyond_a_sentence():
     assert (y != 0).flatten(1).tolist() == [[True, False], [False, False]]
 
 
-def test_wrong_options_are_refused():
+def test_wrong_options_are_rejected():
     with pytest.raises(LayerError, match="expected one of identity, relu, tanh"):
         BiasActivation(3, "tan")
     with pytest.raises(LayerError, match="expected num_channels of at least 1, got 0"):

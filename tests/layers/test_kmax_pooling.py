@@ -60,7 +60,7 @@ def test_dynamic_k_max_against_sorting(lengths, margin, k_top, layers, extra, le
 
 
 @given(st.integers(0, 300), st.integers(1, 9), st.integers(1, 5), st.integers(0, 4))
-def test_k_in_whole_numbers(num_words, k_top, layer, later):
+def test_k_is_computed_exactly(num_words, k_top, layer, later):
     found = dynamic_k(torch.tensor([num_words]), k_top, layer, layer + later)
     assert found.item() == reference_k(num_words, k_top, layer, layer + later)
 
@@ -94,7 +94,7 @@ def test_golden_rows(row, k, values, positions, dtype):
     assert where.flatten().tolist() == positions
 
 
-def test_what_is_not_a_number_counts_as_the_largest():
+def test_nan_counts_as_the_largest():
     x = torch.tensor([[[1.0, torch.nan, 3.0, 2.0]], [[1.0, 2.0, 3.0, 4.0]]])
     y, _ = KMaxPooling(2)(x, torch.tensor([4, 4]))
     assert y[0, 0].isnan().tolist() == [True, False]
@@ -102,7 +102,7 @@ def test_what_is_not_a_number_counts_as_the_largest():
 
 
 def test_long_rows_of_equal_values():
-    # Sorts of long rows take other ways through torch than those of short ones.
+    # Torch sorts long rows by another algorithm than short ones.
     x = torch.zeros(1, 1, 5000)
     _, _, positions = KMaxPooling(100)(x, torch.tensor([5000]), return_positions=True)
     assert positions.flatten().tolist() == list(range(100))
@@ -116,7 +116,7 @@ def test_gradients_reach_only_what_was_selected():
     assert torch.equal(x.grad, selected)
 
 
-def test_wrong_options_are_refused():
+def test_wrong_options_are_rejected():
     with pytest.raises(LayerError, match="expected k of at least 1, got 0"):
         KMaxPooling(0)
     with pytest.raises(LayerError, match="expected k_top of at least 1, got 0"):
@@ -125,7 +125,7 @@ def test_wrong_options_are_refused():
         DynamicKMaxPooling(4, 3, 2)
 
 
-def test_words_of_another_number_of_sentences_are_refused():
+def test_words_of_another_number_of_sentences_are_rejected():
     x, lengths = torch.zeros(2, 1, 3), torch.tensor([3, 3])
     pooling = DynamicKMaxPooling(4, 1, 2)
     with pytest.raises(LayerError, match=r"num_words of shape \(batch,\) = \(2,\), int64, got"):

@@ -18,7 +18,7 @@ def test_examples(name):
     assert doctest.testmod(module).failed == 0
 
 
-def test_every_layer_has_one():
+def test_every_layer_has_an_example():
     for name in layers.__all__:
         member = getattr(layers, name)
         if isinstance(member, type) and issubclass(member, torch.nn.Module):

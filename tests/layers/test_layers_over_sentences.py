@@ -1,4 +1,4 @@
-"""What every layer over sentences keeps to: one table of layers, one contract."""
+"""The contract of all layers over sentences: one table of layers, one set of checks."""
 
 import copy
 import pickle
@@ -27,7 +27,7 @@ def words(x, lengths):
     return ((lengths - 1).clamp(min=0),)
 
 
-# Name -> the layer, what it takes beside x and lengths, and whether equal means bit for bit.
+# Name -> the layer, its inputs besides x and lengths, and whether equality is bitwise.
 LAYERS = {
     "wide": (lambda: layers.WideConv1d(4, 6, 3), no_extra, False),
     "wide, by rows": (
@@ -52,7 +52,7 @@ LAYERS = {
 
 
 def call(name, layer, x, lengths):
-    """The result, and its lengths where it has a time."""
+    """The result, and its lengths if it has a time dimension."""
     y = layer(x, lengths, *LAYERS[name][1](x, lengths))
     if isinstance(y, tuple):
         return y
@@ -72,7 +72,7 @@ def layer(name):
 @pytest.mark.parametrize("name", LAYERS)
 @settings(max_examples=12)
 @given(lengths=LENGTHS, margin=MARGINS)
-def test_neither_padding_nor_companions_matter(name, lengths, margin):
+def test_neither_padding_nor_batch_matters(name, lengths, margin):
     layer = LAYERS[name][0]().double()
     tolerance = 0 if LAYERS[name][2] else 1e-12
     parts = sentences(lengths, NUM_CHANNELS)
@@ -92,7 +92,7 @@ def test_neither_padding_nor_companions_matter(name, lengths, margin):
         torch.testing.assert_close(together[place], gradient, rtol=0, atol=tolerance)
 
 
-def test_what_is_beyond_gets_no_gradient(name, layer):
+def test_padding_gets_no_gradient(name, layer):
     x = torch.randn(3, NUM_CHANNELS, 5, requires_grad=True)
     y, _ = call(name, layer, x, torch.tensor([2, 5, 0]))
     y.square().sum().backward()
@@ -140,7 +140,7 @@ def test_gradcheck(name, layer):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_other_dtypes(name, layer, dtype):
-    # Small whole numbers, so that what is selected does not depend on the precision.
+    # Small integers, so that the selection does not depend on the precision.
     x = torch.randint(-8, 8, (3, NUM_CHANNELS, 6)).double()
     lengths = torch.tensor([6, 0, 2])
     expected, _ = call(name, copy.deepcopy(layer).double(), x, lengths)
@@ -163,7 +163,7 @@ def test_copies_compute_the_same(name, layer):
         assert torch.equal(call(name, other, x, lengths)[0], y)
 
 
-def test_neither_input_is_changed(name, layer):
+def test_inputs_are_not_modified(name, layer):
     x, lengths = torch.randn(2, NUM_CHANNELS, 5), torch.tensor([5, 3])
     x[1, :, 3:] = torch.nan
     before = x.clone(), lengths.clone()
@@ -191,12 +191,12 @@ def test_any_strides(name, layer):
         (torch.zeros(1, 4, 5), [-1], "at least 0 and at most time = 5, got -1 to -1"),
     ],
 )
-def test_what_is_not_a_batch_is_refused(name, layer, x, lengths, message):
+def test_inputs_that_are_not_a_batch_are_rejected(name, layer, x, lengths, message):
     with pytest.raises(LayerError, match=message):
         layer(x, torch.tensor(lengths), *LAYERS[name][1](torch.zeros(1, 4, 5), torch.tensor([5])))
 
 
-def test_reset_draws_new_values(name, layer):
+def test_reset_parameters_draws_new_values(name, layer):
     parameters = list(layer.parameters())
     if parameters:
         for parameter in parameters:

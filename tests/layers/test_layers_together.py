@@ -1,4 +1,4 @@
-"""The layers of a DCNN one after another, over a batch large enough for all ways to compute."""
+"""The layers of a DCNN in sequence, on a batch large enough for all code paths."""
 
 import pytest
 import torch
@@ -65,7 +65,7 @@ def test_a_batch_is_its_sentences(method):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-11)
 
 
-def test_companions_and_padding_do_not_matter():
+def test_batch_and_padding_do_not_matter():
     network = Network("auto").double()
     parts = sentences(LENGTHS, ROWS)
     x, lengths = batch_of(parts)

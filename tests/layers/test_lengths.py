@@ -1,4 +1,4 @@
-"""Masks: what is beyond a sentence is replaced, by either way to do so."""
+"""Masks: positions beyond a sentence are replaced, by both implementations."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def ways(request, monkeypatch):
 
 @pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_what_is_beyond_is_replaced_bit_for_bit(dtype):
+def test_padding_is_replaced_bit_for_bit(dtype):
     inf, nan = torch.inf, torch.nan
     x = torch.tensor([[[1.0, nan, -inf]], [[nan, -0.0, inf]], [[nan, 1.0, 2.0]]], dtype=dtype)
     limits = torch.tensor([1, 3, 0])
@@ -43,5 +43,5 @@ def test_gradients_are_masked():
     assert torch.autograd.gradgradcheck(lambda x: zero_beyond(x, limits).square(), x)
     turned = x.transpose(1, 2).contiguous().transpose(1, 2)
     assert torch.equal(zero_beyond(turned, limits), zero_beyond(x, limits))
-    (gradient,) = torch.autograd.grad(zero_beyond(x, limits).sum(), x)  # all of one number
+    (gradient,) = torch.autograd.grad(zero_beyond(x, limits).sum(), x)  # all have the same length
     assert torch.equal(gradient, time_mask(limits, 4)[:, None].expand_as(x).double())

@@ -13,7 +13,7 @@ from graphsent.layers import AttentionPooling, LayerError, MaxPooling, MeanPooli
 
 
 def first_largest(part):
-    """The first largest value of each row, and where it stands."""
+    """The first maximum of each row, and its position."""
     positions = [row.tolist().index(max(row.tolist())) for row in part]
     return torch.stack([row[t] for row, t in zip(part, positions, strict=True)]), positions
 
@@ -96,14 +96,14 @@ def test_a_vector_of_zeros_is_similar_to_nothing(dtype, zero):
     assert torch.equal(x.grad, weights[:, None].expand(2, 3, 4))
 
 
-def test_wrong_options_are_refused():
+def test_wrong_options_are_rejected():
     with pytest.raises(LayerError, match="expected temperature above 0, got 0"):
         AttentionPooling(0)
     with pytest.raises(LayerError, match="expected eps above 0, got -1"):
         AttentionPooling(eps=-1)
 
 
-def test_a_guide_of_another_size_is_refused():
+def test_a_guide_of_another_size_is_rejected():
     with pytest.raises(LayerError, match=r"guide of shape \(batch, channels\) = \(2, 3\), got"):
         AttentionPooling()(torch.zeros(2, 3, 4), torch.tensor([4, 4]), torch.zeros(2, 4))
 

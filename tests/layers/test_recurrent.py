@@ -1,4 +1,4 @@
-"""LSTM and GRU by the engine against those of torch: values, gradients, options and mistakes."""
+"""LSTM and GRU on the engine against those of torch: values, gradients, options and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with_kernels = pytest.mark.skipif(
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Counts how often the engine runs over a direction of a layer."""
+    """Counts how often the engine runs a direction of a layer."""
     count = []
     function = chained.chain_states
     monkeypatch.setattr(chained, "chain_states", lambda *a: count.append(1) or function(*a))
@@ -34,7 +34,7 @@ def runs(monkeypatch):
 
 
 def pair(kind, *, dtype=torch.float64, engine="levels", **options):
-    """A layer, and torch's with the same weights."""
+    """A layer, and torch's layer with the same weights."""
     torch.manual_seed(0)
     theirs = KINDS[kind](IN_FEATS, HIDDEN_FEATS, **options).to(dtype)
     ours = kind(IN_FEATS, HIDDEN_FEATS, engine=engine, **options).to(dtype)
@@ -48,7 +48,7 @@ def batch(batch_first=False, dtype=torch.float64):
 
 
 def packed_by_torch(layer, x, hx, lengths):
-    """What ``lengths`` is to give."""
+    """Reference for ``lengths``."""
     first = layer.batch_first
     packed = pack_padded_sequence(x, lengths, batch_first=first, enforce_sorted=False)
     output, state = layer(packed, hx)
@@ -57,7 +57,7 @@ def packed_by_torch(layer, x, hx, lengths):
 
 
 def packed(layer, x, hx):
-    """Over a packed batch, whose data are the output."""
+    """Reference for a packed batch, whose data are the output."""
     first = layer.batch_first
     batch = pack_padded_sequence(x, LENGTHS, batch_first=first, enforce_sorted=False)
     output, state = layer(batch, hx)
@@ -66,7 +66,7 @@ def packed(layer, x, hx):
 
 
 def outcome(call, layer, x, hx=None):
-    """Results of a call, and gradients of inputs, weights and states before."""
+    """Results of a call, and gradients of inputs, weights and initial states."""
     x = x.clone().requires_grad_()
     torch.manual_seed(1)  # of dropout
     output, state = call(layer, x, hx)
@@ -137,7 +137,7 @@ def test_single_precision_and_large_batches(kind):
 
 @with_kernels
 @each_kind
-def test_what_stands_beyond_a_length_has_no_influence(kind):
+def test_padding_has_no_influence(kind):
     layer, x = pair(kind, batch_first=True, bidirectional=True)[0], batch(True)
     expected, _ = layer(x, lengths=LENGTHS)
     assert not expected[0, 2:].any()
@@ -166,7 +166,7 @@ FALLBACKS = {
     ("kind", "name"),
     [(kind, name) for kind in KINDS for name in FALLBACKS if (kind, name) != (GRU, "projections")],
 )
-def test_what_the_engine_does_not_do_runs_in_torch(kind, name, runs):
+def test_unsupported_options_run_in_torch(kind, name, runs):
     options, dtype = FALLBACKS[name]
     given = {key: value for key, value in options.items() if key != "engine"}
     torch.manual_seed(0)
@@ -193,8 +193,8 @@ def test_without_kernels_and_under_autocast_torch_runs(kind, runs, monkeypatch):
 
 @with_kernels
 @each_kind
-def test_few_steps_are_left_to_torch(kind, runs):
-    """By ``engine="auto"``: how many are few is that of the table in the docs."""
+def test_few_steps_fall_back_to_torch(kind, runs):
+    """By ``engine="auto"``; the threshold is that of the table in the docs."""
     layer = kind(IN_FEATS, HIDDEN_FEATS)
     fewest = layer._fewest
 
@@ -278,7 +278,7 @@ def test_wrong_lengths(kind):
 
 
 @each_kind
-def test_inputs_that_do_not_fit_are_refused_as_by_torch(kind):
+def test_wrong_inputs_are_rejected_as_by_torch(kind):
     ours, theirs = pair(kind)
     x = batch()
     bad = [
@@ -305,6 +305,6 @@ def test_inputs_that_do_not_fit_are_refused_as_by_torch(kind):
         assert errors[0] == errors[1], (given, errors)
 
 
-def test_an_unknown_engine_is_refused():
+def test_an_unknown_engine_is_rejected():
     with pytest.raises(LayerError, match="unknown engine 'dgl': expected one of auto, levels, tor"):
         LSTM(3, 4, engine="dgl")

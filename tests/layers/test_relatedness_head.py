@@ -1,4 +1,4 @@
-"""The head of relatedness: its equations, golden targets, the loss."""
+"""The relatedness head: its equations, golden targets, the loss."""
 
 import math
 
@@ -82,7 +82,7 @@ def test_loss_is_the_mean_divergence():
         ((4, 5), [2.0], r"scores \(num_pairs,\), got \(4, 5\) and \(1,\)"),
     ],
 )
-def test_scores_that_do_not_fit_are_refused(shape, scores, message):
+def test_scores_out_of_range_are_rejected(shape, scores, message):
     with pytest.raises(LayerError, match=message):
         relatedness_loss(torch.zeros(shape), torch.tensor(scores))
 
@@ -94,7 +94,7 @@ def test_a_perfect_distribution_costs_nothing():
     torch.testing.assert_close(expected_score(logits), scores)
 
 
-def test_reset_draws_new_values():
+def test_reset_parameters_draws_new_values():
     head = RelatednessHead(4)
     before = [parameter.detach().clone() for parameter in head.parameters()]
     head.reset_parameters()

@@ -13,7 +13,7 @@ NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, float("inf"), float("-inf"
 
 @settings(max_examples=150)
 @given(st.data())
-def test_both_ways_agree(data):
+def test_both_implementations_agree(data):
     shape = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 6)))
     num_values = math.prod(shape)
     values = data.draw(st.lists(NUMBERS, min_size=num_values, max_size=num_values))

@@ -1,4 +1,4 @@
-"""Sequence encoders: each sequence as if it were alone, against torch's cells step by step."""
+"""Sequence encoders against torch's cells step by step, one sequence at a time."""
 
 import pytest
 import torch
@@ -68,22 +68,22 @@ def test_no_sequences():
     ).shape == (0, 6)
 
 
-def test_reset_draws_new_values():
+def test_reset_parameters_draws_new_values():
     encoder = SequenceEncoder(2, 3)
     before = encoder.cell.weight_hh_l0.detach().clone()
     encoder.reset_parameters()
     assert not torch.equal(before, encoder.cell.weight_hh_l0)
 
 
-def test_an_unknown_cell_is_refused():
+def test_an_unknown_cell_is_rejected():
     with pytest.raises(ModelError, match="unknown cell 'rnn': expected 'lstm' or 'gru'"):
         SequenceEncoder(2, 3, cell="rnn")
 
 
 @with_kernels
 @pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
-def test_equal_beginnings_and_ends_are_computed_once(cell, bidirectional, monkeypatch):
-    """The number of steps that are run: those of the longest range of each first or last row."""
+def test_equal_prefixes_and_suffixes_are_computed_once(cell, bidirectional, monkeypatch):
+    """The number of steps that are run: those of the longest range per first or last row."""
     steps = []
     function = chained.chain_states
 
@@ -101,7 +101,7 @@ def test_equal_beginnings_and_ends_are_computed_once(cell, bidirectional, monkey
 
 @pytest.mark.parametrize("engine", ["auto", "torch"])
 @pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
-def test_rows_that_words_share(cell, bidirectional, engine):
+def test_rows_shared_by_words(cell, bidirectional, engine):
     torch.manual_seed(0)
     encoder = SequenceEncoder(3, 4, cell=cell, bidirectional=bidirectional).double()
     encoder.cell.engine = engine
@@ -117,7 +117,7 @@ def test_rows_that_words_share(cell, bidirectional, engine):
 
 
 @with_kernels
-def test_rows_that_there_are_not():
+def test_rows_out_of_range():
     encoder = SequenceEncoder(2, 3)
     feat, ranges = torch.zeros(3, 2), torch.tensor([[1, 3]])
     for bad in ([[1, 4]], [[-1, 2]]):

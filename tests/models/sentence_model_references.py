@@ -1,4 +1,4 @@
-"""The convolutional models and their baselines, one sentence at a time, from the equations.
+"""References of the convolutional models and baselines, from the equations, per sentence.
 
 Each function takes a model for its parameters alone, and words, (num_words, embedding_dim): the
 vectors of one sentence. It returns the vector that the classifier gets. Loops are over maps and
@@ -23,7 +23,7 @@ def wide(u: Tensor, w: Tensor) -> Tensor:
 
 
 def k_max(row: Tensor, k: int) -> Tensor:
-    """The k largest values in order, of equal ones the first; all if there are less."""
+    """The k largest values in order, the first of equal ones; all if there are fewer."""
     values = row.tolist()
     by_size = sorted(range(len(row)), key=lambda t: (-values[t], t))
     return row[sorted(by_size[:k])]
@@ -80,7 +80,7 @@ def max_tdnn(model, words: Tensor) -> Tensor:
 
 
 def kim_cnn(model, *channels: Tensor) -> Tensor:
-    """With one channel or two, each (num_words, embedding_dim)."""
+    """With one or two channels, each (num_words, embedding_dim)."""
     heights, n = model.config["heights"], model.config["maps"]
     c = []
     for place, height in enumerate(heights):
@@ -100,7 +100,7 @@ def nbow(_model, words: Tensor) -> Tensor:
 
 
 def wide_positions(c: list[Tensor], weight: Tensor) -> list[Tensor]:
-    """Full convolution: at each of T + m - 1 places the products with all channels, summed."""
+    """Full convolution: the products with all channels summed at each of T + m - 1 positions."""
     width, zero = weight.shape[2], torch.zeros_like(weight[0, :, 0])
     around = [zero] * (width - 1) + c + [zero] * (width - 1)
     return [
@@ -110,7 +110,7 @@ def wide_positions(c: list[Tensor], weight: Tensor) -> list[Tensor]:
 
 
 def k_max_of_channels(c: list[Tensor], k: int) -> list[Tensor]:
-    """Each channel pooled by itself."""
+    """Pools each channel by itself."""
     return list(torch.stack([k_max(channel, k) for channel in torch.stack(c, 1)], 1))
 
 

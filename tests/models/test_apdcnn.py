@@ -1,4 +1,4 @@
-"""AP-DCNN: branches, attention, the classifier in training and at test, sizes."""
+"""AP-DCNN: branches, attention, the classifier in training and inference, sizes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_values_and_gradients_are_those_of_the_equations(name, forest, phrases):
 @every_choice
 @settings(max_examples=5)
 @given(forest=FORESTS)
-def test_a_result_does_not_depend_on_companions(name, forest):
+def test_a_result_does_not_depend_on_the_batch(name, forest):
     model = build(name)
     together = model(model.collate(forest))
     alone = torch.cat([model(model.collate([tree])) for tree in forest])
@@ -105,7 +105,7 @@ def test_a_result_does_not_depend_on_companions(name, forest):
 
 
 @every_choice
-def test_what_stands_in_other_sentences_has_no_influence_at_all(name):
+def test_other_sentences_have_no_influence_at_all(name):
     model = build(name)
     other = Tree.from_string("(0 (0 (0 lovely) (0 lovely)) (0 (0 lovely) (0 lovely)))")
     forest = [TREE, other, Tree.from_string("(1 film)"), other]
@@ -131,7 +131,7 @@ def test_trees_are_binarized_and_results_are_of_the_trees_given():
     (prediction,) = model.predict([flat])
     assert prediction.probabilities.shape == (5, 5)
     states = expected_states(model, model.shape_tree(flat))
-    # Node 1 is the one that binarizing adds over "a film".
+    # Node 1 is the one that binarization adds over "a film".
     expected = torch.softmax(model.output(states), 1)[[0, 2, 3, 4, 4]].detach()
     np.testing.assert_allclose(prediction.probabilities, expected, atol=1e-6)
     with pytest.raises(ModelError, match="got a dependency tree"):
@@ -172,7 +172,7 @@ def test_dropout_is_on_both_vectors():
     assert ((share > 0.3) & (share < 0.7)).all()
 
 
-def test_to_the_letter_output_weights_of_the_tree_learn_nothing_but_the_tree_does():
+def test_taken_literally_output_weights_of_the_tree_learn_nothing_but_the_tree_does():
     model = build("letter")
     logits, states, batch = in_training(model, [TREE])
     weight = model.output.weight
@@ -181,7 +181,7 @@ def test_to_the_letter_output_weights_of_the_tree_learn_nothing_but_the_tree_doe
     assert (weight.grad[:, 3:] == 0).all()
     assert (weight.grad[:, :3] != 0).all()
     assert model.encoder.tree.U.weight.grad.norm() > 0
-    torch.testing.assert_close(model.eval()(batch), model.output(states))  # and test has both
+    torch.testing.assert_close(model.eval()(batch), model.output(states))  # inference has both
 
 
 def test_the_tree_is_kept_with_a_probability():
@@ -261,7 +261,7 @@ def test_models_of_one_branch_have_no_attention():
             build(branch).position_weights([TREE])
 
 
-# Sizes, files, mistakes
+# Sizes, files, errors
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_the_cell_of_each_model(cell, attention, expected):
         ({"attention": "none", "cell": "gru"}, 3 * (300 * 150 + 150 * 150 + 150) + 755),
         # W_c and W_a of 150 x 150, w and q of 150
         ({}, 4 * (300 * 150 + 150 * 150 + 150) + 2 * 150 * 150 + 300 + 755),
-        # no q, but an LSTM with two biases a gate
+        # no q, but an LSTM with two biases per gate
         ({"attention": "dynamic"}, 8 * (300 * 150 + 150 * 150 + 150) + 600 + 45_150 + 755),
     ],
     ids=str,
@@ -151,6 +151,6 @@ def test_constituency_trees_are_read_too():
         ({"memory": "some"}, CellError, "memory"),
     ],
 )
-def test_options_that_do_not_fit(options, error, message):
+def test_incompatible_options(options, error, message):
     with pytest.raises(error, match=message):
         ARNNClassifier(VOCABULARY, 3, 4, 5, **options)

@@ -37,7 +37,7 @@ def batches(model, data):
     ],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_they_are_those_of_collate(cls, kind):
+def test_batches_by_index_equal_those_of_collate(cls, kind):
     data = pairs(8) if kind == "pairs" else sentences(kind, 8)
     model = cls(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, 12, 10).eval()
     found, expected = batches(model, data)
@@ -52,7 +52,7 @@ def test_models_of_regression_have_scores():
     torch.testing.assert_close(found.labels, expected.labels, equal_nan=True)
 
 
-def test_what_an_own_class_or_object_collates_is_what_is_learned():
+def test_an_overridden_collate_is_used_for_training():
     class Own(RecNN):
         def collate(self, trees):
             return super().collate(trees)._replace(labels=torch.tensor([7]))
@@ -64,7 +64,7 @@ def test_what_an_own_class_or_object_collates_is_what_is_learned():
     assert model.batches_of(data)([0, 2]) == 2
 
 
-def test_a_label_that_is_no_class_is_refused():
+def test_a_label_that_is_not_a_class_is_rejected():
     batch_of = RecNN(VOCABULARY, 2, 4, 4).batches_of([Tree.from_string("(9 film)")])
     with pytest.raises(ModelError, match="the model has 2 classes"):
         batch_of([0])

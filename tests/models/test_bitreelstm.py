@@ -105,7 +105,7 @@ def test_dropout_is_on_word_vectors_alone_by_default():
     assert rates == {"dropout": 0.0, "embedding.dropout": 0.5}
 
 
-def test_one_draw_of_dropout_for_all_that_a_word_enters(monkeypatch):
+def test_one_dropout_mask_for_all_uses_of_a_word(monkeypatch):
     model = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES).train()
     calls = []
     look_up = type(model.embedding).indexed
@@ -152,12 +152,12 @@ def test_without_heads_there_are_no_weights():
         ({"directions": "up", "td_root": "bu_root"}, "td_root has no effect with"),
     ],
 )
-def test_options_that_do_not_fit(options, message):
+def test_incompatible_options(options, message):
     with pytest.raises(ModelError, match=message):
         BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES, **options)
 
 
-def test_dependency_trees_are_refused():
+def test_dependency_trees_are_rejected():
     model = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES)
     with pytest.raises(ModelError, match="got a dependency tree"):
         model.predict(sentences("dependency", 1))

@@ -33,7 +33,7 @@ def num_parameters(module: torch.nn.Module) -> int:
 
 def test_sizes_of_the_paper():
     model = TreeLSTMClassifier(VOCAB, 5, leaf="affine")
-    # Tai et al. have two biases a gate: 316,800 and 315,840.
+    # Tai et al. have two biases per gate: 316,800 and 315,840.
     assert num_parameters(model.encoder.cell) == 316_050
     assert num_parameters(model.output) == 5 * 150 + 5
     model = TreeLSTMClassifier(VOCAB, 5, hidden=168, cell="childsum")
@@ -65,7 +65,7 @@ def test_batches_can_come_from_other_processes():
     assert copied.graph.batch_num_nodes().tolist() == batch.graph.batch_num_nodes().tolist()
 
 
-def test_the_caller_keeps_his_graph():
+def test_the_callers_graph_is_unchanged():
     model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
     batch = model.collate(TREES)
     before = {name: value.clone() for name, value in batch.graph.ndata.items()}
@@ -84,7 +84,7 @@ def test_the_caller_keeps_his_graph():
     ],
     ids=["nbow", "nary", "affine", "childsum"],
 )
-def test_ten_steps_on_five_trees_lower_the_loss_and_repeat(make):
+def test_ten_steps_on_five_trees_lower_the_loss_reproducibly(make):
     def losses() -> list[float]:
         torch.manual_seed(1)
         model = make()
@@ -123,7 +123,7 @@ def test_the_loss_is_a_sum_over_nodes_and_a_mean_over_sentences():
         classification_loss(logits, batch, "leaf")
 
 
-def test_order_of_words_means_nothing_to_the_bag_and_something_to_the_tree():
+def test_word_order_matters_to_the_tree_but_not_to_the_bag():
     first, second = "(1 (1 not) (1 (1 good) (1 film)))", "(1 (1 film) (1 (1 not) (1 good)))"
     bag, tree = NBoW(VOCAB, 2, 4), TreeLSTMClassifier(VOCAB, 2, 4, 4)
     vectors = torch.from_numpy(bag.encode([first, second]))
@@ -146,7 +146,7 @@ def test_copies_can_be_saved(copied, tmp_path):
     twin = copied(model)
     assert twin.config == model.config
     assert twin.config["dropout"] == 0.25
-    assert twin.config["cell"] == "nary"  # a default, stored all the same
+    assert twin.config["cell"] == "nary"  # a default, but stored
     twin.save_pretrained(tmp_path / "twin")
     loaded = TreeLSTMClassifier.from_pretrained(tmp_path / "twin")
     assert (loaded.encode(TREES) == model.encode(TREES)).all()

@@ -1,4 +1,4 @@
-"""Features of an encoder, beside word vectors or in their place, in every model."""
+"""Encoder features besides word vectors or instead of them, in every model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INPUTS = [
     {"word_dim": WORD, "projected": True},
     {"word_dim": 0, "projected": True},
 ]
-# Those of trees and of pairs; the reranker of n-best lists has tests of its own.
+# Models of trees and of pairs; the reranker has its own tests.
 NAMES = [name for name in sorted(MODELS) if model_class(name).examples != "lists"]
 
 
@@ -66,7 +66,7 @@ def numbered(tree, words: list[str]):
 
 
 def told_apart(given):
-    """Examples in which every word is another one, and the trees that they come from by words."""
+    """Examples whose words are all distinct, and their trees by words."""
     trees = [
         tree for each in given for tree in (each[:2] if isinstance(each, TreePair) else [each])
     ]
@@ -166,7 +166,7 @@ def test_equal_phrases_are_one_example_in_the_first_sentence():
     assert {each.sentence for each in found} == {tuple(tree.words)}
 
 
-def test_words_in_lower_case_are_read_so():
+def test_lowercased_words_are_read_lowercased():
     vocab = Vocabulary(["good"], lower=True)
     model = plain("nbow", FEATURE, vocab)
     encoder = toy_encoder(FEATURE)
@@ -184,7 +184,7 @@ def test_copies_and_pickles_have_their_encoder():
             assert torch.equal(twin(twin.collate(examples("treelstm"))), model(batch))
 
 
-def test_what_cannot_be():
+def test_incompatible_options():
     encoder = toy_encoder(FEATURE)
     described = Contextual.of(encoder, tuned=False)
     with pytest.raises(ModelError, match="expected word inputs of size 5, got 7"):

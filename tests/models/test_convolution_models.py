@@ -42,7 +42,7 @@ ROWS = {
     ),
     # Six rows are not eight: two of zeros are added. A word gives less than k_top values.
     "dcnn-deep": Row(DCNN, {"widths": (2, 2, 1), "maps": (1, 2, 2), "k_top": 5}, reference.dcnn),
-    # Filters so long that they run by Fourier transforms.
+    # Filters so long that they are computed by Fourier transforms.
     "dcnn-fft": Row(DCNN, {"widths": (25,), "maps": (2,), "k_top": 3}, reference.dcnn),
     "maxtdnn": Row(MaxTDNN, {"width": 4}, reference.max_tdnn),
     "kimcnn": Row(KimCNN, {"heights": (2, 3), "maps": 2}, reference.kim_cnn),
@@ -100,8 +100,8 @@ def test_values_and_gradients_are_those_of_the_equations(name, sentences):
 
 
 @every_model
-def test_what_stands_in_other_sentences_has_no_influence_at_all(name):
-    """What is not a number in the words of the others leaves each bit of the rest as it is."""
+def test_other_sentences_have_no_influence_at_all(name):
+    """NaN in the words of other sentences does not change a bit of the rest."""
     model = build(name)
     long = ["the", "film", "is", "not", "dull"]
     sentences = [long * 3, ["so"] * 9, SHORT, EMPTY, ["so"] * 20, long]
@@ -117,7 +117,7 @@ def test_what_stands_in_other_sentences_has_no_influence_at_all(name):
 @every_model
 @settings(max_examples=7)
 @given(sentences=SENTENCES, order=st.randoms(use_true_random=False))
-def test_a_result_does_not_depend_on_companions(name, sentences, order):
+def test_a_result_does_not_depend_on_the_batch(name, sentences, order):
     model = build(name)
     sentences = [SHORT, LONG, EMPTY, *sentences]
     together = logits(model, sentences)
@@ -154,7 +154,7 @@ def test_unseen_words_share_one_vector(name):
 
 @every_model
 @pytest.mark.parametrize("phrases", [True, False])
-def test_labelled_phrases_are_sentences_of_their_own(name, phrases):
+def test_labelled_phrases_are_separate_sentences(name, phrases):
     model = build(name, phrases=phrases)
     tree = Tree.from_string("(2 (1 (0 the) (0 film)) (1 (0 is) (1 (0 not) (1 (0 so) (0 dull)))))")
     tree = Tree([*tree.labels[:3], "", *tree.labels[4:]], tree.tokens, tree.parents)
@@ -195,7 +195,7 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
 
 
 @every_model
-def test_it_learns_and_repeats_itself(name):
+def test_it_learns_reproducibly(name):
     sentences = [
         Sentence([*words, value], label)
         for words in (["the", "film", "is"], ["film"], [])
@@ -225,7 +225,7 @@ def test_it_learns_and_repeats_itself(name):
     assert losses(4) == first[:4]
 
 
-def test_phrases_of_a_training_set_are_there_once():
+def test_phrases_of_a_training_set_occur_once():
     trees = [Tree.from_string("(1 (0 the) (1 film))"), Tree.from_string("(0 (0 the) (0 film))")]
     examples = DCNN(VOCABULARY, 2, 4).training_examples(trees)
     assert [(" ".join(each.words), each.label) for each in examples] == [

@@ -1,4 +1,4 @@
-"""A saved model that is damaged, or was made to do harm, is one clear error and nothing else."""
+"""A damaged or malicious saved model raises one clear error, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def change_config(directory: Path, **changes: object) -> None:
 
 
 def change_tensors(directory: Path, change) -> None:
-    """Changes the tensors as if they had been saved so: the sum fits."""
+    """Changes the tensors and updates the checksum, as if they had been saved so."""
     path = directory / "model.safetensors"
     tensors = load_file(path)
     change(tensors)
@@ -44,7 +44,7 @@ def change_tensors(directory: Path, change) -> None:
     change_config(directory, sha256={**sums, path.name: sha256(path)})
 
 
-def test_the_config_has_the_sum_of_every_other_file(saved):
+def test_the_config_has_the_checksum_of_every_other_file(saved):
     config = json.loads((saved / "config.json").read_text())
     assert config["sha256"] == {name: sha256(saved / name) for name in SUMMED}
     assert {*SUMMED, "config.json"} == {path.name for path in saved.iterdir()}
@@ -67,7 +67,7 @@ def test_every_flipped_bit_is_noticed(saved, name):
             load_pretrained(saved)
 
 
-def test_a_model_saved_without_sums_is_read(saved):
+def test_a_model_saved_without_checksums_is_read(saved):
     change_config(saved, sha256=None)
     assert "sha256" not in json.loads((saved / "config.json").read_text())
     assert load_pretrained(saved).label_names == ("bad", "good")
@@ -76,7 +76,7 @@ def test_a_model_saved_without_sums_is_read(saved):
 @pytest.mark.parametrize(
     "sums", [1, [], {}, {"model.safetensors": "00"}, {"a": "0", "b": "0"}, dict.fromkeys(SUMMED, 1)]
 )
-def test_sums_that_are_none(saved, sums):
+def test_invalid_checksums(saved, sums):
     change_config(saved, sha256=sums)
     with pytest.raises(ModelError, match=r"config\.json: expected checksums of .* in 'sha256'"):
         load_pretrained(saved)
@@ -123,7 +123,7 @@ def test_versions_of_the_format(saved, changes, message):
         ({"label_names": ["bad"]}, "label_names: expected 2 names, one per class"),
     ],
 )
-def test_arguments_that_are_none(saved, arguments, message):
+def test_invalid_arguments(saved, arguments, message):
     before = json.loads((saved / "config.json").read_text())["arguments"]
     change_config(saved, arguments={**before, **arguments})
     with pytest.raises(ModelError, match=message) as caught:
@@ -134,7 +134,7 @@ def test_arguments_that_are_none(saved, arguments, message):
 
 @pytest.mark.parametrize("name", ["config.json", "vocabulary.json"])
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, "nul", ""])
-def test_json_that_is_none(saved, name, text):
+def test_invalid_json(saved, name, text):
     change_config(saved, sha256=None)
     (saved / name).write_text(text)
     with pytest.raises(ModelError, match=name.replace(".", r"\.")) as caught:
@@ -175,7 +175,7 @@ def as_type(dtype: torch.dtype, *names: str):
         (as_type(torch.float8_e4m3fn), "is of type torch.float8_e4m3fn"),
     ],
 )
-def test_tensors_that_are_no_weights(saved, change, message):
+def test_tensors_that_are_not_weights(saved, change, message):
     change_tensors(saved, change)
     with pytest.raises(ModelError, match=message):
         load_pretrained(saved)
@@ -188,7 +188,7 @@ def test_other_floating_types_are_read(saved, dtype):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_broken_model_is_not_saved_over_a_sound_one(tmp_path, value):
+def test_an_invalid_model_is_not_saved_over_a_valid_one(tmp_path, value):
     model = NBoW(VOCAB, 2, 4)
     model.save_pretrained(tmp_path / "model")
     with torch.no_grad():
@@ -218,10 +218,10 @@ NBoW(Vocabulary(["a", "b"]), 2, 6).save_pretrained(sys.argv[1])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="processes that are gone")
-def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path):
+def test_leftovers_of_a_killed_save_are_removed_by_the_next(tmp_path):
     directory = tmp_path / "model"
     NBoW(VOCAB, 2, 4).save_pretrained(directory)
-    # Killed between the two renames, when the old model has another name.
+    # Killed between the two renames, while the old model has another name.
     assert subprocess.run([sys.executable, "-c", KILLED, directory], check=False).returncode == 9
     assert not directory.exists()
     assert load_pretrained(directory).config["embedding_dim"] == 4
@@ -244,7 +244,7 @@ except OSError as error:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of resources")
-def test_a_file_that_may_not_grow_is_an_error_of_the_system(tmp_path):
+def test_a_file_beyond_the_size_limit_is_an_os_error(tmp_path):
     command = [sys.executable, "-c", LIMITED, tmp_path / "model"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == f"{tmp_path / 'model'} File too large\n", done.stderr

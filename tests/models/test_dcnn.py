@@ -1,4 +1,4 @@
-"""The DCNN: its sizes for each task, what it selects, which rows see which."""
+"""The DCNN: its sizes for each task, what it selects, which rows interact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VOCABULARY = Vocabulary(["a", "b", "c"])
 
 
 def sizes(model) -> list[int]:
-    """Numbers of parameters but for word vectors, from the input to the output."""
+    """Numbers of parameters without word vectors, from input to output."""
     counts = {name: parameter.numel() for name, parameter in model.named_parameters()}
     layers = range(len(model.config["widths"]))
     return [
@@ -77,7 +77,7 @@ def traced(model, sentences: list[list[str]]):
     ],
 )
 def test_how_much_each_layer_keeps(k_top, num_layers, num_words, expected):
-    """Beside a long companion, on whose length nothing depends."""
+    """With a long sentence in the batch, on whose length nothing depends."""
     model = DCNN(VOCABULARY, 2, 8, widths=(5,) * num_layers, maps=(2,) * num_layers, k_top=k_top)
     layers = traced(model, [["a"] * num_words, ["b"] * 40])
     assert [int(layer.lengths[0]) for layer in layers] == expected
@@ -90,7 +90,7 @@ def test_how_much_each_layer_keeps(k_top, num_layers, num_words, expected):
 
 
 def one_map(values: dict[str, float], k: int) -> DCNN:
-    """One layer that does nothing to one row of word vectors but select."""
+    """One layer that only selects from one row of word vectors."""
     model = DCNN(VOCABULARY, 2, 1, widths=(1,), maps=(1,), k_top=k, fold=False)
     torch.nn.init.ones_(model.encoder.layers.convolutions[0].weight)
     model.init_embeddings(torch.tensor([[values.get(word, 0.0)] for word in VOCABULARY.words]))
@@ -108,7 +108,7 @@ def one_map(values: dict[str, float], k: int) -> DCNN:
         ("c", 2, [0, -1]),
     ],
 )
-def test_the_largest_stay_in_order_and_ties_go_to_the_earlier(words, k, expected):
+def test_k_max_keeps_order_and_ties_go_to_the_earlier(words, k, expected):
     model = one_map({"a": 5.0, "b": 7.0, "c": -1.0}, k)
     (layer,) = traced(model, [words.split(), ["b"] * 9])
     assert layer.positions[0].tolist() == [expected]
@@ -116,7 +116,7 @@ def test_the_largest_stay_in_order_and_ties_go_to_the_earlier(words, k, expected
 
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=9), st.integers(1, 4))
-def test_gradient_flows_to_what_was_selected_alone(words, k):
+def test_gradients_flow_only_to_selected_values(words, k):
     model = one_map({"a": 0.5, "b": 0.7, "c": -0.1}, k)
     batch = model.collate([Sentence(words), Sentence(list("abcabcabc"))])
     rows = model.word_vectors(batch.tokens).detach().requires_grad_()
@@ -140,7 +140,7 @@ def test_rows_meet_only_where_they_are_folded(row):
         assert of_row.nonzero().flatten().tolist() == [row // 2 ** (number + 1)]
 
 
-def test_what_was_traced_is_what_is_classified():
+def test_traced_features_are_those_that_are_classified():
     model = DCNN(VOCABULARY, 2, 8, widths=(3, 2), maps=(2, 3), k_top=2).eval()
     batch = model.collate([Sentence(words) for words in (["a"], ["b", "c"] * 4, [])])
     rows = model.word_vectors(batch.tokens)

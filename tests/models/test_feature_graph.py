@@ -1,4 +1,4 @@
-"""The induced feature graph against its definition, and against gradients."""
+"""The induced feature graph against its definition and against gradients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def build(name: str, dim: int = 8) -> DCNN:
 
 
 def parts(model: DCNN, words: list[str]) -> tuple[Tensor, list, Tensor]:
-    """Word vectors that gradient flows to, what layers selected, and the features."""
+    """Word vectors with gradients, what the layers selected, and the features."""
     batch = model.collate([Sentence(words)])
     vectors = model.word_vectors(batch.tokens).detach().requires_grad_()
     layers = model.encoder.layers.trace(vectors, batch.ranges)
@@ -73,7 +73,7 @@ def expected_edges(model: DCNN, words: list[str]) -> set[tuple]:
 
 
 def named(graph) -> list:
-    """Nodes by name; the rank of a value is that among all that were kept of its row."""
+    """Nodes by name; the rank of a value is among all selected values of its row."""
     names = [(0, q) for q in range(len(graph.words))]
     columns = (graph.layer, graph.map, graph.row, graph.position)
     names += zip(*(column[len(names) : -1].tolist() for column in columns), strict=True)
@@ -101,7 +101,7 @@ def test_nodes_and_edges_are_those_of_the_definition(name, words):
     assert set(found) == expected
     assert len(found) == len(expected)
     assert (np.diff(graph.target) >= 0).all()
-    # Every node but unread words has a path to the root.
+    # Every node except unread words has a path to the root.
     is_source = np.isin(np.arange(len(names)), graph.source)
     assert is_source[len(words) : -1].all()
 
@@ -211,7 +211,7 @@ def test_it_is_a_graph_of_networkx_and_of_dgl():
     assert values["edges"][0]["weight"] == graph.weight[0]
 
 
-def test_what_leads_to_one_feature():
+def test_subgraph_of_one_feature():
     model = build("two")
     words = ["a", "b", "c", "d"] * 3
     whole = feature_graph(model, words)
@@ -260,7 +260,7 @@ def test_the_model_stays_in_its_mode():
     assert all(module.training for module in model.modules())
 
 
-def test_other_models_have_none():
+def test_other_models_have_no_feature_graph():
     with pytest.raises(ModelError, match="the model 'nbow' has no feature graph: expected 'dcnn'"):
         feature_graph(NBoW(VOCABULARY, 2, 4), ["a"])
 

@@ -1,4 +1,4 @@
-"""The n-grams that excite filters most, against a search through all windows."""
+"""The n-grams that activate filters most, against a search through all windows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def vector(model, word: str) -> np.ndarray:
 @pytest.mark.parametrize("name", MODELS)
 @settings(max_examples=6)
 @given(corpus=CORPUS, top=st.integers(1, 4))
-def test_it_is_the_best_of_all_windows(name, corpus, top):
+def test_ngrams_are_the_best_of_all_windows(name, corpus, top):
     model = build(name)
     found = filter_ngrams(model, corpus, top)
     filters = model.first_filters()
@@ -86,12 +86,12 @@ def test_it_is_the_best_of_all_windows(name, corpus, top):
 def test_an_example_by_hand(monkeypatch):
     model = DCNN(VOCABULARY, 2, 2, widths=(2,), maps=(1,), k_top=1)
     model.init_embeddings(torch.tensor([[0.0, 0], [1, 0], [2, 0], [3, 5], [0, 0]]))
-    with torch.no_grad():  # the first row likes what rises, the second one what comes last
+    with torch.no_grad():  # the first row responds to rising values, the second to the last one
         model.encoder.layers.convolutions[0].weight.copy_(torch.tensor([[[-1.0, 1]], [[0, 1]]]))
     corpus = ["c a c b a b", Tree.from_string("(1 (1 a) (1 b))"), ["b", "c"], "c"]
     expected = {
         "map 1, row 1": [("a c", 2), ("a b", 1), ("b c", 1)],
-        "map 1, row 2": [("a c", 5), ("b c", 5), ("c a", 0)],  # of equal ones the first found
+        "map 1, row 2": [("a c", 5), ("b c", 5), ("c a", 0)],  # the first of equal ones
     }
     for at_once in (4096, 2):
         monkeypatch.setattr(ngrams, "_WINDOWS_AT_ONCE", at_once)
@@ -104,7 +104,7 @@ def test_an_example_by_hand(monkeypatch):
     assert [each.filter[-1] for each in chosen] == ["2", "1", "2"]
 
 
-def test_of_many_equal_responses_the_first_are_taken():
+def test_ties_go_to_the_first():
     model = KimCNN(VOCABULARY, 2, 5, heights=(2,), maps=3)
     torch.nn.init.zeros_(model.encoder.convolutions[0].weight)
     corpus = [[str(number), "a"] for number in range(5000)]
@@ -112,7 +112,7 @@ def test_of_many_equal_responses_the_first_are_taken():
         assert [ngram.words[0] for ngram in best] == ["0", "1", "2", "3"]
 
 
-def test_how_many_filters_there_are():
+def test_number_of_filters():
     assert len(DCNN(VOCABULARY, 2).first_filters()) == 6 * 48
     assert len(DCNN(VOCABULARY, 2, 5, widths=(2,), maps=(3,)).first_filters()) == 15
     assert len(KimCNN(VOCABULARY, 2, 4).first_filters()) == 300
@@ -138,7 +138,7 @@ def test_the_model_stays_in_its_mode():
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_mistakes_are_explained(model, options, message):
+def test_usage_errors_are_explained(model, options, message):
     with pytest.raises(ModelError, match=message):
         filter_ngrams(model, ["a b"], **options)
 

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub: what is uploaded, and what is read from the cache, offline."""
+"""Models on the Hugging Face Hub: uploads, and downloads from the cache, offline."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_model_goes_to_the_hub_and_comes_back(hub, capsys):
     assert "\ta film\n" in capsys.readouterr().out
 
 
-def test_a_revision_is_the_one_that_is_named(hub):
+def test_the_named_revision_is_loaded(hub):
     NBoW(VOCAB, 2, 4).push_to_hub("anna/films")
     other = hub / "models--anna--films" / "snapshots" / ("1" * 40)
     NBoW(VOCAB, 3, 4).save_pretrained(other)
@@ -85,7 +85,7 @@ def test_a_model_without_a_card_gets_a_short_one(hub):
     assert model.card is None
 
 
-def test_a_model_that_is_not_there(hub, capsys):
+def test_a_missing_model(hub, capsys):
     with pytest.raises(ModelError, match="cannot download hf://anna/none: "):
         graphsent.load("hf://anna/none")
     assert main(["predict", "hf://anna/no/ne", "a film"]) == 2

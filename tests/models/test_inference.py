@@ -1,4 +1,4 @@
-"""Predicting and encoding: order, batches, modes; what a prediction holds."""
+"""predict and encode: order, batches, modes, and the contents of a prediction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TREES = [
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 9))
-def test_batches_hold_items_of_like_size_and_results_keep_the_order(sizes, batch_size):
+def test_batches_hold_items_of_similar_size_and_results_keep_the_order(sizes, batch_size):
     batches = []
 
     def compute(items):
@@ -69,7 +69,7 @@ def test_threads_that_predict_at_once(training, monkeypatch):
     inside = threading.Barrier(8)
     shape_tree = type(model).shape_tree
 
-    def meet(self, tree):  # all are in their first batch before any goes on, and leave one by one
+    def meet(self, tree):  # all reach their first batch before any continues, and leave one by one
         if not hasattr(here, "met"):
             here.met = inside.wait(60)
         time.sleep(0.01 * here.met)
@@ -85,7 +85,7 @@ def test_threads_that_predict_at_once(training, monkeypatch):
     assert [module.training for module in model.modules()] == modes
 
 
-def test_a_module_in_two_places_stays_one():
+def test_a_shared_module_stays_shared():
     model = NBoW(VOCAB, 2, 4)
     model.again = model.embedding
     with evaluating(model) as still:
@@ -189,7 +189,7 @@ def test_batch_sizes_are_checked(batch_size):
 
 
 @pytest.mark.parametrize("inputs", [None, 3])
-def test_what_is_no_list_is_named(inputs):
+def test_arguments_that_are_not_lists_are_named(inputs):
     for model in (NBoW(VOCAB, 2, 3), RecNN(VOCAB, 2, 3)):
         for use in (model.predict, model.encode):
             with pytest.raises(ModelError, match=rf"expected a list of .*{type(inputs).__name__}"):
@@ -201,7 +201,7 @@ def test_models_of_words_ask_for_sentences():
         NBoW(VOCAB, 2, 3).predict(["good film", 3])
 
 
-def test_numbers_that_are_not_finite_are_no_results():
+def test_results_must_be_finite():
     model = NBoW(VOCAB, 2, 3)
     with torch.no_grad():
         model.embedding.weight[VOCAB["good"]] = float("nan")
@@ -218,7 +218,7 @@ def test_numbers_that_are_not_finite_are_no_results():
         ("a film", "a film", "expected vectors"),
     ],
 )
-def test_what_cannot_be_compared_is_named(one, other, reason):
+def test_incomparable_inputs_are_named(one, other, reason):
     with pytest.raises(ModelError, match=reason):
         NBoW.similarity(one, other)
 

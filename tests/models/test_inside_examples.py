@@ -1,4 +1,4 @@
-"""The examples in the documentation of what looks inside models run."""
+"""The examples in the documentation of the model inspection tools run."""
 
 import doctest
 import importlib

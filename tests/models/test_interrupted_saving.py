@@ -1,4 +1,4 @@
-"""Whatever stops a save, a complete model is there: the old one or the new one."""
+"""Whatever interrupts saving, a complete model remains: the old or the new one."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_empty_directory_and_a_link_to_a_model_can_be_saved_to(directory, tmp
     assert load_pretrained(directory).config["embedding_dim"] == 6
 
 
-def test_what_is_no_model_is_not_replaced(tmp_path):
+def test_other_directories_are_not_replaced(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ModelError, match="file: it is a file, expected a directory"):
         model(4).save_pretrained(tmp_path / "file")
@@ -102,7 +102,7 @@ def test_what_is_no_model_is_not_replaced(tmp_path):
 
 
 class Tied(NBoW):
-    """A model two of whose parameters are one."""
+    """A model with two tied parameters."""
 
     name = "tied"
 
@@ -112,7 +112,7 @@ class Tied(NBoW):
         self.second.weight = self.output.weight
 
 
-def test_a_model_of_ones_own_keeps_dtype_and_ties(tmp_path):
+def test_a_custom_model_keeps_dtype_and_tied_weights(tmp_path):
     ours: Model = Tied(VOCAB, 3).double()
     ours.save_pretrained(tmp_path / "model")
     theirs = Tied.from_pretrained(tmp_path / "model")

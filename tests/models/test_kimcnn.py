@@ -1,4 +1,4 @@
-"""Kim's network: which word vectors are tuned, and the bound of the output weights."""
+"""Kim's CNN: which word vectors are tuned, and the norm constraint of the output weights."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_both_channels_are_saved(tmp_path):
     np.testing.assert_array_equal(loaded.encode(SENTENCES), model.encode(SENTENCES))
 
 
-def test_channels_drop_elements_apart():
+def test_channels_have_separate_dropout():
     model = KimCNN(VOCABULARY, 2, 500, variant="multichannel", embedding_dropout=0.5).train()
     model.init_embeddings(torch.ones(4, 500))
     counts = model.word_vectors(torch.tensor([1])).flatten().long().bincount(minlength=5)
@@ -74,6 +74,6 @@ def test_norms_of_output_weights_are_bounded_after_a_step(limit):
     assert torch.equal(model.encoder.convolutions[0].weight, filters)
 
 
-def test_vectors_of_another_size_are_refused():
+def test_vectors_of_another_size_are_rejected():
     with pytest.raises(ModelError, match=r"word vectors: expected shape \(4, 5\)"):
         KimCNN(VOCABULARY, 2, 5).init_embeddings(torch.ones(4, 6))

@@ -1,4 +1,4 @@
-"""What holds for every model of the papers' cells and every sequential baseline, in one table."""
+"""Properties of every model of the papers' cells and every sequential baseline, in one table."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def examples(row: Row, number: int = 20) -> list:
 
 
 def figures(row: Row, model: Model, data: list) -> np.ndarray:
-    """What the model predicts, all in one array."""
+    """All predictions of the model in one array."""
     predicted = model.predict(data)
     if row.kind == "pairs":
         return predicted
@@ -88,7 +88,7 @@ def figures(row: Row, model: Model, data: list) -> np.ndarray:
 
 
 def agreement(model: Model, row: Row, data: list) -> float:
-    """Share of labelled units classified right, or the correlation of scores."""
+    """Accuracy over labelled units, or the correlation of scores."""
     batch = model.collate(data)
     if row.kind == "pairs":
         return float(np.corrcoef(model.predict(data), batch.labels.numpy())[0, 1])
@@ -99,7 +99,7 @@ def agreement(model: Model, row: Row, data: list) -> float:
 
 
 @every_model
-def test_learns_twenty_sentences_by_heart(row):
+def test_memorizes_twenty_sentences(row):
     model = build(row, dropout=0.0, embedding_dropout=0.0, embedding_dim=24, hidden=24)
     data = examples(row)
     batch = model.collate(data)
@@ -114,7 +114,7 @@ def test_learns_twenty_sentences_by_heart(row):
 
 
 @every_model
-def test_a_result_does_not_depend_on_companions(row):
+def test_a_result_does_not_depend_on_the_batch(row):
     model = build(row).double()
     data = examples(row, 8)
     together = figures(row, model, data)

@@ -1,8 +1,8 @@
-"""Models saved by format version 1, whose encoders' parameters stood beside the head's, still load.
+"""Models of format version 1, with encoder and head parameters side by side, still load.
 
 ``models_of_format_1.json`` has what the last version of that format wrote to ``config.json``, the
-shapes of the tensors by name, and what the models said of ``TREES`` once :func:`filled` had given
-them their numbers.
+shapes of the tensors by name, and the models' predictions on ``TREES`` with the weights of
+:func:`filled`.
 """
 
 import json
@@ -28,7 +28,7 @@ DIGITS = 1e-5
 
 
 def filled(name, shape):
-    """Numbers that depend on the last part of a parameter's name and its shape alone."""
+    """Weights that depend only on the last part of a parameter's name and its shape."""
     first = sum(map(ord, name.rpartition(".")[2])) % 7
     numbers = torch.arange(math.prod(shape), dtype=torch.float64)
     return torch.sin(numbers * 1.3 + first).mul(0.5).reshape(shape)
@@ -49,7 +49,7 @@ def said(model):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["config"]["model"])
-def test_a_model_of_format_1_says_what_it_said(case, tmp_path):
+def test_a_model_of_format_1_predicts_the_same(case, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(case["config"]))
     Vocabulary(["a", "good", "film", "dull", "the", "is"]).save(tmp_path / "vocabulary.json")
     tensors = {name: filled(name, shape) for name, shape in case["tensors"].items()}
@@ -64,5 +64,5 @@ def test_a_model_of_format_1_says_what_it_said(case, tmp_path):
     np.testing.assert_array_equal(said(load_pretrained(tmp_path / "again")), said(model))
 
 
-def test_every_kind_of_model_is_there():
+def test_every_kind_of_model_is_covered():
     assert {case["config"]["model"] for case in CASES} == set(MODELS)

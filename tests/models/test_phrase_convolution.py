@@ -1,4 +1,4 @@
-"""Convolution and pooling of phrases one after another, against the layers for padded batches."""
+"""Convolution and pooling of concatenated phrases, against the layers for padded batches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from graphsent.models.encoders.phrase_convolution import (
 )
 from graphsent.propagation import kernels_in_use
 
-# The fixture sets the environment once for all examples, which is what is wanted.
+# The fixture sets the environment once for all examples, as intended.
 many = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(params=["compiled", "torch"])
 def way(request, monkeypatch):
-    """Both ways to compute."""
+    """Parametrizes over both code paths."""
     if request.param == "torch":
         monkeypatch.setenv(SWITCH, "0")
     elif not kernels_in_use(torch.float64):
@@ -50,7 +50,7 @@ def random(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def check(found: Tensor, ranges: Tensor, expected: Tensor, lengths: Tensor, inputs: list[Tensor]):
-    """Values, lengths and gradients are those of a padded batch (batch, channels, time)."""
+    """Values, lengths and gradients equal those of a padded batch (batch, channels, time)."""
     assert (ranges[:, 1] - ranges[:, 0]).tolist() == lengths.tolist()
     expected = expected[:, :, : int(lengths.max()) if len(lengths) else 0]
     values = stacked(found, ranges, expected.shape[2]).transpose(1, 2)
@@ -115,7 +115,7 @@ def test_filters_of_rows_that_are_folded(way):
 
 @many
 @given(ranges_of_words(), st.lists(st.integers(0, 12), min_size=6, max_size=6), st.data())
-def test_what_is_kept_is_what_k_max_pooling_keeps(way, drawn, k, data):
+def test_selection_agrees_with_k_max_pooling(way, drawn, k, data):
     num_words, ranges = drawn
     size = data.draw(st.sampled_from([1, 3, 17]))
     some = st.sampled_from([0.0, -0.0, 1.0, 2.0, -1.0, torch.inf, -torch.inf])
@@ -140,7 +140,7 @@ def test_what_is_kept_is_what_k_max_pooling_keeps(way, drawn, k, data):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("num_steps", [3, 40, 400])
-def test_the_largest_of_long_sentences(way, dtype, num_steps):
+def test_maxima_of_long_sentences(way, dtype, num_steps):
     x = random(num_steps, 33, dtype=dtype)
     with torch.no_grad():
         x[1, :20] = torch.nan  # counts as the largest
@@ -183,7 +183,7 @@ OPERATIONS: list[Operation] = [
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("wrong", [[[-1, 2]], [[0, 5]]])
-def test_rows_that_are_not_there(operation, wrong):
+def test_rows_out_of_range(operation, wrong):
     if not kernels_in_use():
         pytest.skip("there is no C compiler")
     with pytest.raises(IndexError, match="below 5"):

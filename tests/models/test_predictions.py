@@ -1,4 +1,4 @@
-"""What predictions say, show and draw; vectors and their similarity."""
+"""Predictions as text, HTML and pictures; sentence vectors and their similarity."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_json_is_that_of_the_dictionary(phrases):
     assert repr(pair).startswith(f"PairPrediction({pair.name!r}, 0.")
 
 
-def test_a_graph_of_networkx_has_what_is_predicted(phrases):
+def test_a_networkx_graph_has_the_predictions(phrases):
     digraph = phrases.to_networkx()
     assert networkx.is_arborescence(digraph)
     for number, node in enumerate(phrases.nodes):
@@ -82,7 +82,7 @@ def test_a_graph_of_networkx_has_what_is_predicted(phrases):
         assert data["probabilities"] == node.probabilities
 
 
-def test_of_dependency_trees():
+def test_predictions_of_dependency_trees():
     (tree,) = parse_conllu("1\ta\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tfilm\t_\t_\t_\t_\t0\troot\t_\t_\n")
     model = TreeLSTMClassifier(VOCAB, 2, 3, 4, cell="childsum", label_names=NAMES)
     (found,) = model.predict([tree])

@@ -1,4 +1,4 @@
-"""Models compute what depends on a word alone once for each distinct word of a batch."""
+"""Models compute what depends only on a word once per distinct word of a batch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CASES = [
 
 
 class Products(TorchDispatchMode):
-    """Notes of how many inputs each product with a weight is made."""
+    """Records how many inputs each product with a weight has."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,15 +47,15 @@ class Products(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-def test_every_model_over_graphs_is_here():
-    """Those of words in order have no nodes without words, and no cell."""
+def test_every_graph_model_is_covered():
+    """Sequential models have no nodes without words, and no cell."""
     of_words = {name for name in MODELS if model_class(name).tree_kind == "words"}
     others = {"parse-reranker", "sequence", "sequence-relatedness"}
     assert set(MODELS) - of_words - others == {name for name, *_ in CASES}
 
 
 @pytest.mark.parametrize(("name", "options", "kind"), CASES)
-def test_products_are_made_of_distinct_words(name, options, kind, monkeypatch):
+def test_products_are_computed_on_distinct_words(name, options, kind, monkeypatch):
     monkeypatch.setenv(SWITCH, "0")  # compiled code makes the same products unseen
     options = {"embedding_dropout": 0.0, **SIZES, **options}
     model = model_class(name)(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, **options).train()

@@ -1,4 +1,4 @@
-"""Sentences for models of trees: the parser that is saved with them, or another."""
+"""Raw sentences for tree models: parsed by the saved parser, or by another."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_models_without_a_parser(tmp_path):
         {"kind": "dependency", "parser": []},
     ],
 )
-def test_damaged_sources_are_refused(model, tmp_path, trees):
+def test_damaged_sources_are_rejected(model, tmp_path, trees):
     model.save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "trees": trees}))
@@ -105,7 +105,7 @@ def test_damaged_sources_are_refused(model, tmp_path, trees):
         load_pretrained(tmp_path)
 
 
-def test_the_other_kind_of_trees_is_refused(model):
+def test_the_other_kind_of_trees_is_rejected(model):
     with pytest.raises(ModelError, match="reads constituency trees: toy:headed returns dependency"):
         model.parser = HEADED
     with pytest.raises(ModelError, match="reads constituency trees: spacy:en returns dependency"):
@@ -124,7 +124,7 @@ def test_models_of_words_need_no_parser():
         model.parser = FLAT
 
 
-def test_another_version_is_told(model):
+def test_another_parser_version_is_reported(model):
     with pytest.warns(GraphsentWarning, match=r"trees by toy_parsers:flat .*; toy:flat \(1\) may"):
         model.parser = FLAT
     assert model.predict(["a film"])[0].tree.words == ["a", "film"]

@@ -73,6 +73,6 @@ def test_a_loaded_model_is_the_saved_one(tmp_path):
         np.testing.assert_array_equal(ours.probabilities, theirs.probabilities)
 
 
-def test_dependency_trees_are_refused():
+def test_dependency_trees_are_rejected():
     with pytest.raises(ModelError, match="got a dependency tree"):
         build().predict([DependencyTree(["a"], [-1])])

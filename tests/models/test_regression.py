@@ -1,4 +1,4 @@
-"""Models with one class predict numbers; pairs are scored in any range, or classified."""
+"""Models with one output predict numbers; pairs are scored in any range, or classified."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODELS = {
 
 
 def scored(number: int = 12) -> list[Tree]:
-    """Trees whose root has a large number, and their other nodes none or a tag."""
+    """Trees whose root has a large number as its label, and other nodes none or a tag."""
     trees = sentences("constituency", number)
     return [
         Tree(
@@ -99,7 +99,7 @@ def test_it_learns_scores_of_any_unit():
     assert abs(model.predict(trees).mean() - np.mean(gold)) < 10
 
 
-def test_equal_scores_and_none():
+def test_equal_scores_and_no_scores():
     model = NBoW(VOCABULARY, 1, 4)
     model.init_scores([Sentence(["good"], "7"), Sentence(["film"], "7")])
     assert (float(model.output.mean), float(model.output.deviation)) == (7, 1)

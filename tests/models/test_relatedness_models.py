@@ -96,7 +96,7 @@ def test_relatedness_has_no_output_gate_by_default():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        # Tai et al. count two biases a gate: 203,400. The head has 15,305.
+        # Tai et al. count two biases per gate: 203,400. The head has 15,305.
         ({"attention": "none"}, 203_400 - 3 * 150 + 15_305),
         ({"attention": "none", "cell": "gru"}, 202_950 + 15_305),
         ({}, 202_950 + 2 * 150 * 150 + 300 + 15_305),
@@ -132,7 +132,7 @@ def test_pairs_come_in_several_forms():
         ([("(a b)", "(a b)", 0)], "pair 1: expected a score from 1 to 5, got 0"),
     ],
 )
-def test_what_is_no_pair_is_refused(given, message):
+def test_inputs_that_are_not_pairs_are_rejected(given, message):
     with pytest.raises(ModelError, match=message):
         small().collate(given)
 
@@ -152,7 +152,7 @@ def test_what_is_no_pair_is_refused(given, message):
         ({"label_names": ["low", "high"]}, "label_names: expected 5"),
     ],
 )
-def test_options_that_do_not_fit(options, message):
+def test_incompatible_options(options, message):
     with pytest.raises(ModelError, match=message):
         ARNNRelatedness(VOCABULARY, **options)
 
@@ -179,7 +179,7 @@ def test_sequences_need_no_trees():
         model.predict([("a", "b"), ("a", 3)])
 
 
-def test_sequences_that_were_saved_when_they_read_trees_parse_text_as_they_did(tmp_path):
+def test_sequence_models_saved_when_they_read_trees_still_parse_text(tmp_path):
     model = SequenceRelatedness(Vocabulary(["is", "n't", "isn't"]), 5, 4, 3, 6)
     for parser, words in (("", ["is", "n't"]), ("shape:left", ["is", "n't"])):
         model.tree_source = TreeSource("dependency", parser, "1")

@@ -1,4 +1,4 @@
-"""The parse reranker: scores of nodes, the loss by hand, the weight of the parser, learning."""
+"""The parse reranker: node scores, the loss by hand, the parser weight, learning."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_it_learns_to_choose_and_is_saved(tmp_path):
         optimizer.step()
     assert float(reranker.loss(reranker(batch), batch).detach()) < before / 2
     reranker.eval().choose_on_dev(LISTS)
-    assert float(reranker.base_weight) == 0  # alone it chooses right
+    assert float(reranker.base_weight) == 0  # alone, it chooses correctly
     ranked = reranker.predict(LISTS)
     assert ranked[0].best == 1
     assert ranked[0].tree == LISTS[0].gold
@@ -114,7 +114,7 @@ def test_it_learns_to_choose_and_is_saved(tmp_path):
     assert loaded.encode([LEFT, RIGHT]).shape == (2, 3)
 
 
-def test_the_weight_of_the_parser_is_chosen_where_the_model_errs():
+def test_the_parser_weight_is_chosen_if_the_model_errs():
     reranker = model().eval()
     worst = int(reranker.predict(LISTS[:1])[0].scores.argmin())
     candidates = [
@@ -126,7 +126,7 @@ def test_the_weight_of_the_parser_is_chosen_where_the_model_errs():
     assert reranker.predict(dev)[0].best == worst
 
 
-def test_what_is_no_list():
+def test_inputs_that_are_not_lists():
     with pytest.raises(ModelError, match="list 2: expected a ParseList with candidates, got str"):
         model().predict([LISTS[0], LEFT])
     with pytest.raises(ModelError, match="margin: expected a non-negative number"):

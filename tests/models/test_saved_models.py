@@ -1,4 +1,4 @@
-"""Saving and loading: equal afterwards, whole or not at all, and clear about what is wrong."""
+"""Saving and loading: equal afterwards, atomic, and with clear errors."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_how_text_is_read_is_saved(tokenizer, lower_fallback, tmp_path):
     assert (loaded.collate(["Film"]).tokens.item() == vocab["film"]) is known
 
 
-def test_words_and_trees_are_never_divided():
+def test_words_and_trees_are_never_tokenized():
     given = [["film."], Sentence(["film."]), "(3 (2 film.) (2 good!))"]
     words = [each.tree.words for each in NBoW(VOCAB, 2, 4).predict(given)]
     assert words == [["film."], ["film."], ["film.", "good!"]]
 
 
-def test_models_saved_before_read_text_as_they_did(tmp_path):
+def test_older_models_read_text_as_before(tmp_path):
     model = NBoW(Vocabulary(["film"]), 2, 4)
     model.save_pretrained(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
@@ -153,19 +153,19 @@ def test_a_truncated_file_is_named(saved, name):
         ({"model": "nbow", "arguments": {"num_classes": 2}}, "does not fit its config"),
     ],
 )
-def test_a_config_that_does_not_fit_is_explained(saved, changes, message):
+def test_a_mismatched_config_is_explained(saved, changes, message):
     config = json.loads((saved / "config.json").read_text())
     (saved / "config.json").write_text(json.dumps({**config, **changes}))
     with pytest.raises(ModelError, match=message):
         load_pretrained(saved)
 
 
-def test_a_model_of_another_class_is_refused(saved):
+def test_a_model_of_another_class_is_rejected(saved):
     with pytest.raises(ModelError, match="expected a model 'nbow' for NBoW, got 'treelstm'"):
         NBoW.from_pretrained(saved)
 
 
-def test_what_json_cannot_hold_is_not_saved(tmp_path):
+def test_arguments_that_json_cannot_hold_are_not_saved(tmp_path):
     model = NBoW(VOCAB, 2, 4)
     model._arguments["dropout"] = torch.zeros(1)
     with pytest.raises(ModelError, match=r"argument dropout=.* is not a JSON value"):

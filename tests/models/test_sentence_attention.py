@@ -40,7 +40,7 @@ def test_weights_are_those_of_the_model(options):
             np.testing.assert_allclose(ours.sum(), 1)
 
 
-def test_words_are_known_where_nothing_was_pooled_between():
+def test_words_are_known_without_pooling_in_between():
     (aligned,) = sentence_attention(build(pool="none", widths=((2, 2),)), TREES[:1])
     assert aligned.spans[0].tolist() == [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
     one, two = sentence_attention(build(widths=((3,), (2, 2))), TREES[:1])[0].spans
@@ -49,7 +49,7 @@ def test_words_are_known_where_nothing_was_pooled_between():
 
 
 def test_positions_depend_on_the_words_that_they_cover():
-    """Without pooling: a word changes the positions over it, before they are weighed."""
+    """Without pooling: a word changes the positions that cover it, before weighting."""
     model = build(pool="none", widths=((2, 3),))
     stack = model.encoder.stacks[0]
     vectors = torch.randn(6, 4, dtype=torch.float64)
@@ -98,7 +98,7 @@ def test_pictures(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("options", [{}, {"pool": "none"}, {"widths": ((1,), (2, 2))}])
-def test_a_word_alone_is_drawn(options):
+def test_a_single_word_is_drawn(options):
     draw_attention(*sentence_attention(build(**options), TREES[1:]))
 
 
@@ -115,6 +115,6 @@ def test_models_without_attention(model, message):
         sentence_attention(model, TREES)
 
 
-def test_sentences_without_trees_are_refused():
+def test_sentences_without_trees_are_rejected():
     with pytest.raises(ModelError, match="expected a parse tree, got the sentence 'a b'"):
         sentence_attention(build(), ["a b"])

@@ -1,4 +1,4 @@
-"""Sequential baselines: which sequences are examples, and what they are made of."""
+"""Sequential baselines: which sequences are examples, and their contents."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def count(model) -> int:
 
 
 def of_span(model, words) -> torch.Tensor:
-    """Logits of a sequence of words that is alone in the world."""
+    """Logits of a sequence of words by itself."""
     rows = model.embedding.weight[[VOCABULARY[word] for word in words]]
     _, (h, _) = model.encoder.cell(rows)
     return model.output(h.flatten())
@@ -81,7 +81,7 @@ def test_only_the_words_of_a_sentence_count():
         ({}, 315_840 + 845),  # as Tai et al. count
         ({"bidirectional": True}, 2 * 315_840 + 845 + 840),
         ({"cell": "gru"}, 315_840 * 3 // 4 + 845),
-        # The LSTM of the TreeNet paper has one bias a gate: 160,602.
+        # The LSTM of the TreeNet paper has one bias per gate: 160,602.
         ({"num_classes": 2, "hidden": 100}, 160_602 + 400),
     ],
     ids=str,
@@ -105,7 +105,7 @@ def test_relatedness_is_of_the_last_states():
     torch.testing.assert_close(logits, model.head(expected[:2], expected[2:]))
 
 
-def test_an_unknown_cell_is_refused():
+def test_an_unknown_cell_is_rejected():
     with pytest.raises(ModelError, match="unknown cell 'rnn'"):
         SequenceClassifier(VOCABULARY, 3, cell="rnn")
 
@@ -115,7 +115,7 @@ def test_an_unknown_cell_is_refused():
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_loss_and_gradients_are_those_of_torch(cell, bidirectional, phrases, dropout):
-    """Where the engine shares beginnings, torch reads every sequence by itself."""
+    """The engine shares prefixes, while torch reads every sequence by itself."""
     model = SequenceClassifier(
         *(VOCABULARY, NUM_CLASSES, 4, 5),
         cell=cell,

@@ -1,4 +1,4 @@
-"""Tree classifiers: what they compute, what they accept, and that they learn."""
+"""Tree classifiers: what they compute, what they accept, and whether they learn."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_result_does_not_depend_on_batches_or_their_order():
     np.testing.assert_allclose(encoded[5], model.encode(inputs[5:6])[0], rtol=1e-6)
 
 
-def test_every_form_of_a_tree_goes_in():
+def test_every_form_of_a_tree_is_accepted():
     model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
     text = "(S (NP (DT good) (NN film)) (VP (RB not) (JJ bad)))"
     forms = [text, Tree.from_string(text), nltk.Tree.fromstring(text)]
@@ -86,7 +86,7 @@ def test_dependency_trees_are_for_the_child_sum_cell():
         ("(1 good)", r"expected a list of trees, got one str: put it in \[\]"),
     ],
 )
-def test_what_is_no_tree_is_explained(inputs, message):
+def test_inputs_that_are_not_trees_are_explained(inputs, message):
     with pytest.raises(ModelError, match=message):
         TreeLSTMClassifier(VOCAB, 2, 4, 4).predict(inputs)
 
@@ -109,7 +109,7 @@ def test_wrong_options_are_explained(options, message):
         TreeLSTMClassifier(VOCAB, 2, **options)
 
 
-def test_word_vectors_of_another_size_are_refused():
+def test_word_vectors_of_another_size_are_rejected():
     with pytest.raises(ModelError, match=r"expected shape \(5, 4\), one row per word"):
         TreeLSTMClassifier(VOCAB, 2, 4, 4).init_embeddings(np.zeros((5, 3)))
 
@@ -126,7 +126,7 @@ def test_only_words_in_use_get_a_gradient(sparse):
 
 
 @pytest.mark.parametrize("cell", ["nary", "childsum"])
-def test_it_learns_twenty_sentences_by_heart(cell):
+def test_it_memorizes_twenty_sentences(cell):
     data = [labelled(seed) for seed in range(20)]
     model = TreeLSTMClassifier(VOCAB, 2, 12, 12, cell=cell, dropout=0.0)
     batch = model.collate(data)
@@ -140,7 +140,7 @@ def test_it_learns_twenty_sentences_by_heart(cell):
         losses.append(loss.item())
     assert losses[9] < losses[0]
     right = model(batch).argmax(1) == batch.labels
-    # The child-sum cell cannot see the order of words, which decides the label.
+    # The child-sum cell ignores word order, which decides the label.
     assert right.double().mean() > (0.95 if cell == "nary" else 0.7)
 
 

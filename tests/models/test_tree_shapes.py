@@ -1,4 +1,4 @@
-"""Trees of any shape in a binary model: how they are binarized, and the way back."""
+"""Trees of any shape in a binary model: binarization, and mapping results back."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def test_binary_means_two_children_or_a_word(tree):
 
 
 @given(binary_trees())
-def test_binary_trees_stay_as_they_are(tree):
+def test_binary_trees_are_unchanged(tree):
     assert to_binary(tree) is tree
 
 
 @given(trees())
-def test_every_old_node_has_a_new_one_over_the_same_words(tree):
+def test_every_original_node_has_a_new_one_over_the_same_words(tree):
     binary = to_binary(tree)
     assert is_binary(binary)
     assert binary.words == tree.words
@@ -53,7 +53,7 @@ def test_predictions_are_those_of_the_binary_tree(tree):
     assert model.collate([tree]).graph.num_nodes() == binary.num_nodes
 
 
-def test_marked_labels_of_others_do_no_harm():
+def test_labels_that_look_marked_do_no_harm():
     tree = Tree.from_string("(S (@S (DT a) (JJ lovely) (NN film)) (@ (X quite)))")
     model = TreeLSTMClassifier(VOCAB, 3, 4, 4)
     assert model.predict([tree])[0].probabilities.shape == (tree.num_nodes, 3)
@@ -66,7 +66,7 @@ def test_dependency_trees_have_no_binary_form():
 
 
 @given(trees())
-def test_shapes_are_kept_with_the_tree(tree):
+def test_shapes_are_cached_on_the_tree(tree):
     for shape in (to_binary, without_chains):
         assert shape(tree) is shape(tree)
     if not (tree.num_children == 1).any():

@@ -24,7 +24,7 @@ MODEL = TreeNetClassifier(VOCABULARY, 5, 4, 3).double().eval()
         ("(N film)", "(N film)"),
     ],
 )
-def test_only_children_take_the_place_of_their_parents(given, prepared):
+def test_only_children_replace_their_parents(given, prepared):
     assert str(MODEL.shape_tree(Tree.from_string(given))) == prepared
 
 
@@ -94,7 +94,7 @@ def test_parameter_counts(sizes, expected):
     assert sum(parameter.numel() for parameter in model.parameters()) - words == expected
 
 
-def test_root_loss_looks_at_the_sentences_alone():
+def test_root_loss_covers_only_sentences():
     batch = MODEL.collate(sentences("constituency", 6))
     logits = MODEL(batch)
     expected = torch.nn.functional.cross_entropy(logits[batch.roots], batch.labels[batch.roots])

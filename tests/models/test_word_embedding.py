@@ -42,7 +42,7 @@ def test_indexed_rows_are_the_same(tokens):
     assert len(feat.rows) == sum(word >= 0 for word in tokens)
 
 
-def test_on_another_device_the_host_looks_at_no_value():
+def test_on_another_device_the_host_reads_no_value():
     table = WordEmbedding(4, 3).to("meta")
     assert table(TOKEN).device.type == table(TOKEN.to("meta")).device.type == "meta"
     feat = table.indexed(TOKEN)
@@ -56,8 +56,8 @@ def test_vectors_start_small():
     assert weight.std() == pytest.approx(0.1 / 12**0.5, rel=0.05)
 
 
-def test_dropout_that_is_turned_on_by_itself():
-    """For samples of what a trained model thinks."""
+def test_dropout_that_is_turned_on_alone():
+    """For Monte Carlo samples of a trained model's predictions."""
     table = WordEmbedding(2, 1000, dropout=0.25).eval()
     token = torch.tensor([1, 0, 1])
     assert (table.indexed(token).dense() != 0).all()

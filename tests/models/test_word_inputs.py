@@ -1,4 +1,4 @@
-"""A learned map of word vectors before any model."""
+"""A learned projection of word vectors before any model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from graphsent.models import MODELS, Inputs, KimCNN, load_pretrained, model_clas
 from graphsent.models.embeddings.inputs import WordInputs
 from graphsent.models.embeddings.table import WordEmbedding
 
-READ, OWN = 6, 9  # lengths of what a model reads and of a word's own vector
+READ, OWN = 6, 9  # dimensions of the model's input and of a word's own vector
 SMALL = {
     "dcnn": {"widths": (2,), "maps": (2,), "k_top": 2},
     "kimcnn": {"maps": 3},
     "apdcnn": {"widths": ((2,),), "hidden": 4},
 }
-# Those of trees and of pairs; the reranker of n-best lists has tests of its own.
+# Models of trees and of pairs; the reranker has its own tests.
 NAMES = [name for name in sorted(MODELS) if model_class(name).examples != "lists"]
 
 
@@ -47,7 +47,7 @@ def projected(name: str, **options):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_projected_model_is_one_of_projected_vectors(name, tmp_path):
+def test_a_projected_model_equals_one_with_projected_vectors(name, tmp_path):
     model = projected(name)
     table = model.embedding.weight @ model.embedding.projection.weight.T
     plain = build(name)
@@ -68,7 +68,7 @@ def test_a_projected_model_is_one_of_projected_vectors(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_vectors_and_map_are_learnt(name):
+def test_vectors_and_projection_are_learned(name):
     model = projected(name, embedding_dropout=0.5).train()
     batch = model.collate(examples(name))
     model.loss(model(batch), batch).backward()
@@ -76,7 +76,7 @@ def test_vectors_and_map_are_learnt(name):
         assert weight.grad.to_dense().abs().sum() > 0
 
 
-def test_words_are_mapped_once_where_dropout_does_not_tell_them_apart():
+def test_words_are_projected_once_without_separate_dropout():
     mapped = []
     for rate in (0.0, 0.5):
         model = projected("treelstm", embedding_dropout=rate).train()
@@ -89,7 +89,7 @@ def test_words_are_mapped_once_where_dropout_does_not_tell_them_apart():
     assert mapped == [len(tokens.unique()) - 1, int((tokens >= 0).sum())]
 
 
-def test_both_channels_are_mapped():
+def test_both_channels_are_projected():
     model = projected("kimcnn", variant="multichannel")
     model.init_embeddings(np.ones((len(VOCABULARY), OWN), np.float32))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Small labelled sentences that a model can learn by heart, of both kinds of trees, and pairs."""
+"""Small labelled sentences and pairs, with trees of both kinds, that a model can memorize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom and is kept without outputs."""
+"""Every notebook runs from top to bottom and is stored without outputs."""
 
 import re
 import subprocess
@@ -28,7 +28,7 @@ def test_notebooks_are_numbered():
 
 
 @every_notebook
-def test_kept_without_outputs(path):
+def test_notebooks_are_stored_without_outputs(path):
     for cell in read(path).cells:
         assert not cell.get("outputs"), f"{path.name}: clear the outputs of {cell.source[:40]!r}"
         assert cell.get("execution_count") is None
@@ -62,7 +62,7 @@ def test_exercises_have_no_solutions(tmp_path):
                 assert new == old
 
 
-# nbclient and the kernel's own sockets: nothing that a notebook does.
+# Warnings about sockets of nbclient and the kernel, not of a notebook.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     "path",
@@ -71,7 +71,7 @@ def test_exercises_have_no_solutions(tmp_path):
         for path in NOTEBOOKS
     ],
 )
-def test_runs(path, monkeypatch):
+def test_notebook_runs(path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="needs the extra 'notebooks'")
     monkeypatch.delenv("GRAPHSENT_DATA", raising=False)  # the embedded data
     client = nbclient.NotebookClient(

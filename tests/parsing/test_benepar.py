@@ -1,4 +1,4 @@
-"""Trees of a Berkeley neural parser, by a real model (packages: `make test-parsers`)."""
+"""Trees of a real Berkeley neural parser model (packages: `make test-parsers`)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_a_sentence(parser):
     )
 
 
-def test_full_stops_inside_of_a_line(parser):
+def test_full_stops_inside_a_line(parser):
     (tree,) = parser(["It is good. I like it."])
     assert tree.words == ["It", "is", "good", ".", "I", "like", "it", "."]
     assert tree.labels[0] == "ROOT"
 
 
-def test_what_is_too_long_stands_alone(parser):
+def test_a_sentence_that_is_too_long_is_isolated(parser):
     first, second, third = parser.attempt(["A film.", "word " * 600, "A book."])
     assert (first.words, third.words) == (["A", "film", "."], ["A", "book", "."])
     assert isinstance(second, UnparsedSentence)
@@ -44,16 +44,16 @@ def test_what_is_too_long_stands_alone(parser):
 
 
 def test_the_trees_of_the_corpora(parser, parses_dir: Path):
-    """This model parsed the corpora; the tokenizer makes other quotes of theirs."""
+    """This model parsed the corpora; the tokenizer changes their quotes."""
     lines = iter_labelled_trees(parses_dir / "mr.trees.gz")
     trees = (tree for _, tree in lines if not {'"', "'"}.intersection(tree.words))
     known = list(itertools.islice(trees, 64))
     found = parser(" ".join(tree.words) for tree in known)
     same = sum(one == other for one, other in zip(found, known, strict=True))
-    assert same >= 62  # of a few, rounding decides
+    assert same >= 62  # rounding decides a few
 
 
-def test_what_is_no_model(tmp_path):
+def test_directories_that_are_not_models(tmp_path):
     (tmp_path / "benepar_model.bin").write_bytes(b"nothing")
     with pytest.raises(ParserError, match="benepar cannot load the model"):
         load_parser(f"benepar:{tmp_path}")

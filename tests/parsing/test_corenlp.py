@@ -18,7 +18,7 @@ pytest.importorskip("requests")
 
 
 def answer(text: str, properties: dict) -> dict:
-    """The JSON of a server that divides at blanks and, unless told otherwise, after full stops."""
+    """The JSON of a server that splits at spaces and, unless told otherwise, after full stops."""
     words, begin = [], 0
     for number, word in enumerate(text.split(), start=1):
         begin = text.index(word, begin)
@@ -105,14 +105,14 @@ def test_sentences_of_a_text(server):
     assert parser.split(["a film . it is good ."]) == [["a film .", "it is good ."]]
 
 
-def test_the_servers_word_on_one_sentence(server):
+def test_a_sentence_that_the_server_rejects(server):
     first, second, third = load_parser(name_of(server)).attempt(["a", "bad film", "b"])
     assert (first.words, third.words) == (["a"], ["b"])
     assert isinstance(second, UnparsedSentence)
     assert "500" in str(second)
 
 
-def test_no_server_and_another_server(server):
+def test_no_server_or_another_server(server):
     with pytest.raises(ParserFailed, match="no answer from a CoreNLP server"):
         load_parser(name_of(server)).attempt(["html"])
     with pytest.raises(ParserFailed, match=r"no answer from a CoreNLP server: .*refused"):

@@ -1,4 +1,4 @@
-"""Files of parses: forms, labels, lines without a tree, and going on after an interruption."""
+"""Files of parses: formats, labels, lines without a tree, resuming after an interruption."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_sentences_of_a_line(tmp_path):
 
 @pytest.mark.parametrize("name", ["out.conllu", "out.trees.gz"])
 @pytest.mark.parametrize("num_calls", [0, 1, 3])
-def test_going_on_gives_the_same_file(tmp_path, name, num_calls):
+def test_resuming_gives_the_same_file(tmp_path, name, num_calls):
     parser = HEADED if "conllu" in name else FLAT
     lines = [line._replace(text=line.text or "z") for line in LABELLED if "bad" not in line.text]
     write_parses(tmp_path / "whole" / name, lines, parser)
@@ -105,14 +105,14 @@ def test_going_on_gives_the_same_file(tmp_path, name, num_calls):
     assert not partial_path(out).exists()
 
 
-def test_bad_lines_from_before_are_counted(tmp_path):
+def test_bad_lines_of_earlier_calls_are_counted(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         write_parses(out, LABELLED, stopped_after(FLAT, 2), batch_size=2)
     assert write_parses(out, LABELLED, FLAT) == Outcome(7, 2, 4)
 
 
-def test_other_input_and_other_parsers_are_refused(tmp_path):
+def test_other_input_and_other_parsers_are_rejected(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         write_parses(out, LABELLED, stopped_after(FLAT, 2), batch_size=2)
@@ -128,7 +128,7 @@ def test_other_input_and_other_parsers_are_refused(tmp_path):
     assert write_parses(out, changed, other, overwrite=True) == Outcome(7, 2, 0)
 
 
-def test_damaged_states_are_refused(tmp_path):
+def test_damaged_states_are_rejected(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         write_parses(out, LABELLED, stopped_after(FLAT, 2), batch_size=2)
@@ -143,15 +143,15 @@ def test_damaged_states_are_refused(tmp_path):
         write_parses(out, LABELLED, FLAT)
 
 
-def test_names_suit_the_kind(tmp_path):
+def test_file_names_must_match_the_kind_of_trees(tmp_path):
     with pytest.raises(DataError, match=r"expected \*.conllu or \*.conllu.gz for dependency trees"):
         write_parses(tmp_path / "out.trees", LABELLED, HEADED)
     with pytest.raises(DataError, match=r"another name than .*conllu for constituency trees"):
         write_parses(tmp_path / "out.conllu", LABELLED, FLAT)
 
 
-def test_words_that_no_file_can_hold(tmp_path):
-    """A parser of the user's own may give words that end a token."""
+def test_words_that_files_cannot_hold(tmp_path):
+    """A custom parser may return words with characters that end a token."""
     from graphsent.trees import Tree
 
     trees = {"a": Tree(["S"], ["(a"], [-1]), "b": Tree(["S"], ["b"], [-1])}

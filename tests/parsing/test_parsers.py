@@ -1,4 +1,4 @@
-"""Parsers by name, and what they do about sentences that they cannot parse."""
+"""Parsers by name, and their handling of sentences that they cannot parse."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_examples_of_docstrings_run(module):
         ("corenlp:localhost", "corenlp:localhost: expected the URL of a server"),
     ],
 )
-def test_there_is_no_such_parser(name, message):
+def test_unknown_parsers(name, message):
     with pytest.raises(ParserError, match=message):
         load_parser(name)
 
@@ -49,7 +49,7 @@ def test_there_is_no_such_parser(name, message):
 @pytest.mark.parametrize(
     ("name", "kind"), [("spacy:en", "constituency"), ("benepar:x", "dependency")]
 )
-def test_a_parser_gives_its_kind_of_trees(name, kind):
+def test_a_parser_returns_its_kind_of_trees(name, kind):
     with pytest.raises(
         ParserError, match=f"{name[:5]}.* returns .* trees, but {kind} trees are needed"
     ):
@@ -76,7 +76,7 @@ def test_the_extra_of_benepar(tmp_path, monkeypatch):
         load_parser(f"benepar:{tmp_path}")
 
 
-def test_a_function_of_ones_own():
+def test_a_custom_function():
     parser = load_parser("toy_parsers:headed")
     assert parser.source == TreeSource("dependency", "toy_parsers:headed", "3")
     (tree,) = parser(["a  film "])
@@ -90,7 +90,7 @@ def test_a_function_of_ones_own():
         load_parser("toy_parsers:headed", "constituency")
 
 
-def test_functions_and_parsers_are_parsers():
+def test_functions_and_parsers_are_accepted():
     assert as_parser(FLAT, "constituency") is FLAT
     assert as_parser(flat, "constituency").source.parser == "toy_parsers:flat"
     assert as_parser("toy_parsers:flat", "constituency")(["a b"]) == FLAT(["a b"])
@@ -101,7 +101,7 @@ def test_functions_and_parsers_are_parsers():
 
 
 @pytest.mark.parametrize("parser", [FLAT, HEADED])
-def test_a_bad_sentence_stands_alone(parser):
+def test_a_bad_sentence_is_isolated(parser):
     trees = parser.attempt(["a b", "c bad", "", "d", " \t", "bad", "e f g"])
     words = [None if isinstance(tree, UnparsedSentence) else list(tree.words) for tree in trees]
     assert words == [["a", "b"], None, None, ["d"], None, None, ["e", "f", "g"]]
@@ -112,7 +112,7 @@ def test_a_bad_sentence_stands_alone(parser):
     assert parser.attempt([]) == []
 
 
-def test_what_another_package_raises_is_said_in_one_line():
+def test_errors_of_other_packages_are_reported_in_one_line():
     (error,) = HEADED.attempt(["bad"])
     assert str(error) == "toy:headed cannot parse 'bad': RuntimeError: bad luck"
 
@@ -126,7 +126,7 @@ def test_trees_in_other_forms():
     assert "got int" in str(second)
 
 
-def test_what_is_no_fault_of_a_sentence():
+def test_errors_that_no_sentence_causes():
     with pytest.raises(ParserError, match="returned 1 trees for 2 sentences"):
         Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S a)"]).attempt(["a", "b"])
     with pytest.raises(
@@ -154,7 +154,7 @@ def test_what_is_no_fault_of_a_sentence():
         ("", False),
     ],
 )
-def test_what_a_stranger_may_name(name, safe):
+def test_parsers_that_are_safe_to_load(name, safe):
     assert is_safe(name) == safe
 
 

@@ -1,4 +1,4 @@
-"""spaCy's trees, by a real pipeline (`make test-parsers` installs one)."""
+"""Trees of a real spaCy pipeline (`make test-parsers` installs one)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_one_root_for_several_sentences(parser):
     assert parser.split(texts[:1]) == [["It is good.", "It is bad!", "Is it?"]]
 
 
-def test_what_cannot_be_loaded(tmp_path):
+def test_pipelines_that_cannot_be_loaded(tmp_path):
     with pytest.raises(ParserError, match=r"spaCy cannot load the pipeline: .*no_such_model"):
         load_parser("spacy:no_such_model")
     with pytest.raises(ParserError, match="computes in one thread, got num_threads=2"):

@@ -1,4 +1,4 @@
-"""Trees out of Stanza's own types; a pipeline that returns them stands in for its models."""
+"""Trees from Stanza's own types, returned by a stand-in for its pipeline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def constituents():
 
 
 class Pipeline:
-    """What a pipeline does with a text, of which it knows three."""
+    """A stand-in pipeline that knows three texts."""
 
     made: tuple = ()
 
@@ -93,12 +93,12 @@ def test_constituency_trees():
 
 def test_sentences_of_a_text():
     parser = load_parser("stanza:de", "dependency")
-    (error,) = parser.attempt(["One. Two."])  # of which the stand-in makes two all the same
+    (error,) = parser.attempt(["One. Two."])  # the stand-in still splits it into two
     assert "has no tree for 'One. Two.'" in str(error)
     assert parser.split(["One. Two."]) == [["Good (films)"] * 2]
     assert Pipeline.made == ("de", "tokenize", {})
 
 
-def test_models_that_are_not_there():
+def test_missing_models():
     with pytest.raises(ParserError, match=r"no resources.json\); .*stanza.download\('xx'\)"):
         load_parser("stanza:xx")

@@ -1,4 +1,4 @@
-"""Compilers that do what a test wants, and a cache without libraries."""
+"""Fake compilers, and a cache without libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphsent.kernels.library import SWITCH
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
-    """Nothing is loaded or built, but may be."""
+    """Kernels are neither loaded nor built, but may be."""
     monkeypatch.delenv(SWITCH, raising=False)
     monkeypatch.delenv("GRAPHSENT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -25,7 +25,7 @@ def empty_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compilers(tmp_path, monkeypatch):
-    """Puts shell scripts in the place of all compilers; ``$2`` is what is to be written."""
+    """Replaces all compilers by shell scripts; ``$2`` is the output file."""
 
     def put(*scripts: str) -> None:
         paths = []
@@ -41,13 +41,13 @@ def compilers(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def built_library() -> Path:
-    """A library that is of use, in the user's own cache."""
+    """A usable library in the user's own cache."""
     return build(options_of("float"), Path)
 
 
 @pytest.fixture
 def quick_script(tmp_path, built_library) -> str:
-    """A compiler that gives what was built before, and notes its calls in a file."""
+    """A compiler that copies what was built before, and records its calls in a file."""
     return f"""for option; do test "$option" != -fopenmp || test -z "$NO_OPENMP" || exit 1; done
 echo >> {tmp_path}/calls; exec cp {built_library} "$2"
 """
@@ -55,6 +55,6 @@ echo >> {tmp_path}/calls; exec cp {built_library} "$2"
 
 @pytest.fixture
 def quick_compiler(tmp_path, compilers, quick_script):
-    """This compiler, in the place of all; the file with its calls."""
+    """Replaces all compilers by this one; returns the file with its calls."""
     compilers(quick_script)
     return tmp_path / "calls"

@@ -39,7 +39,7 @@ def with_data(graph: dgl.DGLGraph) -> dgl.DGLGraph:
 
 
 class Functions(nn.Module):
-    """Message, reduce and apply functions with parameters of their own."""
+    """Message, reduce and apply functions with parameters."""
 
     def __init__(self) -> None:
         super().__init__()

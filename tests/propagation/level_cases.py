@@ -1,6 +1,6 @@
-"""Cells over schedules, run by the engines under test and by DGL.
+"""Cells on schedules, run by the engines under test and by DGL.
 
-Rules that have compiled kernels run with them, where there is a compiler, and in torch.
+Rules with compiled kernels run both with them, if there is a compiler, and in torch.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def run_dgl(cell: cells.TreeCell, graph: dgl.DGLGraph, feat: Tensor) -> State:
 
 @dataclass(frozen=True)
 class Case:
-    """A cell with an engine, and how many predecessors its nodes may have."""
+    """A cell with an engine, and the maximum number of predecessors of its nodes."""
 
     name: str
     cell: type[cells.TreeCell]
@@ -70,7 +70,7 @@ class Case:
         return cell
 
     def graph(self, rng: random.Random, num_nodes: int) -> dgl.DGLGraph:
-        """A random graph that the cell takes."""
+        """A random graph that the cell accepts."""
         if self.single_successor:
             return forest(rng, num_nodes, self.max_degree, self.slot_name)
         return dag(rng, num_nodes, self.max_degree, self.slot_name)
@@ -79,7 +79,7 @@ class Case:
 def _graph(
     incoming: Sequence[Sequence[int]], rng: random.Random, max_degree: int, slot_name: str | None
 ) -> dgl.DGLGraph:
-    """The graph with these predecessors, numbered anew, edges in any order, in random slots."""
+    """The graph with these predecessors, renumbered, edges in any order, in random slots."""
     names = rng.sample(range(len(incoming)), len(incoming))
     edges = [
         (names[before], names[node], slot)
@@ -97,7 +97,7 @@ def _graph(
 def dag(
     rng: random.Random, num_nodes: int, max_degree: int, slot_name: str | None = CHILD_INDEX
 ) -> dgl.DGLGraph:
-    """A random acyclic graph; nodes may send to several others."""
+    """A random acyclic graph; nodes may have several successors."""
     incoming = [
         rng.sample(range(node), rng.randint(0, min(node, max_degree))) for node in range(num_nodes)
     ]

@@ -1,4 +1,4 @@
-"""Sequences as chains: their schedule, and the states along them."""
+"""Sequences as chains: their schedule and states."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_schedule_is_that_of_the_graph(sizes):
     assert torch.equal(chains.slots.source, make_slots(expected, 1).source)
 
 
-def test_places_of_steps():
+def test_positions_of_steps():
     """Of the chains 0 1 2, 0 1 and 0: steps are a0 b0 c0, a1 b1, a2."""
     chains = make_chains(np.array([3, 2, 1]))
     assert chains.lengths.tolist() == [3, 2, 1]
@@ -42,7 +42,7 @@ def test_places_of_steps():
 
 
 def step_by_step(cell, feat, rows, start, chains):
-    """The states of all steps by torch's cells, those before them first."""
+    """The states of all steps by torch's cells, initial states first."""
     before = [tuple(part[chain : chain + 1] for part in start) for chain in range(len(start[0]))]
     states = [state[0] for state in before]
     for chain, row in zip(chains.steps()[0], rows, strict=True):
@@ -71,7 +71,7 @@ def test_states_and_gradients(kind, layer, started):
     torch.testing.assert_close(h, expected, rtol=0, atol=1e-12)
     given = given if started else ()
     weights = torch.randn_like(h)
-    weights[:4] = 0  # the states before the chains are none of their results
+    weights[:4] = 0  # initial states are not among the results
     gradients = [
         torch.autograd.grad((part * weights).sum(), [feat, *module.parameters(), *given])
         for part, module in ((h, layer), (expected, cell))

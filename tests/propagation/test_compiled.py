@@ -1,4 +1,4 @@
-"""How the kernels are built, kept and left out."""
+"""How the kernels are built, cached and disabled."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_other_types_and_devices():
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_compiler_builds_them(empty_cache, dtype):
-    """Without this, what does not compile would only be left out everywhere."""
+    """Otherwise, kernels that do not compile would go unnoticed."""
     assert kernels_in_use(dtype)
 
 
@@ -135,7 +135,7 @@ def test_system_without_compilers(empty_cache, monkeypatch):
 
 @needs_compiler
 @pytest.mark.parametrize("damage", [b"", b"no library", "cut", "changed"])
-def test_damaged_library_is_built_anew(quick_compiler, empty_cache, damage):
+def test_damaged_library_is_rebuilt(quick_compiler, empty_cache, damage):
     library = build(options_of("float"), Path)
     content = library.read_bytes()
     middle = len(content) // 2
@@ -159,14 +159,14 @@ def at_the_same_time(function) -> list:
 
 
 @needs_compiler
-def test_threads_that_ask_at_the_same_time(quick_compiler, empty_cache):
+def test_concurrent_threads(quick_compiler, empty_cache):
     assert at_the_same_time(kernels_in_use) == [True] * 4
     assert quick_compiler.read_text().count("\n") == 1
 
 
 @needs_compiler
-def test_several_that_build_at_the_same_time(quick_compiler, empty_cache):
-    """As processes do: they know nothing of each other."""
+def test_concurrent_builds(quick_compiler, empty_cache):
+    """Builds independently, as separate processes do."""
     assert len(set(at_the_same_time(lambda: build(options_of("float"), Path)))) == 1
     assert len(list(empty_cache.iterdir())) == 1
     assert quick_compiler.read_text().count("\n") == 1
@@ -182,13 +182,13 @@ class Problem:
         self.feat = torch.randn(60, 5, dtype=dtype, requires_grad=True)
 
     def outcome(self) -> list[torch.Tensor]:
-        """States, and gradients of a loss of them."""
+        """States, and gradients of a loss on them."""
         states = self.cell.run(self.graph, self.feat)
         loss = sum((state * state.detach().cos()).sum() for state in states)
         return [*states, *torch.autograd.grad(loss, [self.feat, *self.cell.parameters()])]
 
     def check(self, monkeypatch) -> None:
-        """Compares compiled code with the way without it."""
+        """Compares compiled code with plain torch."""
         assert self.cell.explain(self.graph).way == "compiled"
         compiled = self.outcome()
         with monkeypatch.context() as context:
@@ -209,7 +209,7 @@ each_kind = pytest.mark.parametrize(
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize(("num_bytes", "rows"), [(16, 12), (64, 12), (32, 6)])
 def test_vectors_of_other_processors(num_bytes, rows, dtype, kind, monkeypatch):
-    """Compilers put long vectors together from short ones."""
+    """Compilers emulate long vectors by short ones."""
     processors = {"": (num_bytes, rows, ())}
     monkeypatch.setattr(compiled_library, "_PROCESSORS", processors)
     quick = [option for option in compiled_library._COMMAND if "-O" not in option]
@@ -224,7 +224,7 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, kind, monkeypatch):
 @needs_compiler
 @each_kind
 def test_hooks_may_store_less_precise_numbers(kind):
-    """What they make of numbers is read as numbers; places are not in them."""
+    """Hooks may change saved numbers, but see no indices."""
 
     def store(saved: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
         return saved.bfloat16() if saved.is_floating_point() else saved, saved.dtype
@@ -243,7 +243,7 @@ def test_hooks_may_store_less_precise_numbers(kind):
 @needs_compiler
 @each_kind
 def test_tensors_of_their_own_are_on_the_cpu(kind, monkeypatch):
-    """Wherever those are that are made without saying where."""
+    """Also under another default device."""
     problem, default = Problem(kind, torch.float64), torch.get_default_device()
     torch.set_default_device("meta")
     try:

@@ -1,4 +1,4 @@
-"""Compilers and libraries of no use, places that are not safe, builds that are killed."""
+"""Unusable compilers and libraries, unsafe directories, killed builds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SCRIPTS = {
 
 @pytest.fixture(scope="module")
 def useless(tmp_path_factory, built_library) -> dict[str, Path]:
-    """Libraries that are of no use, by what is wrong with them."""
+    """Unusable libraries, by what is wrong with them."""
     directory = tmp_path_factory.mktemp("useless")
     files = {name: directory / f"{name}.so" for name in ("other", "alien", "cut")}
     source = directory / "other.c"
@@ -62,7 +62,7 @@ def useless(tmp_path_factory, built_library) -> dict[str, Path]:
 
 @pytest.fixture
 def script_of(useless, monkeypatch):
-    """The script of a compiler of no use."""
+    """The script of an unusable compiler."""
     monkeypatch.setattr(compiled_library, "LONGEST", 1.0)
     return lambda name: SCRIPTS[name].format(**useless)
 
@@ -80,7 +80,7 @@ def test_the_next_compiler_is_tried(name, script_of, empty_cache, compilers, qui
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_compilers_of_no_use(name, script_of, empty_cache, compilers, quick_script, caplog):
+def test_unusable_compilers(name, script_of, empty_cache, compilers, quick_script, caplog):
     compilers(script_of(name))
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
@@ -91,10 +91,10 @@ def test_compilers_of_no_use(name, script_of, empty_cache, compilers, quick_scri
     assert in_a_new_process()
 
 
-def test_libraries_of_no_use_without_a_trial(
+def test_unusable_libraries_without_a_trial_run(
     script_of, empty_cache, compilers, quick_script, monkeypatch
 ):
-    """There is none where Python is part of another program."""
+    """There is no compiler configuration if Python is embedded in another program."""
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     compilers(script_of("other architecture"), script_of("other symbols"), quick_script)
     assert kernels_in_use()
@@ -102,7 +102,7 @@ def test_libraries_of_no_use_without_a_trial(
 
 
 @pytest.mark.parametrize("kind", ["other", "alien"])
-def test_libraries_of_no_use_in_the_cache(kind, useless, empty_cache, quick_compiler):
+def test_unusable_libraries_in_the_cache(kind, useless, empty_cache, quick_compiler):
     library = build(options_of("float"), Path)
     key = library.name.split("-")[0]
     library.unlink()
@@ -112,8 +112,10 @@ def test_libraries_of_no_use_in_the_cache(kind, useless, empty_cache, quick_comp
 
 
 @pytest.mark.parametrize("number", range(len(SHARED)))
-def test_libraries_with_other_structures(number, empty_cache, quick_compiler, monkeypatch, caplog):
-    """Then C would read and write anywhere."""
+def test_libraries_with_other_struct_layouts(
+    number, empty_cache, quick_compiler, monkeypatch, caplog
+):
+    """Otherwise, C would read and write out of bounds."""
     kind = SHARED[number]
     more = [*kind._fields_, ("more", ctypes.c_int64)]
     changed = type("Changed", (Structure,), {"_fields_": more, "tag": kind.tag})
@@ -150,7 +152,7 @@ def test_every_field_is_compared(in_c, tmp_path):
 
 @pytest.mark.parametrize("teams", [(), ("kernels",), ("walk",), ("kernels", "walk")])
 def test_walks_and_kernels_agree_on_teams_of_threads(teams, tmp_path):
-    """In kernels without OpenMP the threads of a walk would not wait for each other."""
+    """In kernels without OpenMP, the threads of a walk would not synchronize."""
     found = find_recurrence(NaryTreeLSTM(2, 2), torch.zeros(1, 2), {}, 2)
     compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
     headers = Path(compiled_library.__file__).parent / "c"
@@ -179,14 +181,14 @@ def test_each_compiler_is_tried_once_whatever_it_is_called(
     assert (tmp_path / "calls").read_text().count("\n") == 2  # with OpenMP, and without
 
 
-def test_a_compiler_that_hangs_is_not_asked_again(tmp_path, empty_cache, compilers, monkeypatch):
+def test_a_compiler_that_hangs_is_not_called_again(tmp_path, empty_cache, compilers, monkeypatch):
     monkeypatch.setattr(compiled_library, "LONGEST", 0.5)
     compilers(f"echo >> {tmp_path}/calls; sleep 60")
     assert not kernels_in_use()
     assert (tmp_path / "calls").read_text().count("\n") == 1
 
 
-# Places
+# Directories
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
@@ -222,7 +224,7 @@ def test_a_cache_from_which_no_code_may_be_loaded(empty_cache, quick_compiler, m
 
 
 @pytest.mark.parametrize("home", ["", "relative", ".", "{tmp}/missing", "{tmp}/file"])
-def test_a_home_that_is_none_is_not_written_to(home, tmp_path, empty_cache, monkeypatch, caplog):
+def test_an_invalid_home_is_not_written_to(home, tmp_path, empty_cache, monkeypatch, caplog):
     (tmp_path / "here").mkdir()
     (tmp_path / "file").touch()
     before = sorted(tmp_path.rglob("*"))
@@ -237,7 +239,7 @@ def test_a_home_that_is_none_is_not_written_to(home, tmp_path, empty_cache, monk
         cache_directory()
 
 
-# Several builds, and those that end early
+# Concurrent and interrupted builds
 
 KILLED = """
 import importlib.util, os, pathlib, sys
@@ -256,7 +258,7 @@ def wait_for(condition) -> None:
         time.sleep(0.02)
 
 
-def test_what_killed_builds_leave_goes_with_the_next(empty_cache, quick_compiler):
+def test_leftovers_of_killed_builds_are_removed_by_the_next(empty_cache, quick_compiler):
     empty_cache.mkdir(parents=True)
     command = [sys.executable, "-c", KILLED, compiled_builds.__file__, empty_cache]
     process = subprocess.Popen(command)
@@ -269,7 +271,7 @@ def test_what_killed_builds_leave_goes_with_the_next(empty_cache, quick_compiler
         assert kernels_in_use()
         assert [file.suffix for file in empty_cache.iterdir()] == [".so"]
     finally:
-        os.kill(compiler, signal.SIGKILL)  # it has outlived its master
+        os.kill(compiler, signal.SIGKILL)  # it has outlived its parent
 
 
 def test_interrupted_builds_leave_nothing(empty_cache, compilers, tmp_path, monkeypatch):
@@ -297,7 +299,7 @@ def test_processes_of_compilers_that_hang_are_ended(empty_cache, compilers, tmp_
     number = int((tmp_path / "number").read_text())
 
     def ended() -> bool:
-        try:  # the system takes its time; a zombie is at an end, too
+        try:  # the system takes its time; a zombie has also ended
             return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
         except OSError:
             return True
@@ -314,8 +316,8 @@ def test_files_of_compilers_are_in_the_cache(empty_cache, compilers, quick_scrip
 
 
 @pytest.mark.slow
-def test_one_builds_where_several_would(empty_cache, compilers, quick_script, tmp_path):
-    """A process waits for another one, and takes what it has built."""
+def test_only_one_of_several_processes_builds(empty_cache, compilers, quick_script, tmp_path):
+    """A process waits for another one, and loads what that has built."""
     compilers("sleep 0.3\n" + quick_script)
     script = (
         "import sys\n"
@@ -330,7 +332,7 @@ def test_one_builds_where_several_would(empty_cache, compilers, quick_script, tm
     assert len(list(empty_cache.iterdir())) == 1
 
 
-def test_another_that_builds_for_too_long(empty_cache, quick_compiler, monkeypatch, caplog):
+def test_another_process_that_builds_for_too_long(empty_cache, quick_compiler, monkeypatch, caplog):
     monkeypatch.setattr(compiled_library, "LONGEST", 0.2)
     empty_cache.mkdir(parents=True)
     with compiled_builds.only_builder(empty_cache, 0.2), caplog.at_level(logging.INFO):
@@ -350,4 +352,4 @@ def test_file_systems_without_locks(empty_cache, quick_compiler, monkeypatch):
     other = empty_cache / f"{compiled_builds._PREFIX}of_another"
     other.mkdir()
     assert kernels_in_use()
-    assert other.exists()  # it may be at work
+    assert other.exists()  # it may be working

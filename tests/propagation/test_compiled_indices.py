@@ -1,4 +1,4 @@
-"""Schedules, slots and distinct words: compiled code gives what numpy does, number by number."""
+"""Schedules, slots and distinct words: compiled code agrees exactly with numpy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def structure(shape: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def both(monkeypatch, function) -> tuple:
-    """What a function gives with compiled code, and without."""
+    """The results of a function with and without compiled code."""
     with monkeypatch.context() as context:
         context.delenv(SWITCH, raising=False)
         compiled = function()
@@ -66,7 +66,7 @@ def assert_same(schedules: tuple[Schedule, Schedule]) -> None:
 def test_schedules(monkeypatch, shape):
     given = structure(shape)
     assert_same(both(monkeypatch, lambda: make_schedule(*given)))
-    apart = [np.stack((part, part), axis=1)[:, 0] for part in given]  # not in one piece
+    apart = [np.stack((part, part), axis=1)[:, 0] for part in given]  # not contiguous
     assert_same(both(monkeypatch, lambda: make_schedule(*apart)))
     assert fill_schedule(*given) is not None
     monkeypatch.setenv(SWITCH, "0")
@@ -75,7 +75,7 @@ def test_schedules(monkeypatch, shape):
 
 @pytest.mark.parametrize("wrong", [-1, 3])
 @pytest.mark.parametrize("part", range(3))
-def test_numbers_of_no_node_or_level(monkeypatch, wrong, part):
+def test_node_and_level_numbers_out_of_range(monkeypatch, wrong, part):
     given = [np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1])]
     make_schedule(*given)
     given[part][1] = wrong
@@ -86,7 +86,7 @@ def test_numbers_of_no_node_or_level(monkeypatch, wrong, part):
 
 
 def places_of(schedule: Schedule, count: int) -> torch.Tensor:
-    """Random slots, different for the edges to one node."""
+    """Random slots, distinct for the edges to one node."""
     rng = random.Random(0)
     free = [rng.sample(range(count), count) for _ in range(schedule.num_nodes)]
     places = torch.empty(schedule.num_edges, dtype=torch.int64)
@@ -116,7 +116,7 @@ def test_slots_of_other_types(monkeypatch, dtype):
 
 
 @pytest.mark.parametrize("places", [[0, 0], [0, 2], [-1, 1], [0, 2**62], None])
-def test_slots_that_do_not_fit(monkeypatch, places):
+def test_slots_out_of_range(monkeypatch, places):
     count = 1 if places is None else 2
     schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1]))
     given = None if places is None else torch.tensor(places)
@@ -136,7 +136,7 @@ def test_slots_of_other_edges(monkeypatch, places):
 
 
 def test_edges_to_the_first_level_have_no_slot(monkeypatch):
-    """As in the schedule of a graph for messages that go against the order of the levels."""
+    """As in the schedule of a graph for messages against the order of the levels."""
     schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([1, 1, 0]))
     for switch in ("1", "0"):
         monkeypatch.setenv(SWITCH, switch)

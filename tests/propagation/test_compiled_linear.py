@@ -29,7 +29,7 @@ def of_any_size(monkeypatch):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How often the kernels make a map, and the gradients of one."""
+    """How often the kernels compute a linear map, and its gradients."""
     calls = []
     run = module._run
     monkeypatch.setattr(
@@ -58,7 +58,9 @@ def check(*tensors, rtol=1e-12):
 @pytest.mark.parametrize("num_threads", [1, 3])
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize(("num_rows", "in_feats", "out_feats"), SHAPES)
-def test_like_torch(num_rows, in_feats, out_feats, biased, num_threads, monkeypatch, counted):
+def test_agrees_with_torch(
+    num_rows, in_feats, out_feats, biased, num_threads, monkeypatch, counted
+):
     monkeypatch.setattr(module, "threads_for", lambda _: num_threads)
     bias = numbers(out_feats) if biased else None
     check(numbers(num_rows, in_feats), numbers(out_feats, in_feats), bias)
@@ -95,8 +97,8 @@ def test_gradients_of_gradients(wanted):
 @pytest.mark.parametrize(
     ("wanted", "changed", "works"),
     [
-        ("rwb", "b", True),  # no gradient is made of a bias
-        ("rb", "r", True),  # of rows those of weights alone are
+        ("rwb", "b", True),  # no gradient of a bias is computed
+        ("rb", "r", True),  # with rows, only those of the weights are
         ("wb", "w", True),
         ("rwb", "r", False),
         ("rwb", "w", False),
@@ -127,7 +129,7 @@ def test_a_frozen_layer_does_not_keep_its_rows():
     sums.sum().backward()
 
 
-def test_what_torch_computes(counted, monkeypatch):
+def test_cases_that_torch_computes(counted, monkeypatch):
     weight = torch.randn(4, 3)
     linear(torch.randn(2, 5, 3), weight)  # not a matrix
     linear(torch.randn(2, 3, dtype=torch.float16), weight.half())
@@ -143,7 +145,7 @@ def test_what_torch_computes(counted, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
-def test_where_torch_must_see_the_operation(counted):
+def test_cases_in_which_torch_must_see_the_operation(counted):
     rows, weight, bias = numbers(5, 4), numbers(6, 4), numbers(6)
     expected = functional.linear(rows, weight, bias)
     given = [part.detach() for part in (rows, weight, bias)]
@@ -202,7 +204,7 @@ def test_the_layer_is_that_of_torch(counted):
     assert counted == ["forward"]
 
 
-def test_cells_project_their_inputs_by_it(counted):
+def test_cells_project_their_inputs_with_it(counted):
     graph = constituency_batch(["(S (A a) (B (C c) (D d)))"])
     cell = AttentiveTreeLSTM(4, 3)
     cell(graph, torch.randn(graph.num_nodes(), 4)).sum().backward()

@@ -87,7 +87,7 @@ def test_batches_and_chains(case):
 
 @each_case
 def test_gradients_of_some_results_and_inputs(case):
-    """A loss of one part of the states; gradients of some of the tensors."""
+    """A loss on a part of the states; gradients of some of the tensors."""
     graph = dag(random.Random(3), 12, case.max_degree, case.slot_name)
     cell, feat = case.build(), features(graph)
     parameters = list(cell.parameters())
@@ -161,7 +161,7 @@ def test_without_gradients(case):
 
 @each_case
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 0.3)])
-def test_narrower_types(case, dtype, tolerance):
+def test_narrow_dtypes(case, dtype, tolerance):
     graph = forest(random.Random(6), 12, case.max_degree, case.slot_name)
     cell, feat = case.build(), features(graph)
     exact = run(cell, case.engine, graph, feat)

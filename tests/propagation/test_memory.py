@@ -1,4 +1,4 @@
-"""Blocks of memory come back when nobody uses them, and not before."""
+"""Memory blocks are reused once nobody uses them, and not before."""
 
 import gc
 
@@ -30,7 +30,7 @@ def test_shapes_and_types(shape, dtype):
     assert bool((tensor == 1).all())
 
 
-def test_a_block_is_used_again_when_its_last_tensor_is_gone():
+def test_a_block_is_reused_after_its_last_tensor_is_freed():
     tensor = empty(1000, 100, like=LIKE)
     address, view = tensor.data_ptr(), tensor[3:5].t()
     del tensor

@@ -20,7 +20,7 @@ from graphsent.trees import DependencyTree
 
 @st.composite
 def edge_lists(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
-    """Number of nodes and edges of an acyclic graph, which may be repeated, in any order."""
+    """Number of nodes, and edges of an acyclic graph in any order, possibly repeated."""
     rng = draw(st.randoms(use_true_random=False))
     num_nodes = draw(st.integers(0, 12))
     names = rng.sample(range(num_nodes), num_nodes)
@@ -127,7 +127,7 @@ def test_cycles():
         schedule_of(dgl.graph(([0, 1, 2], [1, 2, 1])))
 
 
-def test_it_is_kept_as_long_as_the_graph_and_its_edges():
+def test_it_is_cached_as_long_as_the_graph_and_its_edges():
     graph = make_graph(4, [(0, 1), (1, 2)])
     first = schedule_of(graph)
     graph.ndata["h"] = torch.zeros(4)
@@ -173,7 +173,7 @@ def assert_same_schedule(ours: Schedule, theirs: Schedule):
     st.booleans(),
 )
 def test_levels_from_trees(some, direction, by_batch):
-    """Trees know the levels of their nodes: the schedules are those of their graphs."""
+    """Schedules computed from the trees' own levels equal those of their graphs."""
     of_words = bool(some) and isinstance(some[0], DependencyTree)
     build = dependency_batch if of_words else constituency_batch
     if by_batch and some:

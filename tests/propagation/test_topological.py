@@ -11,7 +11,7 @@ from graphsent.propagation import ENGINES, PropagationError, prop_nodes_topo, re
 
 
 def diamond() -> dgl.DGLGraph:
-    """0 -> 1, 2 -> 3 -> 4, and a node 5 of its own."""
+    """0 -> 1, 2 -> 3 -> 4, and an isolated node 5."""
     graph = dgl.graph(([0, 0, 1, 2, 3], [1, 2, 3, 3, 4]), num_nodes=6)
     graph.ndata["h"] = torch.arange(1.0, 7.0).unsqueeze(1)
     return graph
@@ -47,7 +47,7 @@ def test_every_node_comes_after_those_before_it():
 )
 @pytest.mark.parametrize("apply_node_func", [None, apply])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_it_does_what_dgl_does(functions, apply_node_func, reverse):
+def test_it_agrees_with_dgl(functions, apply_node_func, reverse):
     ours, theirs = diamond(), diamond()
     prop_nodes_topo(ours, *functions, reverse, apply_node_func)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Corners of the drop-in, each compared with what ``dgl.prop_nodes_topo`` does there."""
+"""Edge cases of the drop-in, each compared with ``dgl.prop_nodes_topo``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphsent.propagation import PropagationError, prop_nodes_topo
 
 
 def both(graph, message, reduce, reverse=False, apply=None):
-    """The graph after our run and after DGL's."""
+    """The graph after our run, and after DGL's."""
     ours, theirs = graph.local_var(), graph.local_var()
     prop_nodes_topo(ours, message, reduce, reverse, apply)
     with warnings.catch_warnings():
@@ -55,7 +55,7 @@ def test_types_of_data(dtype, reverse):
     )
 
 
-def test_truth_values():
+def test_boolean_data():
     graph = random_graph(1)
     graph.ndata["reached"] = torch.arange(graph.num_nodes()) == 3
     reduce = lambda nodes: {  # noqa: E731
@@ -100,17 +100,17 @@ def test_several_messages_and_results():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_what_no_function_names_is_left_alone(reverse):
+def test_data_that_no_function_uses_is_left_alone(reverse):
     graph, module = random_graph(4), Functions()
     before = dict(graph.ndata)
     copies = {name: values.clone() for name, values in before.items()}
     prop_nodes_topo(graph, module.state, module.summed, reverse)
     assert {name for name in before if graph.ndata[name] is not before[name]} == {"h"}
-    # Values that were given are not written to.
+    # Given tensors are not modified.
     assert all(torch.equal(before[name], values) for name, values in copies.items())
 
 
-def test_functions_that_write_to_what_they_are_given():
+def test_functions_that_modify_their_arguments():
     graph = random_graph(5)
 
     def message(edges):
@@ -147,7 +147,7 @@ def test_apply_function_alone_changes_nodes():
     assert torch.equal(ours.ndata["h"], graph.ndata["h"] + 1)
 
 
-def test_names_that_only_some_levels_have():
+def test_data_names_that_only_some_levels_have():
     graph = with_data(dgl.graph((torch.arange(5), torch.arange(1, 6))))
 
     def apply(nodes):
@@ -162,7 +162,7 @@ def test_no_edges(num_nodes):
     module = Functions()
     graph = with_data(dgl.graph(([], []), num_nodes=num_nodes))
     functions = (module.state, module.summed)
-    if num_nodes:  # DGL's own fails without nodes
+    if num_nodes:  # DGL's function fails without nodes
         assert_same_data(*both(graph, *functions, apply=module.apply))
     after = prop_nodes_topo(graph, *functions, apply_node_func=module.apply, ndata=graph.ndata)
     assert {name: values.shape for name, values in after.items()} == {
@@ -181,10 +181,10 @@ def test_no_data():
     )
 
 
-def test_data_of_the_graph_beside_data_that_are_given():
+def test_graph_data_besides_given_data():
     graph, module = random_graph(8), Functions()
     expected = prop_nodes_topo(graph, module.weighted, module.attentive, ndata=graph.ndata)
-    # The edges' weights are those of the graph; they go where the nodes' data are.
+    # The edge weights are those of the graph, moved to the device of the node data.
     ndata = {name: values.to("meta") for name, values in graph.ndata.items()}
     after = prop_nodes_topo(graph, module.to("meta").weighted, module.attentive, ndata=ndata)
     assert after["h"].device.type == "meta"

@@ -1,4 +1,4 @@
-"""The drop-in against ``dgl.prop_nodes_topo``: a zoo of functions on random graphs."""
+"""The drop-in against ``dgl.prop_nodes_topo``: many functions on random graphs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_builtin_messages(message, reverse):
 def test_builtin_reducers(reducer, reverse):
     module = Functions()
     reduce_func = getattr(fn, reducer)("m", "h")
-    # DGL has no gradients of maxima where a level has no edges.
+    # DGL has no gradients of maxima if a level has no edges.
     check = check_same if reducer in ("sum", "mean") else torch.no_grad()(check_same_values)
     for message in (fn.copy_u("h", "m"), fn.u_mul_e("h", "w", "m"), module.weighted, module.state):
         for apply in (None, module.apply, module.apply_all):
@@ -215,7 +215,7 @@ def test_edge_and_node_ids():
 
 
 def test_functions_without_gradients():
-    """What a function reads without gradients is a constant; what it reads with them is not."""
+    """What a function reads without gradients is a constant."""
     graph, module = random_graph(5), Functions()
     x = graph.ndata["h"].requires_grad_()
 
@@ -243,13 +243,13 @@ def test_several_backward_passes():
     (expected,) = torch.autograd.grad(first.sum(), x, retain_graph=True)
     again = torch.autograd.grad(first.sum(), [x, *module.parameters()], allow_unused=True)[0]
     torch.testing.assert_close(again, expected)
-    # The other one first: no passage between the two.
+    # The other one first: no gradient between the two.
     (other,) = torch.autograd.grad(2 * second.sum(), x)
     torch.testing.assert_close(other, 2 * expected)
 
 
-def test_what_functions_set_aside():
-    """Tensors that functions keep for themselves have gradients too."""
+def test_tensors_that_functions_store():
+    """Tensors that functions store have gradients, too."""
     graph, module = random_graph(9), Functions()
     x = graph.ndata["x"].requires_grad_()
     expected = []
@@ -347,7 +347,7 @@ def test_errors():
 
 
 def test_a_reduce_function_with_other_names_for_some_nodes():
-    graph = dgl.graph(([0, 0, 1], [2, 3, 3]))  # nodes 2 and 3 are of one level
+    graph = dgl.graph(([0, 0, 1], [2, 3, 3]))  # nodes 2 and 3 are on one level
     graph.ndata["h"] = torch.ones(4, 2)
 
     def reduce_func(nodes):

@@ -1,4 +1,4 @@
-"""The host does not wait for the device: neither forward nor backward looks at a value."""
+"""The host does not wait for the device: neither forward nor backward reads a value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def gpu_does_not_wait():
 
 
 def run(functions, reverse=False, device="cpu", guard=no_waiting):
-    """A forward and a backward pass, of which only the schedule may look at values."""
+    """A forward and a backward pass, in which only the schedule may read values."""
     module = Functions().to(device)
     graph = random_graph(0)
     schedule_of(graph, reverse=reverse)
@@ -54,7 +54,7 @@ def test_user_defined(functions, reverse):
 @pytest.mark.parametrize("reducer", [fn.sum("m", "h"), fn.mean("m", "h"), fn.max("m", "h")])
 @pytest.mark.parametrize("message", BUILTIN_MESSAGES, ids=lambda message: message.name)
 def test_builtin(message, reducer):
-    if "dot" in message.name:  # one number a message, where the state has three
+    if "dot" in message.name:  # one number per message, while the state has three
         reducer = fn.sum("m", "out")
     run((message, reducer, "apply"))
 
@@ -63,7 +63,7 @@ def test_builtin(message, reducer):
     "functions", USER_DEFINED[-4:], ids=lambda names: "-".join(map(str, names))
 )
 def test_without_values(functions):
-    """On a device where tensors have shapes and no values, nothing can depend on them."""
+    """On a device whose tensors have shapes but no values, nothing can depend on values."""
     after, ndata = run(functions, device="meta")
     assert {values.device.type for values in after.values()} == {"meta"}
     assert ndata["h"].grad.shape == ndata["h"].shape
@@ -86,7 +86,7 @@ def test_without_values(functions):
         lambda x: torch.unique(x),
     ],
 )
-def test_what_waits_is_caught(look):
+def test_operations_that_wait_are_caught(look):
     x = torch.arange(3.0)
     look(x)
     with pytest.raises(AssertionError, match="waits"), no_waiting():
@@ -96,5 +96,5 @@ def test_what_waits_is_caught(look):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("functions", USER_DEFINED, **NAMES)
 def test_on_a_gpu(functions):
-    run(functions, device="cuda")  # kernels load, memory is found
+    run(functions, device="cuda")  # loads kernels, allocates memory
     run(functions, device="cuda", guard=gpu_does_not_wait)

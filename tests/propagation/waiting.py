@@ -1,4 +1,4 @@
-"""Catches what would make the host wait for a GPU, on a machine that has none."""
+"""Catches operations that would make the host wait for a GPU, on a machine without one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 aten = torch.ops.aten
 
-# What torch.cuda.set_sync_debug_mode("error") objects to: the host has to know a value, or a shape
-# that depends on one.
+# Operations that torch.cuda.set_sync_debug_mode("error") rejects: the host needs a value, or a
+# shape that depends on one.
 WAITING_OPERATORS = {
     aten._local_scalar_dense,
     aten._unique2,
@@ -59,6 +59,6 @@ class _Methods(TorchFunctionMode):
 
 @contextmanager
 def no_waiting() -> Iterator[None]:
-    """Fails on anything inside for which a GPU would make the host wait."""
+    """Fails on anything in the block for which the host would wait for a GPU."""
     with _Operators(), _Methods():
         yield

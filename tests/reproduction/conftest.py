@@ -1,4 +1,4 @@
-"""A catalogue of one small table, and data for it."""
+"""A catalogue with one small table, and data for it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ comparisons:
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch) -> Path:
-    """The directory of the catalogue, in place of the shipped one."""
+    """The directory of the catalogue, instead of the shipped one."""
     directory = tmp_path / "shipped"
     for folder, name, text in (("configurations", "toy", FAMILY), ("tables", "toys", TABLE)):
         (directory / folder).mkdir(parents=True)

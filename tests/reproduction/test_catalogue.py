@@ -1,4 +1,4 @@
-"""Tables and configurations: what is shipped, and files that are wrong."""
+"""Tables and configurations: the shipped ones, and malformed files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_shipped_configuration_can_be_run(name):
 
 
 @pytest.mark.parametrize("table", SHIPPED.tables.values(), ids=SHIPPED.tables)
-def test_a_shipped_table_is_of_metrics_that_its_tasks_have(table):
+def test_a_shipped_table_has_metrics_of_its_tasks(table):
     for result in table.results:
         config = SHIPPED.configurations[result.configuration].run_config()
         task = get_task(config.task, **config.task_options)
@@ -73,7 +73,7 @@ def test_settings_are_merged_part_by_part(catalogue):
     assert left.chosen == "as they came"
 
 
-def test_the_digest_is_of_settings_and_revision_alone(catalogue, shipped):
+def test_the_digest_depends_only_on_settings_and_revision(catalogue, shipped):
     before = {name: each.digest for name, each in catalogue.configurations.items()}
     path = shipped / "configurations" / "toy.yaml"
     text = path.read_text()
@@ -130,14 +130,14 @@ def test_the_fast_version_has_fewer_epochs_and_runs(catalogue):
         ("tables/toys", "title: Toys", "", "expected a table"),
     ],
 )
-def test_a_file_that_is_wrong(shipped, file, old, new, message):
+def test_malformed_files(shipped, file, old, new, message):
     path = shipped / f"{file}.yaml"
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(DataError, match=message):
         Catalogue()
 
 
-def test_a_name_comes_once(shipped):
+def test_a_name_occurs_once(shipped):
     path = shipped / "configurations" / "toy.yaml"
     path.with_name("again.yaml").write_text(path.read_text())
     with pytest.raises(DataError, match="'toy-nbow' is defined twice"):

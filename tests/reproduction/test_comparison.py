@@ -1,4 +1,4 @@
-"""The paired bootstrap, and the metrics that it samples."""
+"""The paired bootstrap, and the metrics that it resamples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def right(share: float, number: int = 1000, seed: int = 0) -> np.ndarray:
     return (np.random.default_rng(seed).random((number, 1)) < share).astype(int)
 
 
-def test_what_is_packed_is_unpacked():
+def test_packing_round_trip():
     values = np.random.default_rng(0).integers(-5000, 5000, (100, 2))
     columns, found = unpack(pack(SCORES, values))
     assert columns == SCORES
@@ -43,7 +43,7 @@ def test_metrics_are_functions_of_sums():
     assert metric_of(RIGHT, np.array([3.0]), 4) == 0.75
 
 
-def test_what_is_clearly_better_is_found():
+def test_a_clear_improvement_is_found():
     better, worse = (runs(*(right(p, seed=s) for s in range(5))) for p in (0.9, 0.8))
     found = compare(better, worse)
     assert found.mean == pytest.approx(0.1, abs=0.02)
@@ -55,7 +55,7 @@ def test_what_is_clearly_better_is_found():
     assert turned.p == found.p
 
 
-def test_the_same_is_no_difference():
+def test_equal_results_are_no_difference():
     same = runs(right(0.5))
     found = compare(same, same)
     assert (found.mean, found.low, found.high, found.p) == (0, 0, 0, 1)
@@ -64,7 +64,7 @@ def test_the_same_is_no_difference():
 def test_pairs_tell_more_than_two_samples_would():
     base = right(0.7)
     better = base.copy()
-    better[np.flatnonzero(base == 0)[:12]] = 1  # right where the other is, and 12 times more
+    better[np.flatnonzero(base == 0)[:12]] = 1  # correct where the other is, and on 12 more
     assert compare(runs(better), runs(base)).p < 0.01
     unpaired = np.random.default_rng(1).permutation(better)
     assert compare(runs(unpaired), runs(base)).p > 0.2
@@ -90,13 +90,13 @@ def test_folds_are_one_test_set():
     assert found.mean == pytest.approx(np.mean(better) - np.mean(worse))
 
 
-def test_other_examples_are_refused():
+def test_results_on_other_examples_are_rejected():
     with pytest.raises(DataError, match="not evaluated on the same test examples"):
         compare(runs(right(0.5, 10)), runs(right(0.5, 11)))
 
 
 def test_the_interval_holds_95_per_cent():
     found = compare(runs(right(0.5, 2000, 1)), runs(right(0.5, 2000, 2)))
-    # Of a difference of two independent shares of a half: 1.96 deviations on either side.
+    # For the difference of two independent shares of a half: 1.96 deviations on either side.
     deviation = (2 * 0.25 / 2000) ** 0.5
     assert (found.high - found.low) / 2 == pytest.approx(1.96 * deviation, rel=0.06)

@@ -79,7 +79,7 @@ def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
     assert "test:" not in capsys.readouterr().out
 
 
-def test_what_is_not_here_is_copied_by_name(here, capsys, monkeypatch):
+def test_missing_files_are_copied_by_name(here, capsys, monkeypatch):
     monkeypatch.delenv("GRAPHSENT_VECTORS", raising=False)
     (here / "vectors").rename(here / "elsewhere")
     code, out, err = outcome(capsys, "copy", "toy-tree", "my.yaml", "--data-dir=data")
@@ -108,7 +108,7 @@ def test_what_is_shown_has_all_defaults_and_trains_the_same(here, execution, cap
     assert before.config.model_options.items() >= complete.model_options.items()
 
 
-def test_nothing_is_wrong_with_what_is_shipped(monkeypatch):
+def test_shipped_configurations_are_valid(monkeypatch):
     monkeypatch.setattr("graphsent.training.config_check.os.path.isfile", lambda path: True)
     for each in Catalogue().configurations.values():
         node = yaml.compose(yaml.safe_dump(dict(each.config)))
@@ -205,14 +205,14 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
         (["show", "toy-tree", "--breif"], "did you mean '--brief'?"),
     ],
 )
-def test_mistakes(here, capsys, arguments, message):
+def test_usage_errors(here, capsys, arguments, message):
     code, out, err = outcome(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
 
 
-def test_a_file_that_is_no_mapping(tmp_path, capsys):
+def test_a_file_that_is_not_a_mapping(tmp_path, capsys):
     for text, message in (("- a\n", "got list"), ("a: [\n", "in YAML"), ("", "got NoneType")):
         (tmp_path / "f.yaml").write_text(text)
         code, _, err = outcome(capsys, "check", str(tmp_path / "f.yaml"))

@@ -1,4 +1,4 @@
-"""Runs, finished files, and what makes a finished run stale."""
+"""Runs, result files, and what makes a finished run stale."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(catalogue) -> Run:
     return Run(catalogue.configuration("toy-tree"), "seed", 1)
 
 
-def test_what_is_kept_is_what_train_and_evaluate_give(execution, run, tmp_path):
+def test_saved_results_equal_those_of_train_and_evaluate(execution, run, tmp_path):
     kept = execute(execution, run)
     config = execution.places.locate(run.run_config())
     assert config.training.seed == 1
@@ -37,7 +37,7 @@ def test_what_is_kept_is_what_train_and_evaluate_give(execution, run, tmp_path):
     assert not list(execution.work.glob("toy-tree/*"))
 
 
-def test_it_goes_on_where_it_was_interrupted(execution, run, monkeypatch):
+def test_it_resumes_after_an_interruption(execution, run, monkeypatch):
     whole = execute(execution, run)
     execution.finished.joinpath(f"{run.name}.json").unlink()
     keep = EpochKeeper.on_train_epoch_end
@@ -77,7 +77,7 @@ def test_other_settings_or_data_make_it_stale(execution, run, catalogue, shipped
     assert finished.read(run, execution.places.checksums(config)) is None
 
 
-def test_check_sums_are_of_corpus_and_vectors(execution, run, data):
+def test_checksums_cover_corpus_and_vectors(execution, run, data):
     sums = execution.places.checksums(execution.places.locate(run.run_config()))
     assert sums["corpus"] == "sentiment"
     assert set(sums["files"]) == {"train", "dev", "test"}
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_named(execution, run):
             FinishedRuns(execution.finished).read(run)
 
 
-def test_figures_that_are_not_those_of_the_examples_are_refused(execution, run):
+def test_metrics_that_do_not_match_the_examples_are_rejected(execution, run):
     kept = execute(execution, run)
     finished = FinishedRuns(execution.finished)
     test = {**kept["test"], "root_accuracy": kept["test"]["root_accuracy"] + 0.01}
@@ -114,7 +114,7 @@ def test_figures_that_are_not_those_of_the_examples_are_refused(execution, run):
         finished.read(run)
 
 
-def test_a_run_is_repeated_on_its_own_data_alone(execution, run, data):
+def test_a_run_is_repeated_only_on_its_own_data(execution, run, data):
     with pytest.raises(DataError, match="no finished run to repeat"):
         repeat(execution, run)
     kept = execute(execution, run)
@@ -128,7 +128,7 @@ def test_a_run_is_repeated_on_its_own_data_alone(execution, run, data):
         repeat(execution, run)
 
 
-def test_processes_side_by_side_a_failure_and_a_budget(execution, run):
+def test_parallel_processes_with_a_failure_and_a_budget(execution, run):
     bad = Run(run.configuration, "seed", -1)
     said: list[str] = []
     outcome = run_all(execution, [bad, run], jobs=2, echo=said.append)

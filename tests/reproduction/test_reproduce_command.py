@@ -32,7 +32,7 @@ def here(shipped, data, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_the_rest_of_a_table_and_a_report(here, execution, catalogue, capsys):
+def test_missing_runs_of_a_table_and_a_report(here, execution, catalogue, capsys):
     *most, last = catalogue.runs(catalogue.asked(["toys"]), [0, 1])
     for each in most:
         execute(execution, each)
@@ -93,7 +93,7 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
     assert "identical on every example" in capsys.readouterr().out
 
     def change(how: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Has the finished run say something else of where the model was right."""
+        """Changes the finished run's record of where the model was correct."""
         path = FinishedRuns(execution.finished).file(run)
         content = json.loads(path.read_text())
         columns, values = unpack(content["examples"])
@@ -132,7 +132,7 @@ def test_the_fast_version_says_so(here, capsys):
         (["--report", "--into=shipped/tables/toys.yaml"], "expected the lines '<!-- results -->'"),
     ],
 )
-def test_mistakes(here, capsys, arguments, message):
+def test_usage_errors(here, capsys, arguments, message):
     try:
         status = main(["reproduce", *arguments])
     except SystemExit as error:
@@ -141,13 +141,13 @@ def test_mistakes(here, capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
-def test_the_embedded_data_are_for_the_fast_version_alone(here, repository, capsys):
+def test_the_embedded_data_are_only_for_the_fast_version(here, repository, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["reproduce", "toys", f"--data-dir={repository / 'data'}"])
     assert "published corpora: expected --data-dir DIR" in capsys.readouterr().err
 
 
-def test_what_cannot_be_run_is_named_and_the_rest_is_done(here, capsys):
+def test_configurations_that_cannot_run_are_named_and_the_rest_is_run(here, capsys):
     (here / "vectors" / "tiny.txt").unlink()
     path = here / "shipped" / "configurations" / "toy.yaml"
     path.write_text(path.read_text().replace("{model: nbow}", "{model: nbow, vectors: []}"))
@@ -171,7 +171,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_sigterm_keeps_the_epochs_of_a_run_that_is_under_way(here, execution, shipped):
+def test_sigterm_keeps_completed_epochs(here, execution, shipped):
     path = shipped / "configurations" / "toy.yaml"
     path.write_text(path.read_text().replace("epochs: 5", "epochs: 100000"))
     (here / "script.py").write_text(SCRIPT)
@@ -194,7 +194,7 @@ def test_sigterm_keeps_the_epochs_of_a_run_that_is_under_way(here, execution, sh
     assert not list(here.glob("docs/results/*"))
 
 
-def test_an_interruption_is_one_of_training(execution, catalogue, monkeypatch):
+def test_an_interruption_interrupts_training(execution, catalogue, monkeypatch):
     from graphsent.reproduction import scheduling
 
     def interrupt(sentinels):

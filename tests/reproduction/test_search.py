@@ -1,4 +1,4 @@
-"""The search for settings in examples/."""
+"""The hyperparameter search in examples/."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def search(main, *arguments: str) -> int:
     return main(["toy-tree", "--data-dir=data", "--out=search", *arguments])
 
 
-def test_trials_begin_with_what_is_shipped_and_go_on(main, tmp_path, capsys):
+def test_trials_begin_with_the_shipped_settings_and_resume(main, tmp_path, capsys):
     assert search(main, "--trials=2", *CHOICES) == 0
     path = tmp_path / "search" / "toy-tree.json"
     two = json.loads(path.read_text())
@@ -57,10 +57,10 @@ def test_a_trial_of_two_seeds_is_their_mean(main, tmp_path):
     for name, figure in both["dev"].items():
         assert figure == pytest.approx((first["dev"][name] + second["dev"][name]) / 2, abs=1e-6)
     assert both["best_epochs"] == [*first["best_epochs"], second["best_epoch"]]
-    assert search(main, "--trials=2", *one) == 2  # of one seed
+    assert search(main, "--trials=2", *one) == 2  # with one seed
 
 
-def test_mistakes_in_a_line(main, capsys):
+def test_usage_errors_give_one_line(main, capsys):
     assert search(main, "--trials=1", "--choose", "training.rate", "1") == 2
     assert "unknown training option 'rate'" in capsys.readouterr().err
     assert search(main, "--trials=1", "--choose", "training.lr") == 2

@@ -13,7 +13,7 @@ RIGHT = COLUMNS["classification"]
 
 
 class Runs(FinishedRuns):
-    """Finished runs by configuration: shares of 1,000 test examples that are right."""
+    """Finished runs by configuration: accuracies on 1,000 test examples."""
 
     def __init__(self, shares: dict[str, tuple[float, ...]]) -> None:
         self.shares = shares
@@ -33,7 +33,7 @@ class Runs(FinishedRuns):
         ((0.7, 0.7), "on `sst5` 1 of 2 show a gain and 0 a loss"),
         ((0.9, 0.9), "on `sst5` 0 of 2 show a gain and 1 a loss"),
         ((0.8, 0.8), "on `sst5` 0 of 2 show a gain and 0 a loss"),
-        ((), "on `sst5` 0 of 1 show a gain and 0 a loss"),  # those not run yet do not count
+        ((), "on `sst5` 0 of 1 show a gain and 0 a loss"),  # pending ones do not count
     ],
 )
 def test_controls_are_counted_by_their_verdicts(shipped, left, sentence):

@@ -1,4 +1,4 @@
-"""A cache of each test's own."""
+"""A separate cache for each test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
-    """The cache directory, of shards alone: compiled kernels stay where they are."""
+    """A cache directory for shards only: compiled kernels stay where they are."""
     directory = tmp_path / "cache"
     monkeypatch.setattr("graphsent.shards.store.cache_directory", lambda: directory)
     return directory

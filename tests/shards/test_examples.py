@@ -1,4 +1,4 @@
-"""What is read from shards: equal examples, equal batches, in bounded memory."""
+"""Reading from shards: equal examples and equal batches, in bounded memory."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_batches_are_those_of_memory(case):
     for order in (range(20), [49, 3, 3, 17, -1, 16, 15]):
         expected = model.collate([kept[index] for index in order])
         assert_same_batches(model.collate([read[index] for index in order]), expected)
-        read.number_words(model.vocab)  # without, batches ask for the words themselves
+        read.number_words(model.vocab)  # without them, batches need the words themselves
         assert_same_batches(model.collate([read[index] for index in order]), expected)
 
 
@@ -117,7 +117,7 @@ def test_what_is_read_is_what_it_seems():
         read.labels = ()
 
 
-def test_dependency_trees_are_without_what_no_model_reads():
+def test_dependency_trees_omit_what_no_model_reads():
     tree = DependencyTree(["a", "film"], [1, -1], relations=["det", "root"], metadata={"id": "1"})
     read = stored(build("arnn", Vocabulary([]), {"hidden": 3}), [tree])[0]
     assert read == DependencyTree(["a", "film"], [1, -1])
@@ -141,7 +141,7 @@ def test_long_sentences_and_many_labels():
     assert stored(model, [long, wide, long])[:] == [long, wide, long]
 
 
-def test_making_shards_keeps_few_examples_in_memory():
+def test_writing_shards_keeps_few_examples_in_memory():
     alive, most = weakref.WeakSet(), 0
 
     def make():
@@ -180,7 +180,7 @@ def test_reading_keeps_some_blocks(monkeypatch):
     for _ in range(2):
         list(read)
     assert blocks[-21:] == [(row, min(row + 10, 95)) for row in range(0, 95, 10)] * 2 + [(0, 10)]
-    read.keep(40)  # which may be of five blocks
+    read.keep(40)  # they may come from five blocks
     blocks.clear()
     for _ in range(2):
         for index in range(25, 65):

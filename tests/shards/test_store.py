@@ -1,4 +1,4 @@
-"""Where shards lie: made once and for other content anew, whole or not at all, by one process."""
+"""The store of shards: written once per content, atomically, by one process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZE = 10
 
 
 class Source:
-    """Sentences, and how many of them were read."""
+    """Sentences that count how often they are read."""
 
     def __init__(self, count: int = 35, seed: int = 0) -> None:
         self.all = sentences(count, random.Random(seed))
@@ -42,7 +42,7 @@ def shards(**about) -> ShardSet:
     return ShardSet("toy-train", about, shard_size=SIZE)
 
 
-def test_they_are_made_once():
+def test_shards_are_written_once():
     source = Source()
     found = shards().open(source, COLLATE)[:]
     assert found == source.all
@@ -51,7 +51,7 @@ def test_they_are_made_once():
     assert source.num_read == 35
 
 
-def test_where_they_lie(cache):
+def test_location_of_shards(cache):
     first, other = shards(sha256="1"), shards(sha256="2")
     assert first.directory != other.directory
     assert first.directory.parent == cache / "shards"
@@ -63,8 +63,8 @@ def test_where_they_lie(cache):
     assert first.num_bytes() == sum(path.stat().st_size for path in first.directory.iterdir())
 
 
-@pytest.mark.parametrize("at", [0, 1, 2, 4])  # shards that are complete, of four
-def test_interrupted_they_go_on(monkeypatch, at):
+@pytest.mark.parametrize("at", [0, 1, 2, 4])  # complete shards, of four
+def test_interrupted_writing_resumes(monkeypatch, at):
     write, written = mapped.write_arrays, []
 
     def interrupted(path, arrays, about):
@@ -140,7 +140,7 @@ def test_one_process_waits_for_another(monkeypatch):
 
     def echo(line):
         lines.append(line)
-        os.close(held)  # the other one is done
+        os.close(held)  # the other process is done
 
     directory = shards().directory
     directory.mkdir(parents=True)
@@ -153,7 +153,7 @@ def test_one_process_waits_for_another(monkeypatch):
 
 @pytest.mark.parametrize("name", ["000001.safetensors", "index.safetensors"])
 @pytest.mark.parametrize("damage", ["removed", "cut", "emptied", "other"])
-def test_what_is_damaged_is_made_anew(name, damage):
+def test_damaged_shards_are_rewritten(name, damage):
     source = Source()
     shards().open(source, COLLATE)
     path = shards().directory / name
@@ -181,7 +181,7 @@ def test_a_cache_that_cannot_be_written(cache):
         shards().open(Source(), COLLATE)
 
 
-def test_what_shards_do_not_hold():
+def test_examples_that_shards_cannot_hold():
     mixed = [Sentence(["a"]), *trees(1, random.Random(0))]
     with pytest.raises(DataError, match="one kind, or pairs of them, got Sentence and Tree"):
         shards().open(lambda: iter(mixed), COLLATE)
@@ -204,7 +204,7 @@ def test_errors_of_reading_leave_what_is_complete():
     assert shards().open(source, COLLATE)[:] == source.all
 
 
-def test_progress_is_shown_only_while_shards_are_made(capsys):
+def test_progress_is_shown_only_while_shards_are_written(capsys):
     shards().open(Source(), COLLATE, progress=True)
     assert "writing shards of toy-train" in capsys.readouterr().err
     shards().open(Source(), COLLATE, progress=True)

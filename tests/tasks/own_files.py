@@ -1,4 +1,4 @@
-"""Tiny data of a user's own: one word of a sentence decides its label."""
+"""Tiny user data: one word of a sentence decides its label."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_tsv(path: Path, examples: list[tuple[str, str]] | None = None) -> Path
 
 
 def write_trees(path: Path, examples: list[tuple[str, str]] | None = None) -> Path:
-    """Writes right-branching trees of the sentences, one a line."""
+    """Writes right-branching trees of the sentences, one per line."""
     lines = []
     for _, text in examples or own_examples():
         first, second, third = text.split()

@@ -1,4 +1,4 @@
-"""Which words a model of a task knows."""
+"""Which words are in the vocabulary of a task."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_other_words_are_known_if_they_have_a_vector(vectors):
     assert loaded.words == vocab.words
     assert loaded.found.tolist() == [False, False, False, True, True, True]
     assert loaded.matrix[3:].tolist() == [[1, 1], [3, 3], [2, 2]]
-    # Also where paths come as a list; the seed is passed on.
+    # Also with a list of paths; the seed is passed on.
     again = build_vocabulary(TRAIN, OTHER, [vectors], seed=1)
     assert again[0] == vocab
     assert not np.array_equal(again[1].matrix, loaded.matrix)
 
 
-def test_a_file_without_vectors_of_any_word_is_refused(tmp_path):
+def test_a_file_without_vectors_of_any_word_is_rejected(tmp_path):
     other = write(tmp_path / "other.txt", glove({"elsewhere": [4, 4]}))
     with pytest.raises(DataError, match="word vectors: none of the 5 words has one"):
         build_vocabulary(TRAIN, (), other)
@@ -65,12 +65,12 @@ def test_words_are_counted():
     assert count_words(TRAIN) == {"a": 2, "lovely": 1, "film": 1, "b": 1}
 
 
-def test_generators_will_do(vectors):
+def test_generators_are_accepted(vectors):
     vocab, _ = build_vocabulary(iter(TRAIN), iter(OTHER), vectors)
     assert vocab == build_vocabulary(TRAIN, OTHER, vectors)[0]
 
 
-def test_lower_case_is_that_of_words_vectors_and_counts(vectors):
+def test_lowercasing_applies_to_words_vectors_and_counts(vectors):
     train = [Sentence(["A", "a", "Film"]), Sentence(["FILM", "Lovely"])]
     vocab, loaded = build_vocabulary(train, [Sentence(["B"])], vectors, min_count=2, lower=True)
     assert vocab.words == loaded.words == ("<unk>", "a", "film", "b")

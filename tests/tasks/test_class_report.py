@@ -1,4 +1,4 @@
-"""Confusion, figures of classes and mistakes, checked by hand; the picture of a matrix."""
+"""Confusion, class metrics and mistakes, checked by hand; the picture of a matrix."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def report():
     return report
 
 
-def test_confusion_and_figures(report):
+def test_confusion_and_class_metrics(report):
     assert report.confusion == [[1, 0, 0], [1, 1, 0], [1, 0, 0]]
     a, b, c = report.classes
     assert (a.name, a.precision, a.recall, a.f1, a.count) == pytest.approx(("a", 1 / 3, 1, 0.5, 1))
@@ -39,7 +39,7 @@ def test_confusion_and_figures(report):
     assert (c.precision, c.recall, c.f1, c.count) == (0, 0, 0, 1)
 
 
-def test_the_surest_mistakes_come_first(report):
+def test_the_most_confident_mistakes_come_first(report):
     found = [(each.index, each.gold, each.predicted) for each in report.mistakes()]
     assert found == [(3, "c", "a"), (1, "b", "a")]
     assert report.mistakes(1)[0].probability == pytest.approx(0.9)
@@ -54,7 +54,7 @@ def test_classes_that_do_not_compete_are_left_out():
     assert sum(map(sum, report.confusion)) == 1
 
 
-def test_units_that_are_no_sentences_do_not_count():
+def test_units_that_are_not_sentences_do_not_count():
     report = ClassReport(("a", "b"), (0, 1))
     batch = SimpleNamespace(labels=torch.tensor([0, 1, 1]), roots=torch.tensor([2]))
     report.update(logits_of([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]]), batch)

@@ -1,4 +1,4 @@
-"""MR, Subj and CR: where they are found, their tokens, folds, and lines without words."""
+"""MR, Subj and CR: finding the files, tokens, folds, and lines without words."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_reading_with_nltk_leaves_its_search_path_as_it_was(tmp_path):
     assert data.path == before
 
 
-def test_a_corpus_may_lie_behind_a_link(tmp_path):
+def test_a_corpus_may_be_a_symbolic_link(tmp_path):
     write_archive(tmp_path / "real", "sentence_polarity", FILES)
     linked = tmp_path / "linked" / "nltk_data" / "corpora"
     linked.mkdir(parents=True)
@@ -104,10 +104,10 @@ def test_every_sentence_is_tested_once(tmp_path):
     assert len(found) == 40
 
 
-def test_labels_are_the_places_of_the_files(tmp_path):
+def test_labels_are_the_indices_of_the_files(tmp_path):
     write_reviews(tmp_path, ["so bad"] * 30, ["so good"] * 30)
     with pytest.raises(DataError, match="no examples for task cr"):
-        get_task("cr").load(tmp_path, tree_kind="words")  # of two texts none is left for dev
+        get_task("cr").load(tmp_path, tree_kind="words")  # with two texts, none is left for dev
     write_reviews(tmp_path, NEGATIVE, POSITIVE)
     task = get_task("cr", fold=7)
     assert task.label_names == ("negative", "positive")
@@ -179,7 +179,7 @@ def test_a_damaged_archive(tmp_path):
         ("", ""),
     ],
 )
-def test_contractions_and_quotes_are_divided(line, words):
+def test_contractions_and_quotes_are_split(line, words):
     assert divide(line) == words.split()
 
 

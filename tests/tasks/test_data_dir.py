@@ -1,4 +1,4 @@
-"""Which data directory is taken."""
+"""Which data directory is used."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def test_the_argument_comes_first(tmp_path, monkeypatch):
     assert resolve_data_dir(str(tmp_path)) == tmp_path
 
 
-def test_then_the_variable(tmp_path, monkeypatch):
+def test_the_variable_comes_second(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHSENT_DATA", str(tmp_path))
     assert resolve_data_dir() == tmp_path
 
 
-def test_then_the_embedded_data(repository):
+def test_the_embedded_data_come_last(repository):
     assert resolve_data_dir() == repository / "data"
 
 
 @pytest.mark.parametrize("how", ["argument", "variable"])
-def test_what_is_given_must_be_there(tmp_path, monkeypatch, how):
+def test_a_given_directory_must_exist(tmp_path, monkeypatch, how):
     missing = tmp_path / "missing"
     monkeypatch.setenv("GRAPHSENT_DATA", str(missing))
     what = {
@@ -63,7 +63,7 @@ def test_data_inside_an_installed_package_come_before_those_beside_it(tmp_path, 
     assert resolve_data_dir() == inside
 
 
-def test_parses_are_looked_for_in_and_beside_the_data(tmp_path, monkeypatch):
+def test_parses_are_searched_in_and_beside_the_data(tmp_path, monkeypatch):
     data_dir = tmp_path / "data"
     data_dir.mkdir()
     with pytest.raises(DataError, match="no parses directory: none was given"):

@@ -1,4 +1,4 @@
-"""The sentiment tasks over dependency trees, made up and real."""
+"""The sentiment tasks on dependency trees, synthetic and real."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_two_classes_drop_the_parses_of_neutral_sentences(data):
     assert [tree.words[0] for tree in train] == ["a", "dire"]
 
 
-def test_what_was_read_is_reported(data):
+def test_the_trees_that_were_read_are_reported(data):
     source = load(get_task("sst5"), data, splits=["dev"]).source
     assert f"dependency trees from {data / 'parses'}" in source.summary()
     path = data / "parses" / "sst.dev.conllu.gz"

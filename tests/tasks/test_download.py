@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine: whole, broken off, damaged, gone; and copies."""
+"""Downloads from a local server: complete, interrupted, damaged, missing; and copies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def zipped(**files):
 
 @dataclass
 class Server:
-    """What a server has, how it behaves, and what it was asked for."""
+    """The files of a server, its behaviour, and the requests it received."""
 
     files: dict[str, bytes]
     address: str = ""
@@ -90,7 +90,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def use(monkeypatch, tmp_path):
-    """Makes some sources those of the task `cr`; the cache is empty."""
+    """Replaces the sources of the task `cr`, with an empty cache."""
     monkeypatch.setenv("GRAPHSENT_CACHE", str(tmp_path / "cache"))
 
     def use(*sources):
@@ -101,7 +101,7 @@ def use(monkeypatch, tmp_path):
 
 @pytest.fixture
 def files(server, use):
-    """Two files, as those of CR."""
+    """Two files, like those of CR."""
     found = [
         Source(f"{server.address}/cr.{end}", {f"cr/custrev.{end}": sha256(data)}, "free")
         for end, data in (("neg", NEGATIVE), ("pos", POSITIVE))
@@ -118,7 +118,7 @@ def get(tmp_path, **options):
     return download("cr", tmp_path / "data", echo=silent, **options)
 
 
-def test_what_was_downloaded_can_be_read(server, files, tmp_path):
+def test_downloads_can_be_read(server, files, tmp_path):
     lines = []
     found = download("cr", tmp_path / "data", echo=lines.append)
     assert [path.read_bytes() for path in found] == [NEGATIVE, POSITIVE]
@@ -132,7 +132,7 @@ def test_what_was_downloaded_can_be_read(server, files, tmp_path):
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_download_that_was_interrupted_goes_on(server, files, tmp_path, ranges):
+def test_an_interrupted_download_resumes(server, files, tmp_path, ranges):
     server.break_after = 100_000
     with pytest.raises(DownloadError, match=r"cannot download .*cr\.neg: .*try again later"):
         get(tmp_path)
@@ -145,7 +145,7 @@ def test_a_download_that_was_interrupted_goes_on(server, files, tmp_path, ranges
 
 
 @pytest.mark.parametrize("tag", ['"2"', None, 'W/"1"'])
-def test_nothing_is_resumed_of_a_file_that_may_be_another(server, files, tmp_path, tag):
+def test_a_file_that_may_have_changed_is_not_resumed(server, files, tmp_path, tag):
     server.break_after = 100_000
     server.tag = '"1"' if tag == '"2"' else tag
     with pytest.raises(DownloadError):
@@ -165,7 +165,7 @@ def test_a_file_that_became_shorter(server, files, tmp_path):
     assert get(tmp_path)[0].read_bytes() == NEGATIVE
 
 
-def test_a_file_with_other_content_is_refused_and_not_kept(server, files, tmp_path):
+def test_a_file_with_other_content_is_rejected_and_deleted(server, files, tmp_path):
     server.files["/cr.neg"] = NEGATIVE.replace(b"bad", b"BAD")
     with pytest.raises(DownloadError, match="is not the published file: expected SHA-256"):
         get(tmp_path)
@@ -180,11 +180,11 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(server, files, tmp_path
     assert download("cr", tmp_path / "other", echo=silent)[0].read_bytes() == NEGATIVE
 
 
-def test_a_file_that_is_gone(server, files, tmp_path):
+def test_a_file_that_no_longer_exists(server, files, tmp_path):
     del server.files["/cr.pos"]
     with pytest.raises(DownloadError, match=r"cannot download .*: 404 .*cr\.pos"):
         get(tmp_path)
-    assert (tmp_path / "data" / "cr" / "custrev.neg").read_bytes() == NEGATIVE  # whole, so kept
+    assert (tmp_path / "data" / "cr" / "custrev.neg").read_bytes() == NEGATIVE  # complete, so kept
 
 
 def test_an_unreachable_server_is_a_download_error(use, tmp_path):
@@ -193,7 +193,7 @@ def test_an_unreachable_server_is_a_download_error(use, tmp_path):
         get(tmp_path)
 
 
-def test_files_of_another_content_are_never_replaced(server, files, tmp_path):
+def test_files_with_other_content_are_never_replaced(server, files, tmp_path):
     path = tmp_path / "data" / "cr" / "custrev.neg"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"mine")
@@ -234,7 +234,7 @@ def test_an_archive(server, archive, tmp_path):
         (b"no archive", "cannot read .*not a zip file"),
     ],
 )
-def test_an_archive_whose_sum_is_not_known_is_judged_by_its_files(
+def test_an_archive_without_a_checksum_is_checked_by_its_files(
     server, archive, use, tmp_path, content, message
 ):
     use(replace(archive, sha256=None))
@@ -242,7 +242,7 @@ def test_an_archive_whose_sum_is_not_known_is_judged_by_its_files(
     with pytest.raises(DownloadError, match=f"is not the published file: .*{message}"):
         get(tmp_path)
     assert not (tmp_path / "data" / "cr" / "custrev.pos").exists()
-    server.files["/cr.zip"] = whole  # the other one is not in the cache any more
+    server.files["/cr.zip"] = whole  # the other one is no longer in the cache
     assert get(tmp_path)[1].read_bytes() == POSITIVE
 
 
@@ -263,7 +263,7 @@ def test_copies_from_a_directory_need_no_network(server, archive, use, tmp_path)
     assert server.requests == []
 
 
-def test_a_copy_that_cannot_be_checked_is_said_to_be(archive, use, tmp_path):
+def test_an_unchecked_copy_is_reported(archive, use, tmp_path):
     use(replace(archive, files={"cr/custrev.neg": None}))
     (tmp_path / "custrev.neg").write_bytes(b"whatever")
     lines = []
@@ -290,7 +290,7 @@ def test_a_sample_stands_in_for_a_file_that_a_directory_lacks(archive, use, tmp_
         download("cr", tmp_path / "other", from_dir=tmp_path, echo=silent)
 
 
-def test_what_a_directory_does_not_have(archive, tmp_path):
+def test_files_that_a_directory_lacks(archive, tmp_path):
     origin = tmp_path / "origin"
     with pytest.raises(DataError, match="to copy from is not a directory"):
         get(tmp_path, from_dir=origin)

@@ -1,4 +1,4 @@
-"""Dealing a corpus to folds."""
+"""Assigning a corpus to folds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXTS = [f"sentence number {number} ." for number in range(307)]
 LABELS = ["0" if number < 100 else "1" for number in range(307)]
 
 
-def test_folds_are_as_large_as_each_other_and_so_are_classes_in_them():
+def test_folds_have_equal_sizes_and_class_shares():
     folds = deal(TEXTS, LABELS, 10)
     assert set(np.bincount(folds).tolist()) == {30, 31}
     for label, count in Counter(LABELS).items():
@@ -24,12 +24,12 @@ def test_folds_are_as_large_as_each_other_and_so_are_classes_in_them():
         assert set(sizes.tolist()) <= {count // 10, count // 10 + 1}
 
 
-def test_folds_stay_what_they_are():
-    # Figures in publications depend on them.
+def test_folds_never_change():
+    # Published results depend on them.
     assert deal(TEXTS, LABELS, 10)[:12].tolist() == [9, 1, 0, 5, 1, 6, 9, 3, 0, 4, 8, 6]
 
 
-def test_the_order_of_the_file_does_not_count():
+def test_the_order_of_the_file_does_not_matter():
     backwards = deal(TEXTS[::-1], LABELS[::-1], 10)[::-1]
     np.testing.assert_array_equal(backwards, deal(TEXTS, LABELS, 10))
 
@@ -42,7 +42,7 @@ def test_one_text_is_in_one_fold(examples):
     assert len(set(zip(letters, folds.tolist(), strict=True))) == len(set(letters))
 
 
-def test_one_text_in_two_forms_of_unicode():
+def test_one_text_in_two_unicode_normalization_forms():
     first, second = deal(["café .", "cafe\u0301", *TEXTS], ["0", "0", *LABELS], 10)[:2]
     assert first == second
 
@@ -63,6 +63,6 @@ def test_repeated_texts_are_in_one_split():
     np.testing.assert_array_equal(split[:307], split[307:])
 
 
-def test_one_fold_is_none():
+def test_one_fold_is_rejected():
     with pytest.raises(DataError, match="expected at least two folds, got 1"):
         deal(TEXTS, LABELS, 1)

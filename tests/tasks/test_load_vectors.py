@@ -1,4 +1,4 @@
-"""Looking words up, joining files, coverage."""
+"""Looking up words, concatenating files, coverage."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_spellings_are_tried_in_order(cased):
     words = ["Film", "FILM", "Actor\\/director", "-LRB-", "actor\\/Director"]
     vectors = load_vectors(cased, words)
     assert vectors.found.all()
-    # As it stands; lower-cased; without its escape, lower-cased; lower-cased before unescaped.
+    # As written; lowercased; without its escape, lowercased; lowercased before unescaped.
     assert vectors.matrix[:, 0].tolist() == [1, 2, 3, 5, 3]
 
 
-def test_files_stand_side_by_side(cased, other):
+def test_vectors_of_several_files_are_concatenated(cased, other):
     vectors = load_vectors([cased, other], ["film", "Film", "only", "none"], seed=3)
     assert vectors.dimension == 5
     assert vectors.sources == (("cased.txt", 2), ("other.npz", 3))

@@ -1,4 +1,4 @@
-"""Files of a user's own: every format, what columns mean, and every way a line can be bad."""
+"""User files: every format, the meaning of columns, and every kind of bad line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_label_a_tab_and_a_sentence(write, name):
     assert found(path) == [(1, "pos", "a good film"), (3, "very bad", 'dull "quoted')]
 
 
-def test_a_byte_order_mark_is_no_part_of_a_label(write):
+def test_a_byte_order_mark_is_not_part_of_a_label(write):
     assert found(write("a.tsv", "\ufeffpos\tgood\n")) == [(1, "pos", "good")]
 
 
@@ -78,7 +78,7 @@ def test_json_lines(write):
     assert found(path) == [(1, "1", "good"), (2, "true", "bad"), (3, "2.5", "x")]
 
 
-def test_one_file_of_one_label(write):
+def test_a_file_with_a_single_label(write):
     path = write("a.txt", "a good film\n\nlabel\tnone\n")
     assert found(path, label="pos") == [(1, "pos", "a good film"), (3, "pos", "label\tnone")]
 
@@ -91,7 +91,7 @@ def test_bracketed_trees_with_any_labels(write):
     assert [each.label for each in iter_examples(path)] == ["very-good", "bad"]
 
 
-def test_trees_in_a_column_have_no_labels_of_phrases(write):
+def test_trees_in_a_column_have_no_phrase_labels(write):
     path = write("a.tsv", "pos\t(S (NP a) (VP b))\nneg\t(S c)\n")
     trees = [each.contents[0] for each in iter_examples(path)]
     assert [tree.words for tree in trees] == [["a", "b"], ["c"]]
@@ -99,7 +99,7 @@ def test_trees_in_a_column_have_no_labels_of_phrases(write):
     assert found(path, input="text")[0] == (1, "pos", "(S (NP a) (VP b))")
 
 
-def test_a_sentence_in_brackets_is_no_tree(write):
+def test_a_sentence_in_brackets_is_not_a_tree(write):
     assert found(write("a.tsv", "pos\t(good film)\n")) == [(1, "pos", "(good film)")]
 
 
@@ -173,12 +173,12 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.tsv", "pos\tgood\n", {"input": "tree"}, "unknown input 'tree': .* mean 'trees'"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(write, name, text, options, message):
+def test_errors_name_the_line(write, name, text, options, message):
     with pytest.raises(DataError, match=message):
         found(write(name, text), **options)
 
 
-def test_files_that_are_not_there(tmp_path):
+def test_missing_files(tmp_path):
     for path in (tmp_path / "none.tsv", tmp_path, tmp_path / "none.tsv.gz"):
         with pytest.raises(DataError, match="cannot read"):
             found(path)
@@ -194,13 +194,13 @@ def test_other_encodings(write, encoding):
     assert found(path, encoding=encoding) == [(1, "gut", "schöner Film"), (2, "übel", "öde")]
 
 
-def test_another_encoding_than_the_file_has(write):
+def test_a_wrong_encoding(write):
     path = write("a.tsv", "gut\tschöner Film\n".encode("latin-1"))
     with pytest.raises(DataError, match=r"near line 1: .* is this its encoding"):
         found(path, encoding="ascii")
 
 
-def test_reading_goes_on_after_bad_lines(write):
+def test_reading_continues_after_bad_lines(write):
     text = 'label,text\npos,good\nneg\nneg,\npos,"x" y\nneg,bad\n'
     rows = list(read_examples(OwnFile(Path(write("a.csv", text)))))
     assert [row.line for row in rows] == [2, 3, 4, 5, 6]

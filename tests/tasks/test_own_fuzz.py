@@ -1,4 +1,4 @@
-"""Whatever a user's file holds: examples or one clear error, never a traceback."""
+"""Any content of a user's file gives examples or one clear error, never a traceback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphsent.tasks.own.examples import BadLine, OwnExample
 from graphsent.tasks.own.reader import OwnFile, read_examples
 
 SUFFIXES = ("tsv", "csv", "jsonl", "conllu", "txt")
-# Parts of every format, blanks aside, divided by blanks.
+# Parts of every format, separated by spaces.
 PARTS = """label text pos neg , ; " ( ) { } [ null \\ # = {"label":1,"text":"x"} é 日本語"""
 BLANKS = ["\t", "\n", "\r\n", " ", "\0", "\ufeff", "\u2028", "\x85", "x" * 1000]
 LINES = ["# label = a", "1\ta\t_\t_\t_\t_\t0\troot\t_\t_", "(S (A a) (B b))"]

@@ -1,4 +1,4 @@
-"""The task `own`: labels, splits, trees, and what it says about itself."""
+"""The task `own`: labels, splits, trees, and its descriptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_labels_are_those_of_the_file(tsv):
     assert {each.label for each in data.splits["train"]} == {"0", "1"}
 
 
-def test_labels_that_are_numbers_are_in_their_order(tmp_path):
+def test_numeric_labels_are_sorted(tmp_path):
     rows = [(label, f"text {label}") for label in ("10", "9", "-1", "2")] * 5
     assert get_task("own", train=str(write_tsv(tmp_path / "a", rows))).label_names == (
         "-1",
@@ -41,7 +41,7 @@ def test_labels_that_are_numbers_are_in_their_order(tmp_path):
     )
 
 
-def test_numbers_go_from_low_to_high_and_other_labels_do_not(tsv, tmp_path):
+def test_only_numeric_labels_are_ordered(tsv, tmp_path):
     rows = [(label, f"text {label}") for label in ("10", "9")] * 5
     assert get_task("own", train=str(write_tsv(tmp_path / "a", rows))).ordered_classes
     assert not get_task("own", train=str(tsv)).ordered_classes
@@ -85,7 +85,7 @@ def test_the_same_text_falls_on_one_side(tmp_path):
     assert sum(map(len, data.splits.values())) == len(rows)
 
 
-def test_what_was_held_out_is_held_out_again(tsv):
+def test_held_out_examples_are_held_out_again(tsv):
     data = get_task("own", train=str(tsv), split_seed=3).load(tree_kind="words")
     task = get_task("own", train=str(tsv))
     task.held_out = json.loads(json.dumps(data.held_out))
@@ -104,7 +104,7 @@ def test_what_was_held_out_is_held_out_again(tsv):
         again.load(tree_kind="words")
 
 
-def test_splits_of_their_own(tsv, tmp_path):
+def test_splits_in_separate_files(tsv, tmp_path):
     dev = write_tsv(tmp_path / "dev.tsv", own_examples()[:4])
     data = get_task("own", train=str(tsv), dev=str(dev)).load(tree_kind="words")
     assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [54, 4, 6]
@@ -145,7 +145,7 @@ def test_data_without_a_test_split(tsv, tmp_path):
         task.load(tree_kind="words")
 
 
-def test_a_label_that_train_does_not_have(tsv, tmp_path):
+def test_a_label_that_is_not_in_train(tsv, tmp_path):
     dev = write_tsv(tmp_path / "dev.tsv", [("pos", "good"), ("negg", "bad")])
     with pytest.raises(DataError, match=r"dev\.tsv:2: the label 'negg' is not in train: .* 'neg'"):
         get_task("own", train=str(tsv), dev=str(dev)).load(tree_kind="words")
@@ -192,7 +192,7 @@ def test_trees_beside_the_sentences(tsv, tmp_path):
         get_task("own", train=str(tsv), train_trees=[trees]).load()
 
 
-def test_labels_of_phrases_count_where_they_are_labels_of_sentences(tmp_path):
+def test_phrase_labels_count_if_they_are_sentence_labels(tmp_path):
     path = tmp_path / "a.txt"
     line = "({0} (x a) ({0} (y {2}) (z {3})))\n"
     path.write_text("".join(line.format(label, *text.split()) for label, text in own_examples()))
@@ -203,7 +203,7 @@ def test_labels_of_phrases_count_where_they_are_labels_of_sentences(tmp_path):
     assert tree.labels[1] == tree.labels[3] == ""
 
 
-def test_options_that_would_do_nothing(tsv):
+def test_options_without_effect(tsv):
     with pytest.raises(DataError, match="--dev-trees needs the sentences, --dev FILE"):
         get_task("own", train=str(tsv), dev_trees=["trees.txt"])
     with pytest.raises(DataError, match="labels are for classification"):
@@ -256,7 +256,7 @@ def test_it_streams_what_it_loads(tsv):
         assert list(stream.splits[split]()) == examples
 
 
-def test_what_the_log_and_the_results_say(tsv):
+def test_descriptions_in_the_log_and_results(tsv):
     source = get_task("own", train=str(tsv)).load(tree_kind="words").source
     assert source.summary() == (
         "train 48 of my.tsv, dev 6 held out of train, test 6 held out of train; 2 labels in train: "

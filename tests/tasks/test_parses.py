@@ -1,4 +1,4 @@
-"""Parses beside a corpus: where they are found, how they are aligned and labelled."""
+"""Parses of a corpus: where they are found, how they are aligned and labelled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def no_variable(monkeypatch):
     monkeypatch.delenv("GRAPHSENT_PARSES", raising=False)
 
 
-# Where they are
+# Directories
 
 
 def test_the_order_of_places(tmp_path, monkeypatch):
@@ -41,7 +41,7 @@ def test_the_order_of_places(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("by_variable", [False, True])
-def test_what_is_given_must_exist(tmp_path, monkeypatch, by_variable):
+def test_a_given_directory_must_exist(tmp_path, monkeypatch, by_variable):
     (tmp_path / "parses").mkdir()
     wrong = tmp_path / "parsse"
     if by_variable:
@@ -59,7 +59,7 @@ def test_constituency_trees_follow_a_label(tmp_path):
     assert [str(tree) for tree in iter_parses(path)] == ["(S (A a) (B b))", "(A a)"]
 
 
-def test_a_line_without_a_tree_is_refused(tmp_path):
+def test_a_line_without_a_tree_is_rejected(tmp_path):
     path = tmp_path / "x.trees"
     path.write_text("7\t(A a)\n8\t\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"x\.trees:2: expected a tree after the tab"):
@@ -94,7 +94,7 @@ def test_words_are_compared(tmp_path):
         ([["a"], ["b"]], "has 2 sentences"),
     ],
 )
-def test_parses_of_something_else_are_refused(tmp_path, words, message):
+def test_parses_of_other_sentences_are_rejected(tmp_path, words, message):
     parses = (DependencyTree(row, [*range(1, len(row)), -1]) for row in words)
     path = write(tmp_path / "x.conllu", *parses)
     with pytest.raises(DataError, match=message):
@@ -109,9 +109,9 @@ def test_parses_of_something_else_are_refused(tmp_path, words, message):
     [
         ([3, 2, 3, -1], ["2", "0", "4", "3"]),  # "very dull" is a constituent
         ([2, 2, 3, -1], ["2", "0", "1", "3"]),  # "a very dull" too
-        ([1, 3, 3, -1], ["2", "", "1", "3"]),  # "a very" is none
+        ([1, 3, 3, -1], ["2", "", "1", "3"]),  # "a very" is not
         ([-1, 0, 0, 0], ["3", "0", "1", "2"]),
-        # Not projective: "very" has "film" below it, so that it spans "very dull film".
+        # Non-projective: "film" is in the subtree of "very", which thus spans "very dull film".
         ([2, 2, -1, 1], ["2", "", "3", "2"]),
     ],
 )
@@ -119,13 +119,13 @@ def test_labels_are_those_of_the_same_span(heads, expected):
     assert list(label_by_span(DependencyTree(TREE.words, heads), TREE).labels) == expected
 
 
-def test_of_a_unary_chain_the_topmost_label_counts():
+def test_the_topmost_label_of_a_unary_chain_counts():
     tree = Tree.from_string("(3 (1 (0 (2 a))) (2 film))")
     parse = DependencyTree(["a", "film"], [1, -1])
     assert label_by_span(parse, tree).labels == ("1", "3")
 
 
-def test_what_the_parser_knows_is_kept():
+def test_other_columns_of_a_parse_are_kept():
     parse = DependencyTree(
         TREE.words,
         [3, 2, 3, -1],

@@ -1,4 +1,4 @@
-"""Figures of reranking against brackets counted by hand."""
+"""Reranking metrics against brackets counted by hand."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def figures(logits: torch.Tensor, labels: torch.Tensor, sizes: list[int]) -> dic
 
 
 @pytest.mark.parametrize("sizes", [[50], [25, 25], [1, 30, 19]])
-def test_figures_are_of_the_whole_split_however_it_is_cut(sizes):
+def test_metrics_do_not_depend_on_batches(sizes):
     logits = torch.randn(50, 5)
     labels = (1 + 4 * torch.rand(50)).round(decimals=1)  # with ties
     scores = torch.softmax(logits.double(), 1).numpy() @ LEVELS
@@ -47,7 +47,7 @@ def test_equal_scores_have_no_correlation():
     assert found["mse"] == pytest.approx((4 + 1 + 0 + 4) / 4)
 
 
-def test_it_starts_anew_after_reset():
+def test_reset_clears_the_state():
     metrics = get_task("sick").metrics()
     batch = SimpleNamespace(labels=torch.tensor([1.0, 2, 5]), roots=torch.arange(3))
     metrics.update(torch.randn(3, 5), batch)

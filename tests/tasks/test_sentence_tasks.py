@@ -1,4 +1,4 @@
-"""Questions and tweets: classes, tokens, the dev split that is held out, parses, errors."""
+"""Questions and tweets: classes, tokens, the held-out dev split, parses, errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_questions_in_an_archive(questions):
     task = get_task("trec")
     data = task.load(questions, tree_kind="words")
     assert data.source.counts == {"train": 27, "dev": 3, "test": 3}
-    assert data.source.remarks == ()  # not TREC's, though in its place
+    assert data.source.remarks == ()  # not TREC's, but at its path
     expected = {
         "When did Anna paint ?": "5",
         "Who did n't sing or wo n't ?": "3",
@@ -98,7 +98,7 @@ def test_the_dev_split_depends_on_the_seed_alone(questions):
     assert any(dev(0) != dev(seed) for seed in range(1, 9))
 
 
-def test_what_is_held_out():
+def test_the_held_out_dev_split():
     texts = [f"question {number}" for number in range(200)]
     chosen = held_out(texts, 0.1, seed=0)
     assert chosen.sum() == 20
@@ -107,7 +107,7 @@ def test_what_is_held_out():
     np.testing.assert_array_equal(backwards[::-1], chosen)
     written_otherwise = [f"Question ' {number} !" for number in range(200)]
     np.testing.assert_array_equal(held_out(written_otherwise, 0.1, seed=0), chosen)
-    # Repeated sentences fall on one side, but for those at the border.
+    # Repeated sentences fall on one side, except at the boundary.
     twice = held_out([*texts, *texts], 0.1, seed=0)
     assert np.count_nonzero(twice[:200] != twice[200:]) <= 1
 
@@ -135,7 +135,7 @@ def test_a_parse_has_the_class_at_its_root(tmp_path):
         (["NUM:date When did Anna sing ?"], TREE, "but the one in .* is 'When did Anna sing"),
     ],
 )
-def test_what_is_wrong_with_questions_is_named(tmp_path, lines, trees, message):
+def test_errors_in_questions_are_named(tmp_path, lines, trees, message):
     write_embedded(tmp_path, lines, trees)
     with pytest.raises(DataError, match=message):
         get_task("trec").load(tmp_path)
@@ -187,7 +187,7 @@ def test_tokens_of_tweets(text, words):
         ('"0","1","a text"', r"csv:2: expected 6 columns"),
     ],
 )
-def test_what_is_wrong_with_tweets_is_named(tmp_path, row, message):
+def test_errors_in_tweets_are_named(tmp_path, row, message):
     write_tweets(tmp_path, [NEGATIVE, row], [POSITIVE])
     with pytest.raises(DataError, match=message):
         get_task("twitter").load(tmp_path, tree_kind="words")
@@ -204,7 +204,7 @@ def test_the_treebank_stands_in_for_tweets(repository):
     assert data.source.corpus.name == "sentiment"
 
 
-def test_what_a_corpus_does_not_have(tmp_path):
+def test_missing_files_and_trees_of_a_corpus(tmp_path):
     with pytest.raises(DataError, match=r"no twitter/training\.1600000.*; .* sample of 20,000"):
         get_task("twitter").load(tmp_path, tree_kind="words")
     write_tweets(tmp_path, [NEGATIVE], [POSITIVE])

@@ -50,7 +50,7 @@ def test_pairs_have_the_parsers_words_and_a_score(data):
     assert len(loaded.source.describe()["splits"]["dev"]["parses"]) == 2
 
 
-def test_words_need_no_parses(data):
+def test_reading_words_needs_no_parses(data):
     loaded = get_task("sick").load(data, tree_kind="words")
     first, second = loaded.splits["train"]
     assert first.first == Sentence(["A", "man", "is", "n't", "here"])
@@ -93,7 +93,7 @@ def test_the_vocabulary_is_of_both_sentences(data):
         ({"lines": [HEADER], "first": "", "second": ""}, "no examples for task sick"),
     ],
 )
-def test_what_is_wrong_is_named(data, changes, message):
+def test_errors_are_named(data, changes, message):
     write(data, **changes)
     with pytest.raises(DataError, match=message):
         get_task("sick").load(data)

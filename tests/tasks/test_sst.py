@@ -1,4 +1,4 @@
-"""The sentiment tasks: labels, selection of trees, where they are found, what is reported."""
+"""The sentiment tasks: labels, selection of trees, finding the corpus, reports."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ def test_phrases_of_neutral_sentences(sst_dir, neutral, root, inner):
     task = get_task("sst2", neutral=neutral, neutral_roots="phrases")
     data = task.load(sst_dir)
     assert labels(data.splits["train"])[1] == (root, *inner)
-    assert data.source.counts == {"train": 3, "dev": 1, "test": 1}  # neutral ones are not judged
+    assert data.source.counts == {"train": 3, "dev": 1, "test": 1}  # neutral ones are not evaluated
     assert "train 3, published: 8,544" in data.source.summary()
 
 
 @pytest.mark.parametrize("option", ["neutral", "neutral_roots"])
-def test_treatments_of_what_is_neutral_are_checked(option):
+def test_treatments_of_neutral_phrases_are_checked(option):
     with pytest.raises(DataError, match=f"unknown treatment {option}='masked': expected '"):
         get_task("sst2", **{option: "masked"})
 
 
 @pytest.mark.parametrize("name", ["sst5", "sst2"])
-def test_tasks_can_be_made_again_from_name_and_options(name):
+def test_tasks_can_be_recreated_from_name_and_options(name):
     task = get_task(name)
     assert repr(get_task(task.name, **task.options)) == repr(task)
     options = {"neutral": "class", "neutral_roots": "drop"}

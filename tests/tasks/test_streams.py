@@ -19,7 +19,7 @@ SPLITS = ("train", "dev", "test")
 
 def streamed(task, *args, **kwargs):
     stream = task.stream(*args, **kwargs)
-    for _ in range(2):  # as often as it is asked
+    for _ in range(2):  # as often as it is called
         found = {split: list(examples()) for split, examples in stream.splits.items()}
     return found
 
@@ -46,7 +46,7 @@ def test_published_corpora(data_dir, parses_dir, name, kind, splits):
     assert streamed(task, data_dir, **options) == task.load(data_dir, **options).splits
 
 
-def test_a_tree_that_is_broken_is_found_when_the_reading_gets_there(tmp_path):
+def test_a_malformed_tree_is_found_when_reading_reaches_it(tmp_path):
     write_treebank(tmp_path)
     with (tmp_path / "sentiment" / "train.txt").open("a") as file:
         file.write("(7 x)\n")
@@ -57,21 +57,21 @@ def test_a_tree_that_is_broken_is_found_when_the_reading_gets_there(tmp_path):
         next(examples)
 
 
-def test_what_is_not_there_is_said_at_once(tmp_path):
+def test_missing_files_are_reported_at_once(tmp_path):
     with pytest.raises(DataError, match="no corpus for this task"):
         get_task("sst5").stream(tmp_path)
     with pytest.raises(DataError, match="unknown split 'tets'"):
         get_task("sst5").stream(splits=("tets",))
 
 
-def test_what_is_held_out_may_come_as_an_iterator():
+def test_held_out_accepts_an_iterator():
     texts = [f"text {number % 90}" for number in range(100)]
     assert held_out(iter(texts), 0.1, 3).tolist() == held_out(texts, 0.1, 3).tolist()
     assert held_out(iter(texts), 0.1, 3).sum() == 10
 
 
 @pytest.mark.parametrize("shape", [None, "balanced"])
-def test_where_dev_is_held_out_the_file_is_read_once(data_dir, cache, shape, monkeypatch):
+def test_a_file_with_held_out_dev_is_read_once(data_dir, cache, shape, monkeypatch):
     reads = []
     sentences = TweetTask.read_sentences
     monkeypatch.setattr(
@@ -93,7 +93,7 @@ def test_spooled_examples_are_read_once(cache):
     reads = []
     spooled = Spooled(lambda: reads.append(1) or range(1000))
     part = spooled()
-    assert next(part) == 0  # not all is read: nothing is kept
+    assert next(part) == 0  # not all is read, so nothing is kept
     part.close()
     assert list(spooled()) == list(range(1000))
     first, second = spooled(), spooled()
@@ -137,7 +137,7 @@ def cache(tmp_path, monkeypatch):
         (b"a\r", ["a\r"]),
     ],
 )
-def test_lines_end_at_line_feeds_alone(tmp_path, data, lines):
+def test_lines_end_only_at_line_feeds(tmp_path, data, lines):
     path = tmp_path / "lines.txt"
     path.write_bytes(data)
     assert list(iter_lines(path)) == lines

@@ -1,4 +1,4 @@
-"""Accuracies against a plain count."""
+"""Accuracies against plain counts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_accuracies_are_counts_over_all_batches(batches):
         assert result[name] == pytest.approx(right / len(cases))
 
 
-def test_the_two_stay_apart_when_the_first_batch_is_the_same_for_both():
+def test_metrics_stay_separate_if_equal_on_the_first_batch():
     metrics = tree_metrics(range(5))
     metrics.update(logits([1]), batch([1], [0]))
     metrics.update(logits([1, 2]), batch([1, 3], [0]))
@@ -66,7 +66,7 @@ def test_a_neutral_class_competes_in_training_only():
     assert result["phrase_accuracy"] == pytest.approx(1 / 3)
 
 
-def test_metrics_start_anew():
+def test_reset_clears_the_metrics():
     metrics = get_task("sst5").metrics()
     assert get_task("sst5").selection_metric in metrics
     metrics.update(logits([1]), batch([1], [0]))
@@ -76,7 +76,7 @@ def test_metrics_start_anew():
 
 
 @pytest.mark.parametrize("metric", [RootAccuracy, PhraseAccuracy])
-def test_each_can_be_used_alone(metric):
+def test_each_metric_can_be_used_alone(metric):
     accuracy = metric(range(5))
     accuracy.update(logits([1, 2]), batch([1, 2], [1]))
     assert accuracy.compute() == 1

@@ -1,4 +1,4 @@
-"""Every format of word vectors gives the same vectors, and an error for every way it can break."""
+"""Every word vector format gives the same vectors, and an error for every kind of damage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VECTORS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reads_what_is_wanted(tmp_path, name):
+def test_wanted_vectors_are_read(tmp_path, name):
     path = write_format(tmp_path, name, VECTORS)
     words = ["movie", "cliché", "8\u00a01/2", "absent", "the"]
     vectors = load_vectors(path, words)
@@ -39,13 +39,13 @@ def test_reads_what_is_wanted(tmp_path, name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "npz" not in name])
 def test_the_first_of_equal_words_counts(tmp_path, name):
-    # Writers take a dict: the second entry gets another letter, which is changed afterwards.
+    # Writers take a dict, so the second entry has another letter, which is changed afterwards.
     path = write_format(tmp_path, name.removesuffix(".gz"), {"a": [1.0, 1.0], "b": [2.0, 2.0]})
     write(path, path.read_bytes().replace(b"b ", b"a "))
     assert load_vectors(path, ["a"]).matrix.tolist() == [[1.0, 1.0]]
 
 
-def test_words_with_blanks_are_read(tmp_path):
+def test_words_with_spaces_are_read(tmp_path):
     lines = glove({"the": [1, 2]}) + b". . . 3 4\nat name@domain.com 5 6\n"
     path = write(tmp_path / "glove.840B.txt", lines)
     vectors = load_vectors(path, ["the", ". . .", ".", "at", "at name@domain.com"])

@@ -18,7 +18,7 @@ def glove(vectors: Vectors) -> bytes:
 
 
 def word2vec_text(vectors: Vectors) -> bytes:
-    """As the original tool writes it: a header, and a blank at the end of every line."""
+    """As the original tool writes it: a header, and a space at the end of every line."""
     body = glove(vectors).replace(b"\n", b" \n")
     return f"{len(vectors)} {_dimension(vectors)}\n".encode() + body
 
@@ -43,7 +43,7 @@ def npz(vectors: Vectors, /, **changed: np.ndarray) -> bytes:
 
 
 def write(path: Path, content: bytes) -> Path:
-    """Writes a file, compressed if its name says so."""
+    """Writes a file, compressed according to its name."""
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return path
 
@@ -59,7 +59,7 @@ NAMES = [name + suffix for name in FORMATS for suffix in ("", ".gz")]
 
 
 def write_format(directory: Path, name: str, vectors: Vectors) -> Path:
-    """Writes vectors to a file in the format that belongs to its name, one of ``NAMES``."""
+    """Writes vectors to a file in the format of its name, one of ``NAMES``."""
     return write(directory / name, FORMATS[name.removesuffix(".gz")](vectors))
 
 

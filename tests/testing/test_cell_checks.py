@@ -1,4 +1,4 @@
-"""The checks of graphsent.testing find what is wrong with a cell, and say what it is."""
+"""The checks of graphsent.testing find and name the mistakes in a cell."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_cell_without_mistakes_passes_and_the_seed_stays():
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_graphs_of_a_users_own():
+def test_user_defined_graphs():
     chain = dgl.graph((torch.arange(1, 15), torch.arange(14)))
     check_cell(Sum, graphs={"long chain": chain})
     with pytest.raises(ValueError, match="expected at least one graph"):
@@ -158,5 +158,5 @@ def test_what_is_checked_depends_on_the_cell():
     names = {check.name.partition("-")[0] for check in cell_checks(Sum)}
     others = {check.name.partition("-")[0] for check in cell_checks(Ternary)}
     assert names - others == {"agrees_with_dgl_from_initial_states"}
-    assert "reset_parameters" not in names  # TreeCell's says that there is none
+    assert "reset_parameters" not in names  # TreeCell's raises that there is none
     assert ("runs_on_cuda" in names) == torch.cuda.is_available()

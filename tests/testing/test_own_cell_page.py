@@ -20,7 +20,7 @@ SIZES = (3, 4)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, repository):
-    """A directory with the page's code in the files that it names."""
+    """A directory with the page's code in the named files."""
     text = (repository / "docs" / "own_cell.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     *cells, run, tests = blocks
@@ -40,7 +40,7 @@ def cells(files):
 
 
 def definitions(source: str) -> dict[str, tuple[str, int]]:
-    """Source of each class and function, and its lines without blank ones and docstrings."""
+    """Source of each class and function, and its lines without blank lines and docstrings."""
     found = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):

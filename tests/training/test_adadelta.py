@@ -1,4 +1,4 @@
-"""Adadelta on rows: the numbers that torch's makes of the gradient of the whole table."""
+"""Adadelta on rows agrees with torch's on the dense gradient of the whole table."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from graphsent.kernels.library import SWITCH
 from graphsent.propagation import kernels_in_use
 from graphsent.training.adadelta import RowAdadelta
 
-# Rows that have a gradient in each step: some twice in a step, some after a gap, one never.
+# Rows with a gradient in each step: some twice in a step, some after a gap, one never.
 STEPS = ([4], [0, 8, 3], [3, 5, 3, 3], [], [8, 7, 6, 5, 4, 3, 2, 0], *([[3]] * 40), [0, 4, 3])
 EVERY_ROW = [*range(8), 8]
 
 
 @pytest.fixture(params=["compiled", "torch"])
 def way(request, monkeypatch):
-    """Both ways to make a step."""
+    """Parametrizes over both implementations of a step."""
     if request.param == "torch":
         monkeypatch.setenv(SWITCH, "0")
     elif not kernels_in_use():
@@ -37,7 +37,7 @@ def gradient(rows: list[int], size: int, dtype: torch.dtype, coalesced: bool) ->
 
 
 class Trained:
-    """A table, and something else, with their optimizer."""
+    """A table and another parameter, with their optimizer."""
 
     def __init__(self, kind: type[Adadelta], size: int, dtype: torch.dtype, **options: float):
         self.table = nn.Parameter(torch.linspace(-1, 1, 9 * size, dtype=dtype).view(9, size))
@@ -74,7 +74,7 @@ def test_numbers_are_those_of_dense_gradients(way, dtype, size, coalesced, optio
         whole.step(each)
         rows.step(each, coalesced=coalesced)
         same(rows.numbers, whole.numbers)
-    # What is kept of rows without a gradient comes later; then it is the same.
+    # Pending decay of rows without a gradient is applied later; then both agree.
     whole.step(EVERY_ROW)
     rows.step(EVERY_ROW)
     same(rows.numbers, whole.numbers)
@@ -84,7 +84,7 @@ def test_numbers_are_those_of_dense_gradients(way, dtype, size, coalesced, optio
 
 
 @pytest.mark.parametrize("coalesced", [True, False])
-def test_both_ways_make_the_same_numbers(monkeypatch, coalesced):
+def test_both_implementations_agree(monkeypatch, coalesced):
     if not kernels_in_use():
         pytest.skip("there is no C compiler")
     found = []
@@ -97,7 +97,7 @@ def test_both_ways_make_the_same_numbers(monkeypatch, coalesced):
     torch.testing.assert_close(*found, rtol=1e-6, atol=1e-6)
 
 
-def test_a_run_goes_on_from_its_saved_state(way):
+def test_a_run_resumes_from_its_saved_state(way):
     without, broken = (Trained(RowAdadelta, 5, torch.float32) for _ in range(2))
     for number, rows in enumerate(STEPS):
         without.step(rows)
@@ -115,8 +115,8 @@ def test_a_run_goes_on_from_its_saved_state(way):
     assert torch.equal(without.numbers, broken.numbers)
 
 
-def test_states_of_torch_are_taken_up(way):
-    """As of a run with an older version."""
+def test_states_of_torch_are_loaded(way):
+    """Like the state of an older version."""
     whole, rows = (Trained(kind, 4, torch.float64) for kind in (Adadelta, RowAdadelta))
     for each in STEPS[:3]:
         whole.step(each)
@@ -130,8 +130,8 @@ def test_states_of_torch_are_taken_up(way):
     same(rows.numbers, whole.numbers)
 
 
-def test_a_table_that_is_not_in_one_piece(way):
-    """As a transposed one."""
+def test_a_table_that_is_not_contiguous(way):
+    """For instance a transposed table."""
     tables = [nn.Parameter(torch.ones(4, 9).t()) for _ in range(2)]
     for table, kind in zip(tables, (Adadelta, RowAdadelta), strict=True):
         given = gradient([1, 5], 4, torch.float32, False)
@@ -176,7 +176,7 @@ def test_closure_and_hooks(way):
     assert (table[2] == 1).all()
 
 
-def test_what_torch_refuses_is_refused(way):
+def test_arguments_that_torch_rejects_are_rejected(way):
     table = nn.Parameter(torch.ones(9, 2))
     table.grad = gradient([1], 2, torch.float32, False)
     with pytest.raises(RuntimeError, match="sparse"):
@@ -184,7 +184,7 @@ def test_what_torch_refuses_is_refused(way):
 
 
 @pytest.mark.parametrize("row", [-1, 9])
-def test_rows_that_are_not_there(way, row):
+def test_rows_out_of_range(way, row):
     table = nn.Parameter(torch.ones(9, 2))
     index = torch.tensor([[row, 1]])
     table.grad = torch.sparse_coo_tensor(index, torch.ones(2, 2), (9, 2), check_invariants=False)

@@ -1,4 +1,4 @@
-"""AdaGrad on rows: the numbers of torch's."""
+"""AdaGrad on rows agrees with torch's."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_numbers_are_those_of_torch(dtype, size, coalesced, options):
             )
 
 
-def test_a_table_that_is_not_in_one_piece():
-    """As a transposed one."""
+def test_a_table_that_is_not_contiguous():
+    """For instance a transposed table."""
     tables = [nn.Parameter(torch.ones(4, 9).t()) for _ in range(2)]
     for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
         table.grad = gradient([1, 5], 4, torch.float32, False)
@@ -110,14 +110,14 @@ def test_closure_and_hooks():
     assert (table[2] == 1).all()
 
 
-def test_what_torch_refuses_is_refused():
+def test_arguments_that_torch_rejects_are_rejected():
     table = nn.Parameter(torch.ones(9, 2))
     table.grad = gradient([1], 2, torch.float32, False)
     with pytest.raises(RuntimeError, match="weight_decay"):
         RowAdagrad([table], weight_decay=0.1).step()
 
 
-def test_turned_gradients_are_left_to_torch():
+def test_transposed_gradients_fall_back_to_torch():
     tables = [nn.Parameter(torch.ones(9, 2)) for _ in range(2)]
     for table, kind in zip(tables, (Adagrad, RowAdagrad), strict=True):
         table.grad = gradient([1, 5], 2, torch.float32, False)
@@ -128,7 +128,7 @@ def test_turned_gradients_are_left_to_torch():
 
 
 @pytest.mark.parametrize("row", [-1, 9])
-def test_rows_that_are_not_there(row):
+def test_rows_out_of_range(row):
     table = nn.Parameter(torch.ones(9, 2))
     index = torch.tensor([[row, 1]])
     table.grad = torch.sparse_coo_tensor(index, torch.ones(2, 2), (9, 2), check_invariants=False)

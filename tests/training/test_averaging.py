@@ -1,4 +1,4 @@
-"""Averages of weights over steps: what they are, and where they stand in for the weights."""
+"""Weight averaging: the averages, and where they replace the weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPONENT = 2.0
 
 
 @pytest.mark.parametrize(("exponent", "shares"), [(0, [1, 1, 1, 1]), (1, [1, 2, 3, 4])])
-def test_steps_count_as_a_power_of_their_number(exponent, shares):
+def test_steps_are_weighted_by_a_power_of_their_number(exponent, shares):
     values = torch.randn(4, 3, dtype=torch.float64)
     weight = torch.zeros(3, dtype=torch.float64)
     average = WeightAverage([weight], exponent)
@@ -27,7 +27,7 @@ def test_steps_count_as_a_power_of_their_number(exponent, shares):
     assert torch.equal(weight, values[-1])
 
 
-def test_a_run_is_judged_and_saved_with_averages(configure, tmp_path, monkeypatch):
+def test_a_run_is_evaluated_and_saved_with_averaged_weights(configure, tmp_path, monkeypatch):
     steps: list[dict[str, torch.Tensor]] = []
     original = TrainingModule.training_step
 
@@ -52,7 +52,7 @@ def test_a_run_is_judged_and_saved_with_averages(configure, tmp_path, monkeypatc
     assert results["dev"] == pytest.approx(evaluate(model, task, data.splits["dev"]), abs=1e-6)
 
 
-def test_steps_are_those_of_a_run_without(quietly_trained):
+def test_training_steps_are_unchanged_by_averaging(quietly_trained):
     plain = quietly_trained("plain", epochs=3)
     averaged = quietly_trained("averaged", epochs=3, average=EXPONENT)
     assert [entry["loss"] for entry in averaged["history"]] == [

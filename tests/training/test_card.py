@@ -15,7 +15,7 @@ from graphsent.training.figures import figure
 
 
 @pytest.mark.parametrize(("model", "test"), [("nbow", True), ("treelstm", False)])
-def test_it_says_what_the_run_says_and_names_no_directory(toy_data, tmp_path, model, test):
+def test_the_card_describes_the_run_and_names_no_directory(toy_data, tmp_path, model, test):
     options = TrainingOptions(epochs=2)
     config = RunConfig("sst5", model, data_dir=str(toy_data), training=options)
     results = train(config, tmp_path / "run", test=test, echo=lambda line: None)

@@ -28,7 +28,7 @@ def test_round_trip(tmp_path):
     assert RunConfig.load(tmp_path / "config.yaml") == config
 
 
-def test_what_is_left_out_has_its_default(tmp_path):
+def test_omitted_settings_have_their_default(tmp_path):
     (tmp_path / "config.yaml").write_text("task: sst5\nmodel: nbow\ntraining: {lr: 1e-2}\n")
     config = RunConfig.load(tmp_path / "config.yaml")
     assert config == RunConfig("sst5", "nbow", training=TrainingOptions(lr=0.01))

@@ -1,4 +1,4 @@
-"""Runs with an encoder: frozen or tuned, resumed, judged, moved."""
+"""Runs with an encoder: frozen or fine-tuned, resumed, evaluated, moved."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_tuned_encoder_is_saved_whole(run_config, tmp_path, bert):
     assert (directory / "encoder" / "tokenizer.json").is_file()
     tree = ["(S (A the) (B film))"]
     expected = model.predict(tree)[0].probabilities
-    model.save_pretrained(directory)  # over itself
+    model.save_pretrained(directory)  # over the run itself
     assert load_pretrained(directory).predict(tree)[0].probabilities == pytest.approx(expected)
     with pytest.raises(ModelError, match="its encoder was fine-tuned and is saved with it"):
         load_pretrained(directory, encoder=directory / "encoder")
@@ -104,7 +104,7 @@ def test_a_tuned_encoder_is_saved_whole(run_config, tmp_path, bert):
         load_pretrained(directory)
 
 
-def test_a_frozen_encoder_is_looked_for(run_config, tmp_path, bert, capsys):
+def test_a_frozen_encoder_is_located(run_config, tmp_path, bert, capsys):
     train(run_config(), tmp_path / "run", echo=silent)
     run, trees = str(tmp_path / "run"), tmp_path / "trees.txt"
     trees.write_text("(S (A the) (B film))\n", encoding="utf-8")
@@ -149,7 +149,7 @@ def test_raw_text_from_the_command_line(bert, toy_data, tmp_path, capsys):
         assert capsys.readouterr().out.endswith("The film is n't good ( yet ) .\n")
 
 
-def test_mistakes_are_found_before_anything_is_written(toy_data, tmp_path, capsys):
+def test_user_errors_are_found_before_anything_is_written(toy_data, tmp_path, capsys):
     run = tmp_path / "run"
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", f"--out={run}"]
     for flags, message in (

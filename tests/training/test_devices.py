@@ -16,7 +16,7 @@ from graphsent.training import TrainingError, train, train_runs
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "graphsent.cli", "train"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-# Of srun, which starts one process on each of two nodes.
+# The variables of srun, which starts one process on each of two nodes.
 SLURM = {
     "SLURM_JOB_ID": "1",
     "SLURM_JOB_NAME": "graphsent",
@@ -54,7 +54,7 @@ def printed(process: subprocess.Popen[str]) -> str:
 
 
 def check_equal(run: Path, expected: Path) -> None:
-    """Rounding apart, two processes did what one did with batches of twice the size."""
+    """Up to rounding, two processes equal one with batches of twice the size."""
     one, two = (json.loads((each / "results.json").read_text()) for each in (expected, run))
     for ours, theirs in zip(one["history"], two["history"], strict=True):
         assert {**theirs, "seconds": 0} == pytest.approx({**ours, "seconds": 0}, rel=1e-3)
@@ -82,7 +82,7 @@ def one(toy_data, tmp_path_factory) -> Path:
 
 
 def test_two_devices_are_one_with_the_doubled_batch(toy_data, tmp_path, monkeypatch):
-    """A model of one's own, with a part that no step uses."""
+    """A custom model with a part that no step uses."""
     (tmp_path / "own_model_of_two.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     own = "--model=own_model_of_two:Spare"
@@ -92,7 +92,7 @@ def test_two_devices_are_one_with_the_doubled_batch(toy_data, tmp_path, monkeypa
     assert process.returncode == 0, errors
     assert errors == ""
     assert out.count("2 processes, 10 sentences per step") == 1
-    assert out.count("epoch 2/2") == out.count("wrote ") == 1  # one of them speaks
+    assert out.count("epoch 2/2") == out.count("wrote ") == 1  # only one of them prints
     check_equal(tmp_path / "two", tmp_path / "one")
 
 
@@ -134,7 +134,7 @@ def test_nodes_of_slurm(toy_data, one, tmp_path):
         ({"nodes": 2}, "nodes: expected a launcher that starts 1 of this command on each of 2"),
     ],
 )
-def test_processes_that_cannot_be_are_refused(configure, tmp_path, training, message):
+def test_impossible_numbers_of_processes_are_rejected(configure, tmp_path, training, message):
     with pytest.raises(TrainingError, match=message):
         train(configure(**training), tmp_path / "run", echo=silent)
     assert not (tmp_path / "run").exists()

@@ -1,4 +1,4 @@
-"""Run directories: never lost by accident, never half there."""
+"""Run directories: never lost by accident, never incomplete."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def test_a_file_in_its_place_is_an_error(tmp_path):
         RunDirectory(tmp_path / "run").create(CONFIG)
 
 
-def test_an_empty_directory_will_do(tmp_path):
+def test_an_empty_directory_is_accepted(tmp_path):
     RunDirectory(tmp_path).create(CONFIG)
     assert RunDirectory(tmp_path).open() == CONFIG
 
 
-def test_opening_what_is_no_run(tmp_path):
+def test_opening_a_directory_that_is_not_a_run(tmp_path):
     with pytest.raises(TrainingError, match=r"is not a run: it has no config\.yaml"):
         RunDirectory(tmp_path).open()
 
 
-def test_loading_a_model_that_is_not_there(tmp_path):
+def test_loading_a_missing_model(tmp_path):
     with pytest.raises(ModelError, match="is not a directory"):
         load_model(tmp_path / "none")
     with pytest.raises(ModelError, match="not a saved model"):

@@ -1,4 +1,4 @@
-"""Batches of an epoch: every example once, in random order, of one size or depth if asked."""
+"""Batches of an epoch: every example once, in random order, grouped by size or depth if asked."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def test_an_epoch_depends_on_seed_and_number_alone(batching):
     ("batching", "sizes"),
     [("size", {1: 6, 3: 6, 4: 6, 6: 6}), ("depth", {1: 6, 2: 12, 4: 6})],
 )
-def test_what_is_of_one_kind_comes_together(batching, sizes):
+def test_examples_of_equal_size_or_depth_are_batched_together(batching, sizes):
     def key(index: int) -> int:
         tree = TREES[index]
         return tree.num_nodes if batching == "size" else int(tree.depths.max()) + 1
 
     batches = [sorted(map(key, batch)) for batch in batches_of(TREES, batching, batch_size=3)]
-    assert all(batch[0] == batch[-1] for batch in batches)  # 3 divides how many there are of each
+    assert all(batch[0] == batch[-1] for batch in batches)  # 3 divides the number of each
     found = dict(zip(*np.unique(np.concatenate(batches), return_counts=True), strict=True))
     assert found == sizes
-    # Neither in order, nor always the same in company.
+    # Neither in order, nor always in the same batches.
     assert batches != sorted(batches)
     mates = [
         {tuple(sorted(batch)) for batch in batches_of(TREES, batching, batch_size=3, epoch=epoch)}

@@ -1,4 +1,4 @@
-"""What runs say of rare words, lower case and projection, and keep of it."""
+"""Runs with rare words, lower case and projection: messages and saved models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphsent.training import RunConfig, TrainingError, evaluate, resume, train
 from graphsent.training.inputs import InputOptions
 
 
-def test_the_vector_of_rare_words_is_learnt(configure, tmp_path):
+def test_the_vector_of_rare_words_is_learned(configure, tmp_path):
     lines: list[str] = []
     config = replace(configure(epochs=1), inputs=InputOptions(min_count=25))
     results = train(config, tmp_path / "run", echo=lines.append)
@@ -80,7 +80,7 @@ def test_vectors_of_files_are_projected(configure, tmp_path):
         ({"lower": "no"}, "lower: expected true or false, got 'no'"),
     ],
 )
-def test_options_that_cannot_be(inputs, message):
+def test_invalid_options(inputs, message):
     with pytest.raises(TrainingError, match=message):
         InputOptions(**inputs)
     with pytest.raises(TrainingError, match=message):

@@ -1,4 +1,4 @@
-"""Where figures go beside the run's CSV file, with stand-ins for the services."""
+"""Loggers of metrics besides the run's CSV file, with stand-ins for the services."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphsent.training import RunConfig, TrainingOptions, loggers, train, train
 
 
 class Service(Logger):
-    """Keeps what it is told, as a logger of Lightning."""
+    """A Lightning logger that records what it is given."""
 
     made: list[Service] = []  # noqa: RUF012
 
@@ -41,7 +41,7 @@ class Service(Logger):
 
 @pytest.fixture(autouse=True)
 def services(monkeypatch) -> list[Service]:
-    """All loggers that were made; the packages count as installed."""
+    """All loggers that were created; the packages count as installed."""
     Service.made = []
     for name in ("WandbLogger", "MLFlowLogger"):
         monkeypatch.setattr(loggers, name, Service)
@@ -59,7 +59,7 @@ def quiet(_line: str) -> None:
     pass
 
 
-def test_a_service_that_refuses_is_one_line(tmp_path, monkeypatch, capsys):
+def test_a_service_failure_gives_one_line(tmp_path, monkeypatch, capsys):
     def refuse(self, params):
         raise RuntimeError("no such\n  server")
 
@@ -71,7 +71,7 @@ def test_a_service_that_refuses_is_one_line(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", ["wandb", "mlflow"])
-def test_a_service_gets_settings_and_the_figures_of_each_epoch(services, name, tmp_path):
+def test_a_service_gets_settings_and_the_metrics_of_each_epoch(services, name, tmp_path):
     train(config(name), tmp_path / "run", echo=quiet)
     (service,) = services
     assert service.hyperparameters["model"] == "nbow"
@@ -98,7 +98,7 @@ def test_mlflow_writes_to_its_server_or_into_the_run(services, tmp_path, monkeyp
     assert server == "http://localhost:5000"
 
 
-def test_without_a_logger_there_is_the_csv_file_alone(services, tmp_path):
+def test_without_a_logger_there_is_only_the_csv_file(services, tmp_path):
     train(config("none"), tmp_path / "run", echo=quiet)
     assert [path.name for path in (tmp_path / "run" / "logs").iterdir()] == ["metrics.csv"]
     assert services == []

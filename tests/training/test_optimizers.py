@@ -78,7 +78,7 @@ def test_which_optimizers_take_rows(optimizer, embedding_optimizer, rows):
 
 
 def trained_table(options: TrainingOptions, *, sparse: bool) -> torch.Tensor:
-    """Vectors after steps on some words, some of them twice in a step, one never."""
+    """Vectors after steps on some words, some twice in a step, one never."""
     torch.manual_seed(0)
     model = make_model(sparse).double()
     optimizers = build_optimizers(model, options)
@@ -116,7 +116,7 @@ def test_lazy_adam_is_adam_for_words_in_every_step():
             take_step(optimizers)
             if words == [1, 2]:
                 after_first = model["embedding"].weight.detach()[2].clone()
-        if name == "lazy_adam":  # unlike with Adam, whose moments go on moving it
+        if name == "lazy_adam":  # unlike with Adam, whose moments keep moving it
             assert torch.equal(model["embedding"].weight[2], after_first)
         else:
             assert not torch.equal(model["embedding"].weight[2], after_first)

@@ -29,7 +29,7 @@ from graphsent.training import TrainingError, TrainingOptions
         ("device", 0, "device: expected a string, got 0"),
     ],
 )
-def test_values_out_of_range_are_refused(name, value, message):
+def test_values_out_of_range_are_rejected(name, value, message):
     with pytest.raises(TrainingError, match=message):
         TrainingOptions(**{name: value})
 

@@ -1,4 +1,4 @@
-"""The example of data of one's own in the guide runs as it stands."""
+"""The example with your own data in the guide runs as written."""
 
 from __future__ import annotations
 

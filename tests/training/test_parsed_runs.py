@@ -1,4 +1,4 @@
-"""Training on sentences that a parser gives trees, and what is kept of it."""
+"""Training on sentences with trees by a parser, and what is saved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 
 def questions(directory: Path) -> str:
-    """A corpus of questions without trees; the sixth of train is one that has none."""
+    """A corpus of questions without trees; the parser has none for the sixth of train."""
     folder = directory / "trec"
     folder.mkdir(parents=True)
     lines = [f"{'NUM:date' if n % 2 else 'HUM:ind'} who is w{n} ?\n" for n in range(40)]
@@ -39,7 +39,7 @@ def questions(directory: Path) -> str:
     return str(directory)
 
 
-def test_trees_are_made_once(tmp_path, capsys, cache):
+def test_sentences_are_parsed_once(tmp_path, capsys, cache):
     data = questions(tmp_path / "data")
     command = [*TREC, f"--data-dir={data}", FLAT, "--model=treelstm"]
     assert main([*command, f"--out={tmp_path / 'a'}"]) == 0
@@ -91,7 +91,7 @@ def test_a_parser_that_changed(tmp_path, monkeypatch, capsys):
         (["--model=treelstm", "--tree-kind=words", FLAT], "reads words and needs none"),
     ],
 )
-def test_parsers_that_do_not_suit(tmp_path, capsys, arguments, message):
+def test_unsuitable_parsers(tmp_path, capsys, arguments, message):
     data = questions(tmp_path / "data")
     out = tmp_path / "a"
     command = ["train", "--task=trec", f"--data-dir={data}", f"--out={out}", *arguments]
@@ -100,7 +100,7 @@ def test_parsers_that_do_not_suit(tmp_path, capsys, arguments, message):
     assert not out.exists()
 
 
-def test_treebanks_have_trees_of_their_own(capsys, tmp_path):
+def test_treebanks_need_no_parser(capsys, tmp_path):
     assert main(["train", "--task=sst5", FLAT, f"--out={tmp_path / 'a'}"]) == 2
     assert "have their own trees: omit the parser" in capsys.readouterr().err
 
@@ -143,12 +143,12 @@ def test_sentences_of_own_data_are_parsed(tmp_path, capsys):
     log = capsys.readouterr().out
     assert "1 examples without a tree (reviews.tsv:5)" in log
     model = load_pretrained(tmp_path / "a" / "model")
-    assert "Isn't" in model.vocab  # the parser divided the text, which nothing had touched
+    assert "Isn't" in model.vocab  # the parser tokenized the raw text
     assert main(["evaluate", str(tmp_path / "a")]) == 0
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x1f\x8b\x08\x00cut", b"(S (N text))\n"])
-def test_damaged_trees_of_the_cache_are_made_again(damage):
+def test_damaged_cached_trees_are_reparsed(damage):
     texts, echoed = ["a b", "c d"], []
     parser = Parser(TreeSource("constituency", "own:flat", "1"), flat)
     file = cached_parses(lambda: texts, parser, echoed.append)
@@ -159,7 +159,7 @@ def test_damaged_trees_of_the_cache_are_made_again(damage):
     assert len(echoed) == 2
 
 
-def test_a_cache_that_cannot_be(tmp_path, monkeypatch):
+def test_an_unusable_cache(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("GRAPHSENT_CACHE", f"{tmp_path}/file")
     parser = Parser(TreeSource("constituency", "own:flat", "1"), flat)

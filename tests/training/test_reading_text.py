@@ -1,4 +1,4 @@
-"""How a trained model reads words and raw text: chosen at training, kept with the run."""
+"""How a trained model reads words and raw text: chosen in training, saved with the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_capitals_and_attached_punctuation_do_not_change_answers(configure, tmp_
     train(of_words(configure(epochs=1)), tmp_path / "run", echo=silent)
     model = load_model(tmp_path / "run")
     assert label(model, "The Film is GOOD") == label(model, "the film is good")
-    # What the model does not know is one unknown word, whatever it is.
+    # Any text that the model does not know is one unknown word.
     assert label(model, "the (film) is good!") == label(
         model, ["the", "x", "film", "x", "is", "good", "x"]
     )
@@ -46,7 +46,7 @@ def test_the_run_says_how_text_is_read(configure, tmp_path):
 
 
 @pytest.mark.parametrize("model", ["nbow", "treelstm"])
-def test_an_older_run_goes_on_as_it_began(model, configure, tmp_path):
+def test_an_older_run_resumes_as_it_began(model, configure, tmp_path):
     config = configure(epochs=1)
     if model == "nbow":
         config = of_words(config)
@@ -70,7 +70,7 @@ def test_an_older_run_goes_on_as_it_began(model, configure, tmp_path):
         ("treelstm", "treebank", "tokenizer: the model 'treelstm' reads trees, not raw text"),
     ],
 )
-def test_a_tokenizer_that_does_not_suit(model, tokenizer, message, configure, tmp_path):
+def test_an_unsuitable_tokenizer(model, tokenizer, message, configure, tmp_path):
     with pytest.raises(TrainingError, match=message):
         train(replace(configure(), model=model, tokenizer=tokenizer), tmp_path / "run", echo=silent)
     assert not (tmp_path / "run").exists()

@@ -1,4 +1,4 @@
-"""Interrupted runs: usable at any time, and resumed to the same numbers bit by bit."""
+"""Interrupted runs: usable at any time, and resumed to bitwise the same results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def assert_same(first: dict[str, Any], second: dict[str, Any], paths: list[Any])
     assert all(torch.equal(weights[name], others[name]) for name in weights)
 
 
-# Of 60 training sentences and batches of 25: three steps and one look at dev an epoch.
+# 60 training sentences in batches of 25: three steps and one evaluation on dev per epoch.
 @pytest.mark.parametrize(
     ("method", "call", "kept", "options"),
     [
@@ -82,7 +82,7 @@ def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept
     assert_same(resumed, whole, [tmp_path / "stopped", tmp_path / "whole"])
 
 
-def test_ctrl_c_where_exceptions_are_lost(configure, tmp_path, monkeypatch):
+def test_ctrl_c_where_exceptions_are_swallowed(configure, tmp_path, monkeypatch):
     class Ending:
         def __del__(self) -> None:
             os.kill(os.getpid(), signal.SIGINT)
@@ -143,7 +143,7 @@ def test_more_epochs_give_what_a_longer_run_gives(configure, tmp_path):
     assert_same(longer, whole, [tmp_path / "a", tmp_path / "b"])
 
 
-def test_a_run_whose_patience_is_at_its_end_rests(configure, tmp_path, monkeypatch):
+def test_resuming_after_early_stopping_trains_no_further_epochs(configure, tmp_path, monkeypatch):
     config = configure(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
 
     def stop(*_: Any) -> None:
@@ -158,7 +158,7 @@ def test_a_run_whose_patience_is_at_its_end_rests(configure, tmp_path, monkeypat
     assert "test" in results
 
 
-def test_what_cannot_be_resumed(configure, tmp_path):
+def test_runs_that_cannot_be_resumed(configure, tmp_path):
     with pytest.raises(TrainingError, match="is not a run"):
         resume(tmp_path, echo=silent)
     train(configure(epochs=2), tmp_path / "run", echo=silent)

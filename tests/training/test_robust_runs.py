@@ -1,4 +1,4 @@
-"""What a failed, killed or damaged run leaves, and runs that meet in one directory."""
+"""What failed, killed or damaged runs leave, and concurrent runs in one directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir()}
 
 
-def test_a_device_that_is_not_here_leaves_no_directory(configure, tmp_path):
+def test_an_absent_device_leaves_no_directory(configure, tmp_path):
     for device in ("cuda:77", "cuda:9999999999999", "tpu", "meta", "", "cuda:-1"):
         with pytest.raises(TrainingError, match="device: "):
             train(configure(device=device), tmp_path / "run", echo=silent)
@@ -53,7 +53,7 @@ def test_a_failure_in_the_first_epoch_leaves_no_directory(configure, tmp_path, m
     assert names(tmp_path / "mine") == {"notes"}
 
 
-def test_a_failure_later_keeps_what_is_complete(configure, tmp_path, monkeypatch):
+def test_a_later_failure_keeps_completed_epochs(configure, tmp_path, monkeypatch):
     original = TrainingModule.training_step
 
     def fail(self: TrainingModule, *args: object) -> None:
@@ -82,7 +82,7 @@ def test_a_run_without_a_complete_epoch_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("process", ["another", "this one"])
-def test_what_a_killed_start_left_blocks_nothing(configure, tmp_path, process):
+def test_leftovers_of_a_killed_start_block_nothing(configure, tmp_path, process):
     name = f".{os.getpid() if process == 'this one' else 123}-config.yaml"
     (tmp_path / name).write_text("task: ss")
     train(configure(epochs=1), tmp_path, echo=silent)
@@ -143,7 +143,7 @@ def test_one_run_at_a_time(configure, tmp_path):
     assert len(resume(run.path, epochs=2, echo=silent)["history"]) == 2
 
 
-def test_places_where_no_directory_can_be(configure, tmp_path):
+def test_places_where_no_directory_can_be_created(configure, tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(TrainingError, match="cannot create the run"):
@@ -234,7 +234,7 @@ def test_a_damaged_checkpoint_is_one_error(run, damage):
 
 
 class Harm:
-    """Would make a file if pickle were let loose on it."""
+    """Would create a file if unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -244,7 +244,7 @@ class Harm:
 
 
 def test_a_checkpoint_runs_no_code(run, tmp_path, monkeypatch):
-    # What torch's own default would be.
+    # As if torch's default were used.
     monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0")
     content = torch.load(run.checkpoint, weights_only=True)
     torch.save({**content, "harm": Harm(tmp_path / "harm")}, run.checkpoint)
@@ -253,7 +253,7 @@ def test_a_checkpoint_runs_no_code(run, tmp_path, monkeypatch):
     assert not (tmp_path / "harm").exists()
 
 
-def test_weights_only_is_said(run, monkeypatch):
+def test_checkpoints_are_loaded_with_weights_only(run, monkeypatch):
     given = []
     load = torch.load
 
@@ -272,7 +272,7 @@ def test_a_deep_configuration_is_one_error(run):
         resume(run.path, echo=silent)
 
 
-def test_weights_that_are_no_numbers_are_not_kept(configure, tmp_path, monkeypatch):
+def test_nan_weights_are_not_saved(configure, tmp_path, monkeypatch):
     original = TrainingModule.training_step
 
     def spoil(self: TrainingModule, *args: object) -> None:
@@ -280,7 +280,7 @@ def test_weights_that_are_no_numbers_are_not_kept(configure, tmp_path, monkeypat
         with torch.no_grad():
             self.model.output.weight[0, 0] = float("nan")
 
-    # The loss of the last step is finite still: the epoch has one.
+    # The loss of the last step is still finite, so the epoch has one.
     monkeypatch.setattr(TrainingModule, "training_step", spoil)
     message = "after epoch 1 the weights 'output.weight' hold NaN or infinity: try a lower lr"
     with pytest.raises(TrainingFailed, match=message):

@@ -1,4 +1,4 @@
-"""Several runs by one call: which, going on, what is refused, what they say together."""
+"""Several runs by one call: which ones, resuming, errors, the summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from graphsent.training import runs as module
 
 @pytest.fixture
 def reviews(tmp_path) -> RunConfig:
-    """A tiny run on a made-up CR."""
+    """A tiny run on a synthetic CR."""
     directory = tmp_path / "data" / "cr"
     directory.mkdir(parents=True)
     for name, word in (("neg", "bad"), ("pos", "good")):
@@ -86,7 +86,7 @@ def test_folds_with_seeds_and_one_run_alone(reviews, tmp_path):
     assert results["summary"]["dev"]["accuracy"]["std"] is None
 
 
-def test_the_same_call_goes_on(reviews, tmp_path, monkeypatch):
+def test_the_same_call_resumes(reviews, tmp_path, monkeypatch):
     out = tmp_path / "out"
 
     def interrupted(config, path, **options):
@@ -127,7 +127,7 @@ def test_more_folds_may_be_asked_for_later(reviews, tmp_path):
     assert contents(tmp_path / "out" / "fold-0") == before
 
 
-def test_other_options_are_refused_and_named(reviews, tmp_path):
+def test_other_options_are_rejected_and_named(reviews, tmp_path):
     out = tmp_path / "out"
     train_runs(reviews, out, folds=[0], echo=silent)
     before = contents(out)
@@ -156,7 +156,7 @@ def test_replacing_leaves_other_files(reviews, tmp_path):
     assert RunSet(out).open().config.training.lr == 0.5
 
 
-def test_what_cannot_be_trained_leaves_nothing(reviews, configure, tmp_path):
+def test_a_failed_start_leaves_nothing(reviews, configure, tmp_path):
     out = tmp_path / "out"
     wrong = [
         (reviews, {}, "expected folds or seeds", TrainingError),

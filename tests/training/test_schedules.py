@@ -1,4 +1,4 @@
-"""Learning rates over the steps of a run."""
+"""Learning-rate schedules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from graphsent.vocabulary import Vocabulary
         ("linear", 0.1, [1, 0.8, 0.6, 0.4, 0.2]),
     ],
 )
-def test_shares_of_the_rate(schedule, warmup, expected):
+def test_factors_of_the_learning_rate(schedule, warmup, expected):
     assert [share_of_rate(step, 5, schedule, warmup) for step in range(5)] == pytest.approx(
         expected
     )
@@ -45,7 +45,7 @@ def test_a_run_of_one_step_and_steps_after_the_last():
 
 @pytest.fixture
 def rates(monkeypatch) -> list[list[float]]:
-    """The rates of each step that is taken."""
+    """The learning rates of each step."""
     seen: list[list[float]] = []
     original = TrainingModule.training_step
 
@@ -59,15 +59,15 @@ def rates(monkeypatch) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
-def test_every_rate_of_a_run(quietly_trained, rates, embedding_optimizer):
+def test_learning_rates_of_a_run(quietly_trained, rates, embedding_optimizer):
     options = {"lr": 0.05, "embedding_lr": 0.2, "embedding_optimizer": embedding_optimizer}
     quietly_trained(epochs=4, schedule="linear", warmup=0.25, **options)
     shares = [share_of_rate(step, 12, "linear", 0.25) for step in range(12)]
-    # 60 sentences by 25
+    # 60 sentences in batches of 25
     assert rates == [pytest.approx([0.05 * share, 0.2 * share]) for share in shares]
 
 
-def test_a_run_with_more_epochs_goes_on_at_their_rates(configure, tmp_path, rates):
+def test_a_run_with_more_epochs_resumes_at_their_learning_rates(configure, tmp_path, rates):
     train(configure(epochs=2, schedule="linear", lr=0.05), tmp_path / "run", echo=silent)
     resume(tmp_path / "run", epochs=4, echo=silent)
     expected = [0.05 * share_of_rate(step, 6, "linear", 0.0) for step in range(6)]
@@ -75,7 +75,7 @@ def test_a_run_with_more_epochs_goes_on_at_their_rates(configure, tmp_path, rate
     assert [first for first, *_ in rates] == pytest.approx(expected)
 
 
-def test_a_trainer_without_an_end_is_refused():
+def test_a_trainer_without_a_maximum_of_steps_is_rejected():
     task = get_task("sst5")
     trees = [parse_trees("(1 (2 good) (3 film))")[0]]
     model = TreeLSTMClassifier(vocab=Vocabulary(["good", "film"]), num_classes=5, hidden=3)

@@ -1,4 +1,4 @@
-"""Runs from shards: the numbers of runs in memory, resumed and shared out among processes alike."""
+"""Runs from shards agree with runs in memory, also resumed and with several processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from graphsent.vocabulary import Vocabulary
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
-    """The cache directory, of shards alone."""
+    """A cache directory for shards only."""
     directory = tmp_path / "cache"
     monkeypatch.setattr("graphsent.shards.store.cache_directory", lambda: directory)
     return directory
@@ -56,7 +56,7 @@ def assert_same_runs(first, second, paths) -> None:
 
 
 @pytest.mark.parametrize("batching", ["shuffled", "size", "depth"])
-def test_a_window_of_all_gives_the_run_of_memory(configure, tmp_path, batching):
+def test_a_window_over_all_examples_equals_a_run_in_memory(configure, tmp_path, batching):
     config = configure(batching=batching, batch_size=7)
     paths = [tmp_path / name for name in "ab"]
     runs = [
@@ -101,7 +101,7 @@ def test_the_same_for_sentences_and_parses(tmp_path, repository, monkeypatch, ta
     assert_same_runs(*runs, paths)
 
 
-def test_an_interrupted_run_goes_on_to_the_same_numbers(configure, tmp_path, monkeypatch):
+def test_an_interrupted_run_resumes_to_the_same_results(configure, tmp_path, monkeypatch):
     config = replace(configure(epochs=3, shuffle_window=20, batch_size=4), stream=True)
     paths = [tmp_path / name for name in "ab"]
     whole = train(config, paths[0], echo=silent)
@@ -133,7 +133,7 @@ def test_windows_have_every_example_once(size, window, keyed):
         assert sum(len(batch) for batch in batches if batch.weight) <= size
         shares.append([index for batch in batches if batch.weight for index in batch])
     together = [index for share in shares for index in share]
-    assert sorted(together) == list(range(size))  # disjoint, and all
+    assert sorted(together) == list(range(size))  # disjoint and complete
 
 
 def test_a_window_is_drawn_from_all_over():
@@ -154,7 +154,7 @@ def test_a_window_is_drawn_from_all_over():
         (2000, 1000, 250),  # each block once
         (2003, 1000, 251),
         (2000, None, 250),
-        (2000, 100, 2 * 334),  # windows of stretches that lie across two blocks
+        (2000, 100, 2 * 334),  # windows whose stretches span two blocks
         (2000, 1, 2000),
     ],
 )
@@ -214,7 +214,7 @@ def test_two_processes_of_lightning_read_disjoint_shares(toy_data):
     assert sorted(seen[0] + seen[1]) == sorted(map(str, kept))
 
 
-def test_under_a_trainer_of_ones_own(toy_data):
+def test_under_a_custom_trainer(toy_data):
     task = get_task("sst5")
     stream = task.stream(toy_data)
     splits = {
@@ -234,7 +234,7 @@ def test_under_a_trainer_of_ones_own(toy_data):
         accelerator="cpu",
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Lightning, about loaders and logging
+        warnings.simplefilter("ignore")  # warnings of Lightning about loaders and logging
         trainer.fit(
             TrainingModule(model, task, options),
             datamodule=TreeDataModule(model, splits["train"], splits["dev"], options),
@@ -243,7 +243,7 @@ def test_under_a_trainer_of_ones_own(toy_data):
     assert evaluate(model, task, splits["test"]) == evaluate(model, task, test)
 
 
-def test_phrases_of_trees_are_refused(toy_data, tmp_path):
+def test_phrases_of_trees_are_rejected(toy_data, tmp_path):
     config = RunConfig(
         "sst5", "kimcnn", model_options={"maps": 2}, data_dir=str(toy_data), stream=True
     )
@@ -284,7 +284,7 @@ def test_a_cache_that_cannot_be_written(toy_data, tmp_path, cache, capsys):
     assert not (tmp_path / "run").exists()
 
 
-def test_files_of_ones_own(tmp_path, capsys):
+def test_user_files(tmp_path, capsys):
     for split, count in (("train", 30), ("dev", 10), ("test", 10)):
         lines = [f"{'good' if i % 2 else 'bad'}\tfilm {i % 7} is {i % 2}\n" for i in range(count)]
         (tmp_path / f"{split}.tsv").write_text("".join(lines))

@@ -1,4 +1,4 @@
-"""No model carries numbers below the normal range after some training."""
+"""No model has subnormal numbers after some training."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from graphsent.trees import Tree
 TINY = torch.finfo(torch.float32).tiny
 EXPONENT, FRACTION = 0x7F800000, 0x007FFFFF
 SIZES = {"embedding_dim": 12, "hidden": 10, "comparison": 8}
-# Those of trees and of pairs; the reranker of n-best lists has tests of its own.
+# Models of trees and of pairs; the reranker has its own tests.
 NAMES = [name for name in sorted(MODELS) if model_class(name).examples != "lists"]
 
 
 def count_subnormals(tensors: Iterable[torch.Tensor]) -> int:
-    """How many there are, from their bits: a processor that flushes them sees zeros."""
+    """Counts subnormal numbers by their bits: a processor that flushes them sees zeros."""
     count = 0
     for tensor in tensors:
         values = tensor.coalesce().values() if tensor.is_sparse else tensor
@@ -39,19 +39,19 @@ def count_subnormals(tensors: Iterable[torch.Tensor]) -> int:
 
 
 def subnormal_results() -> int:
-    """How many a product of small numbers has in this thread."""
+    """Counts the subnormal numbers in a product of small numbers in this thread."""
     return count_subnormals([torch.full((10,), TINY) * 0.25])
 
 
-def test_counting_sees_them():
+def test_counting_finds_subnormals():
     values = torch.tensor([0.0, -0.0, 1.0, TINY, TINY / 2, -TINY / 4])
     assert count_subnormals([values]) == 2
     assert subnormal_results() == 10
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_none_after_a_hundred_steps(name, toy_data, tmp_path, monkeypatch):
-    """Weights, gradients, states of optimizers, outputs: in this thread, and in the saved model."""
+def test_no_subnormals_after_a_hundred_steps(name, toy_data, tmp_path, monkeypatch):
+    """Weights, gradients, optimizer states, outputs: in this thread, and in the saved model."""
     cls = model_class(name)
     pairs = cls.examples == "pairs"
     steps = {"batch_size": 10, "epochs": 1} if pairs else {"batch_size": 1, "epochs": 3}
@@ -89,7 +89,7 @@ def test_none_after_a_hundred_steps(name, toy_data, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_the_setting_is_given_back(before):
+def test_the_setting_is_restored(before):
     torch.set_flush_denormal(before)
     try:
         with suppress(KeyError), flushed_subnormals():
@@ -101,7 +101,7 @@ def test_the_setting_is_given_back(before):
 
 
 def test_threads_of_torch_flush_too_where_training_starts_them(toy_data, tmp_path):
-    """The command trains before torch has started any."""
+    """The command trains before torch has started any threads."""
     code = f"""
 import torch
 from graphsent.training import flushed_subnormals
@@ -117,7 +117,7 @@ print(int((product.view(torch.int32) != 0).sum()))
 
 
 def test_threads_of_the_kernels_compute_as_the_caller_does():
-    """Though they were started before."""
+    """Even if the threads were started before."""
     tree = Tree.from_string("(0 (0 (0 a) (0 b)) (0 (0 c) (0 d)))")
     graph = constituency_batch([tree] * 256)
     cell = ChildSumTreeLSTM(4, 4)

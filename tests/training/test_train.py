@@ -1,4 +1,4 @@
-"""Whole runs: what is learnt, chosen, written and refused."""
+"""Whole runs: learning, model selection, outputs and errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_first_of_the_best_epochs_is_saved(configure, quietly_trained, tmp_p
     assert values == results["test"]
 
 
-def test_results_say_what_was_done(quietly_trained, configure, tmp_path):
+def test_results_describe_the_run(quietly_trained, configure, tmp_path):
     results = quietly_trained(epochs=2, seed=5)
     run = tmp_path / "run"
     assert json.loads((run / "results.json").read_text()) == results
@@ -78,7 +78,7 @@ def test_results_say_what_was_done(quietly_trained, configure, tmp_path):
     assert (corpus["path"], corpus["examples"]) == (path, 60)
     assert results["finished"]
     assert results["training"]["seed"] == 5
-    assert results["model_options"]["leaf"] == "gated"  # a default, stated
+    assert results["model_options"]["leaf"] == "gated"  # an explicit default
     assert results["embedding_parameters"] == 8 * results["vocabulary"]
     assert [entry["epoch"] for entry in results["history"]] == [1, 2]
     with (run / "logs" / "metrics.csv").open() as file:
@@ -88,7 +88,7 @@ def test_results_say_what_was_done(quietly_trained, configure, tmp_path):
     assert RunConfig.load(run / "config.yaml").to_dict().items() <= results.items()
 
 
-def test_test_may_be_left_out(configure, tmp_path):
+def test_evaluation_on_test_can_be_skipped(configure, tmp_path):
     assert "test" not in train(configure(epochs=1), tmp_path / "run", test=False, echo=silent)
 
 
@@ -107,7 +107,7 @@ def test_vectors_set_the_dimension_and_are_described(configure, tmp_path):
     assert results["word_vectors"]["files"] == [{"name": "v.npz", "dimension": 4}]
     assert any("3 (33.33 %) of 9 words" in line for line in lines)
     model = load_model(tmp_path / "run")
-    # Frozen: still those of the file.
+    # Frozen: still the vectors of the file.
     row = model.embedding.weight[model.vocab["good"]]
     torch.testing.assert_close(row, torch.arange(4.0, 8.0))
     wrong = replace(config, model_options={"embedding_dim": 5})
@@ -132,7 +132,7 @@ def test_vectors_set_the_dimension_and_are_described(configure, tmp_path):
     ],
     ids=str,
 )
-def test_every_option_changes_what_is_learnt(quietly_trained, change):
+def test_every_option_changes_what_is_learned(quietly_trained, change):
     plain = quietly_trained("plain", epochs=1)
     changed = quietly_trained("changed", epochs=1, **change)
     assert changed["history"][0]["loss"] != plain["history"][0]["loss"]
@@ -147,7 +147,7 @@ def test_engines_learn_the_same(quietly_trained):
 @pytest.mark.parametrize(
     ("precision", "expected"), [("float32", "highest"), ("tf32", "high"), ("bfloat16", "highest")]
 )
-def test_products_have_the_precision_asked_for(quietly_trained, monkeypatch, precision, expected):
+def test_products_have_the_requested_precision(quietly_trained, monkeypatch, precision, expected):
     seen = set()
     original = TrainingModule.training_step
 
@@ -162,8 +162,8 @@ def test_products_have_the_precision_asked_for(quietly_trained, monkeypatch, pre
     assert torch.get_float32_matmul_precision() == before
 
 
-def test_patience_ends_a_run_without_progress(quietly_trained):
-    # Nothing changes with such rates, so the first epoch stays the best.
+def test_patience_stops_a_run_without_progress(quietly_trained):
+    # Such learning rates change nothing, so the first epoch stays the best.
     results = quietly_trained(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
     assert (len(results["history"]), results["best_epoch"]) == (3, 1)
 
@@ -192,7 +192,7 @@ def test_a_loss_that_is_not_finite_ends_the_run(quietly_trained, tmp_path):
         ({"task_options": {"neutral": "mask"}}, DataError, "unknown option 'neutral'"),
     ],
 )
-def test_a_mistake_leaves_no_directory(configure, tmp_path, change, error, message):
+def test_a_user_error_leaves_no_directory(configure, tmp_path, change, error, message):
     with pytest.raises(error, match=message):
         train(replace(configure(), **change), tmp_path / "run", echo=silent)
     assert not (tmp_path / "run").exists()

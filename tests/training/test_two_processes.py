@@ -1,4 +1,4 @@
-"""Two processes that train together are one with batches of twice the size."""
+"""Two processes that train together equal one with batches of twice the size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRAIN, BATCH = two_processes.TRAIN, two_processes.BATCH
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> dict[str, list[dict]]:
-    """What one process found, and what two did, by case."""
+    """The results of one process and of two, by case."""
     out = tmp_path_factory.mktemp("processes")
     folders = [SCRIPT.parents[2], SCRIPT.parents[1], os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
@@ -51,7 +51,7 @@ def test_every_example_once_an_epoch_in_the_same_batches(name, results):
     for whole, *shares in zip(one["seen"], first["seen"], second["seen"], strict=True):
         assert sorted(chain(*whole)) == list(range(TRAIN))
         for batch, *parts in zip(whole, *shares, strict=True):
-            # A batch of one: the second process computes it too, but it does not count.
+            # A batch of one: the second process also computes it, but it does not count.
             parts = parts[: len(batch)]
             assert sorted(batch) == sorted(chain(*parts))
             assert max(map(len, parts)) - min(map(len, parts)) <= 1

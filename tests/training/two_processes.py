@@ -1,6 +1,6 @@
-"""Trains tiny models under Trainers of two processes and of one, and writes what came out.
+"""Trains tiny models with Trainers of two processes and of one, and writes the results.
 
-Argument: the directory to write to. Processes are forked, which is faster than starting anew.
+Argument: the output directory. Processes are forked, which is faster than spawning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from graphsent.vocabulary import Vocabulary
 WORDS = [f"w{number}" for number in range(12)]
 VOCABULARY = Vocabulary(WORDS)
 BATCH = 6  # of all processes together
-TRAIN, DEV = 25, 11  # of which neither is a multiple: the last batch is of one tree
+TRAIN, DEV = 25, 11  # neither divides it: the last batch has one tree
 
 
 def trees(size: int, seed: int) -> list:
@@ -34,7 +34,7 @@ def trees(size: int, seed: int) -> list:
 
 
 def short(size: int, seed: int) -> list:
-    """Most of them words, each another one, so that a process may have a batch without children."""
+    """Mostly distinct single words, so that a process may have a batch without children."""
     most = 3 * size // 4
     words = [parse_trees(f"({i % 5} w{i % 12})")[0] for i in range(most)]
     return words + trees(size - most, seed)
@@ -95,7 +95,7 @@ CASES = {
 
 
 class PlainDescent(TrainingModule):
-    """With plain gradient descent, so that rounding is not made larger."""
+    """Uses plain gradient descent, which does not amplify rounding errors."""
 
     def configure_optimizers(self):
         super().configure_optimizers()  # which also decides what is learned
@@ -103,7 +103,7 @@ class PlainDescent(TrainingModule):
 
 
 class Watch(Callback):
-    """Writes what each step saw, the figures of each epoch, and the weights at the end."""
+    """Writes the batch of each step, the metrics of each epoch, and the final weights."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -169,6 +169,6 @@ if __name__ == "__main__":
     for message in (".*LeafSpec", ".*does not have many workers", ".*No device id is provided"):
         warnings.filterwarnings("ignore", message)
     torch.set_num_threads(1)
-    for count in (2, 1):  # forks come before anything has threads
+    for count in (2, 1):  # fork before any threads are started
         for case in CASES:
             run(case, count, Path(sys.argv[1], f"{case}-{count}.pt"))

@@ -1,4 +1,4 @@
-"""A slow, obvious reader of bracketed trees, to compare the fast one with."""
+"""A slow, simple reader of bracketed trees, as a reference for the fast one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 class BrokenError(Exception):
-    """The text is no sequence of trees."""
+    """The text is not a sequence of trees."""
 
 
 def read(text: str, empty_nodes: str, require_labels: bool) -> list:

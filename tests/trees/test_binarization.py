@@ -24,7 +24,7 @@ def test_nodes_with_many_children_become_binary(method, after):
     assert str(binarize(Tree.from_string(FLAT), method)) == after
 
 
-def test_inner_nodes_are_split_and_others_stay():
+def test_inner_nodes_are_split_and_others_unchanged():
     tree = Tree.from_string("(A (B (C c)) (D (E e) (F f) (G g)))")
     assert str(binarize(tree, marker="X|")) == "(A (B (C c)) (D (X|D (E e) (F f)) (G g)))"
 
@@ -49,7 +49,7 @@ def test_trees_of_nltk_and_strings():
         assert binarize(tree) == binarize(Tree.from_string(text))
 
 
-def test_binarize_refuses():
+def test_binarize_rejects():
     tree = Tree.from_string("(A (@B b))")
     with pytest.raises(DataError, match="unknown method 'up': expected one of 'left', 'right'"):
         binarize(tree, "up")

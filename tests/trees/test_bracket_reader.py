@@ -72,13 +72,13 @@ def test_trees_are_delimited_by_brackets_not_by_lines():
     assert parse_trees(" \n") == []
 
 
-def test_only_ascii_white_space_divides():
+def test_only_ascii_whitespace_separates():
     odd = "8\u00a01\\/2\u2003\u0085\x1c"
     (tree,) = parse_trees(f"(2 (2 {odd}) (2 -LRB-))")
     assert tree.words == [odd, "-LRB-"]
 
 
-def test_one_of_two_outer_brackets_is_taken_off():
+def test_one_of_two_outer_brackets_is_removed():
     assert str(parse_trees("((A a))")[0]) == "(A a)"
     with pytest.raises(MissingLabel):
         parse_trees("(((A a)))")
@@ -137,7 +137,7 @@ def test_broken_trees(text, error, line, column, message):
     assert str(caught.value).startswith(f"some.txt:{line}:{column}: ")
 
 
-def test_the_first_of_several_errors_is_told():
+def test_the_first_of_several_errors_is_reported():
     with pytest.raises(SeveralTokens) as caught:
         parse_trees("(A a)\n(B b b)\n(C c (D d)) x ) (")
     assert (caught.value.line, caught.value.column) == (2, 6)
@@ -175,7 +175,7 @@ def test_other_encodings_and_gzip(tmp_path):
     assert read_trees(path, encoding="latin-1")[0].words == ["é"]
 
 
-def test_bytes_that_are_no_text(tmp_path):
+def test_bytes_that_are_not_text(tmp_path):
     path = tmp_path / "trees.txt"
     path.write_bytes("(A a)\n(B é".encode() + b"\xe9)\n")
     with pytest.raises(UndecodableText, match=r"trees.txt:2:5: 0xE9 is not valid utf-8") as caught:

@@ -51,7 +51,7 @@ def test_files_round_trip(tmp_path, name, pretty):
     assert (path.read_bytes()[:2] == b"\x1f\x8b") == name.endswith("gz")
 
 
-def test_one_tree_a_line_with_unix_line_ends(tmp_path):
+def test_one_tree_per_line_with_unix_line_ends(tmp_path):
     path = tmp_path / "trees.txt"
     write_trees(path, parse_trees("(A a)\r\n(B b)"))
     assert path.read_bytes() == b"(A a)\n(B b)\n"
@@ -73,7 +73,7 @@ def test_zipped_files_are_reproducible(tmp_path):
         ("A\n", "a", r"node 0 has label 'A\\n'"),
     ],
 )
-def test_what_brackets_cannot_hold(tmp_path, label, token, message):
+def test_labels_and_tokens_that_brackets_cannot_hold(tmp_path, label, token, message):
     path = tmp_path / "trees.txt"
     path.write_text("old")
     with pytest.raises(UnwritableTree, match=message):

@@ -34,7 +34,7 @@ def word_line(number, head, form="a"):
     return f"{number}\t{form}\t_\t_\t_\t_\t{head}\t_\t_\t_\n"
 
 
-def test_what_is_kept():
+def test_columns_that_are_kept():
     (tree,) = parse_conllu(SENTENCE)
     assert tree == DependencyTree(
         ["vamos", "nos", "al mar"],
@@ -48,7 +48,7 @@ def test_what_is_kept():
     )
 
 
-def test_what_is_written():
+def test_written_columns():
     (tree,) = parse_conllu(SENTENCE)
     assert to_conllu(tree).split("\n") == [
         "# newdoc",
@@ -132,7 +132,7 @@ BROKEN = [
 ]
 
 
-# White space to str.strip(), and so to the library that parses lines.
+# Whitespace to str.strip(), and so to the library that parses lines.
 BLANKS = [" ", "\u00a0", "\x85", "\x0b", "\x0c", "\x1c", "\u2028", "\u3000", "\r\x0b"]
 BROKEN += [
     (word_line(1, 0)[:-2] + blank + "\n", WrongColumns, 1, 1, "an empty column or one with two")
@@ -158,7 +158,7 @@ ODD_COLUMNS = st.one_of(
 
 
 def fault(text):
-    """The place of the error in a text, or None if there is none."""
+    """Line and column of the error in a text; None if there is none."""
     try:
         assert parse_conllu(text, "some.conllu")
     except TreeError as error:
@@ -202,7 +202,7 @@ def test_half_a_character_is_not_written(tmp_path):
         ({"metadata": {"": "b"}}, "expected a name"),
     ],
 )
-def test_what_the_format_cannot_hold(tmp_path, changed, message):
+def test_trees_that_the_format_cannot_hold(tmp_path, changed, message):
     tree = DependencyTree(**{"words": ["a"], "heads": [-1], **changed})
     with pytest.raises(UnwritableTree, match=message):
         write_conllu(tmp_path / "trees.conllu", [tree])

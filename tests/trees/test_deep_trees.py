@@ -1,4 +1,4 @@
-"""Trees of 10,000 levels: nothing recurses, nothing takes quadratic time."""
+"""Trees of 10,000 levels: no recursion, no quadratic time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEPTH = 10_000
 
 
 def comb(depth: int) -> Tree:
-    """A right-branching binary tree with a trace at each level but the last."""
+    """A right-branching binary tree with a trace at each level except the last."""
     text = "(S (-NONE- *) " * depth + "(NN a)" + ")" * depth
     return Tree.from_string(text)
 

@@ -43,7 +43,7 @@ def test_a_span_of_a_non_projective_tree_holds_words_of_others():
 
 
 @given(st.lists(st.integers(-2, 5), max_size=5))
-def test_heads_are_refused_unless_each_word_leads_to_the_root(heads):
+def test_heads_are_rejected_unless_each_word_leads_to_the_root(heads):
     def leads_to_root(word: int) -> bool:
         for _ in heads:
             word = heads[word]
@@ -68,7 +68,7 @@ def test_heads_are_refused_unless_each_word_leads_to_the_root(heads):
         ([-1, 1], Cycle, "word 2 is below itself", 1),
     ],
 )
-def test_heads_that_are_no_tree(heads, error, message, word):
+def test_heads_that_are_not_a_tree(heads, error, message, word):
     with pytest.raises(error, match=message):
         DependencyTree(["w"] * len(heads), heads)
     assert find_fault(np.array(heads, np.int64)).word == word

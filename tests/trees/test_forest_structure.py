@@ -10,7 +10,7 @@ from graphsent.trees import structure
 
 
 def forest(parts):
-    """Parents of several trees, counted over all of them."""
+    """Parents of several trees, numbered over all of them."""
     sizes = [len(parents) for parents in parts]
     starts = np.cumsum([0, *sizes])
     shifted = [np.where(p < 0, -1, p + start) for p, start in zip(parts, starts, strict=False)]

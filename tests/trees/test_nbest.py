@@ -1,4 +1,4 @@
-"""N-best lists and labelled brackets, on lists written here and on those of the WSJ sample."""
+"""N-best lists and labelled brackets, on handwritten lists and on those of the WSJ sample."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_gzipped_file_of_lists_is_read(tmp_path):
         (f"cand\t-1\t0.5\t{OTHER}", "cand\t-1\t(S (NN go))", 4),
     ],
 )
-def test_what_is_malformed_is_named_by_line(tmp_path, old, new, line):
+def test_malformed_lines_are_named(tmp_path, old, new, line):
     path = tmp_path / "lists"
     path.write_text(BLOCK.replace(old, new, 1))
     with pytest.raises(TreeError, match=rf"lists:{line}: expected "):

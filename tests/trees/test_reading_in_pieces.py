@@ -1,4 +1,4 @@
-"""Files that are read in pieces: the trees and errors of the whole file, in little memory."""
+"""Files read in pieces: the same trees and errors as for whole files, in little memory."""
 
 from __future__ import annotations
 

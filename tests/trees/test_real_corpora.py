@@ -1,4 +1,4 @@
-"""The counts of the corpora's documentation; skipped where the data is not there."""
+"""The counts in the corpora's documentation; skipped without the data."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_penn_treebank(wsj):
 
 
 def test_lexical_heads_agree_with_the_dependency_treebank(wsj, data_dir):
-    """The rules behind that treebank differ from Collins's; most heads are the same."""
+    """The rules of that treebank differ from Collins's, but most heads agree."""
     gold = []
     with zipfile.ZipFile(data_dir / "nltk_data/corpora/dependency_treebank.zip") as archive:
         for name in sorted(archive.namelist()):

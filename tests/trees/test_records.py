@@ -1,4 +1,4 @@
-"""Text that comes piece by piece: records are those of the whole text, broken ones stand alone."""
+"""Streamed text: records are those of the whole text, and malformed ones are isolated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BROKEN = {
 
 
 class Pipe:
-    """Gives a few bytes at a time."""
+    """Returns a few bytes at a time."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self.data = io.BytesIO(data)
@@ -43,7 +43,7 @@ class Pipe:
 
 
 def read(text: str | bytes, size: int = 1 << 20, *, sentences: bool = False, conllu: bool = False):
-    """(line, tree or message) of each record, raw lines as they are."""
+    """(line, tree or message) of each record; raw lines unchanged."""
     data = text.encode() if isinstance(text, str) else text
     pieces = lines_of(Pipe(data, size), "f")
     found = []
@@ -72,7 +72,7 @@ def test_lines_are_those_of_the_text_however_it_comes(size, ends, line_end):
     st.lists(st.sampled_from(TREES + list(BROKEN)), max_size=12),
     st.integers(1, 500),
 )
-def test_a_broken_line_touches_no_other(lines, size):
+def test_a_malformed_line_affects_no_other(lines, size):
     # An open tree and a line that closes more than it opens are one tree of two lines.
     closing = [line for line, error in BROKEN.items() if error == "closes nothing"]
     assume(not any(a == "(S (A a)" and b in closing for a, b in pairwise(lines)))
@@ -122,7 +122,7 @@ def test_empty_lines_are_records_where_trees_take_one_line():
     assert texts == ["", "raw :( text", "(A a)"]
 
 
-def test_bytes_that_are_no_text_are_named_and_stand_alone():
+def test_bytes_that_are_not_text_are_named_and_isolated():
     found = read(b"(A a)\n(B \xc3\xa9\xff)\n(C\n  \xe2\x82)\n(D d)")
     assert [line for line, _ in found] == [1, 2, 3, 5]
     assert found[1][1].startswith("f:2:5: 0xFF is not valid UTF-8")
@@ -159,7 +159,7 @@ def conllu_of(text: str) -> str:
     )
 
 
-def test_a_stream_that_breaks_off():
+def test_a_stream_that_is_truncated():
     class Broken:
         def read1(self, size: int) -> bytes:
             raise EOFError("ended before the end")

@@ -99,7 +99,7 @@ def test_deep_chains():
     assert int(shaped_dependency_tree(words, "right").depths.max()) == 4999
 
 
-def test_what_is_refused():
+def test_rejected_arguments():
     with pytest.raises(DataError, match=r"unknown shape of trees 'ballanced'.*'balanced'"):
         shaped_tree(["a"], "ballanced")
     with pytest.raises(DataError, match="expected a sentence of at least one word"):

@@ -56,7 +56,7 @@ def test_joined_chains_expand_again(tree):
         assert expand_unary(joined, "→") == tree
 
 
-def test_collapse_refuses():
+def test_collapse_rejects():
     tree = Tree.from_string("(A+B a)")
     with pytest.raises(DataError, match="unknown keep 'bottom': expected 'top' or 'join'"):
         collapse_unary(tree, "bottom")

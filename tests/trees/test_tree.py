@@ -102,7 +102,7 @@ def test_repr_is_short():
         (["A", "B"], [None, "b"], [-1, 1], InvalidStructure, "node 1 has parent 1"),
         (["A", "B"], [None, "b"], [-1, -2], InvalidStructure, "node 1 has parent -2"),
         (["A"] * 4, [None, None, "c", "d"], [-1, 0, 1, 3], InvalidStructure, "node 3 has"),
-        # not in preorder: the subtree of node 1 is in two pieces
+        # not in preorder: the subtree of node 1 is not contiguous
         (["A"] * 5, [None, None, "c", "d", "e"], [-1, 0, 1, 0, 1], InvalidStructure, "node 4 has"),
         (["A"], ["a"], [0.5], InvalidStructure, "integer parents, got float64"),
         ([3], ["a"], [-1], InvalidStructure, "node 0: expected a str as the label, got 3"),
@@ -156,13 +156,13 @@ def test_nltk_labels_may_be_numbers_or_none():
         (lambda T: T("A", [("a", "NN")]), TreeError, r"leaf \('a', 'NN'\): expected a str"),
     ],
 )
-def test_nltk_trees_that_are_none_of_ours(build, error, message):
+def test_nltk_trees_that_cannot_be_converted(build, error, message):
     nltk = pytest.importorskip("nltk")
     with pytest.raises(error, match=message):
         as_tree(build(nltk.Tree))
 
 
-def test_as_tree_takes_trees_and_brackets_alone():
+def test_as_tree_accepts_only_trees_and_brackets():
     tree = Tree.from_string("(A a)")
     assert as_tree(tree) is tree
     assert as_tree("(A a)") == tree

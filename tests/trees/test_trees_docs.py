@@ -19,6 +19,6 @@ def test_examples_of_docstrings_run(name):
     assert doctest.testmod(module).failed == 0
 
 
-def test_public_names_exist_and_are_there_once():
+def test_public_names_exist_and_occur_once():
     assert len(set(trees.__all__)) == len(trees.__all__)
     assert all(hasattr(trees, name) for name in trees.__all__)

@@ -1,4 +1,4 @@
-"""What a user may write, for type checkers: names of the package have types, mistakes are seen."""
+"""User code for type checkers: names of the package have types, mistakes are reported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ assert_type(graphsent.load().encode(["so good"], convert_to_tensor=True), Tensor
 
 
 class Own(TreeCell):
-    """Start and combine have the parameters that the cell's inputs are."""
+    """Start and combine have the cell's inputs as parameters."""
 
     state_names = ("h",)
 
