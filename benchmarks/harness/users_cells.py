@@ -13,7 +13,7 @@ linear = partial(nn.Linear, bias=False)
 
 
 def lstm(iou, memory):
-    """The new h and c, from pre-activations and the gated sum of the children's c."""
+    """The new h and c, from the gates and the gated sum of the children's c."""
     i, o, u = iou.chunk(3, -1)
     c = torch.sigmoid(i) * torch.tanh(u) + memory
     return torch.sigmoid(o) * torch.tanh(c), c
