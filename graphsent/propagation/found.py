@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -53,7 +53,9 @@ def find_recurrence(
     extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
     if 0 in extra_widths:
         return "an input is not a matrix with a row for each node"
-    types = _types((like, *extra.values()))
+    types = {values.dtype for values in (like, *extra.values())}
+    if like.is_cpu and autocast_enabled("cpu"):  # which casts them
+        types -= {torch.bfloat16, torch.float16}
     if len(types) > 1:
         return "inputs have different dtypes"
     parameters = parameters_of(cell)
@@ -64,22 +66,11 @@ def find_recurrence(
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence
-    return Found(recurrence, _library(recurrence, like, types, dtype), parameters, dtype)
-
-
-def _types(inputs: Sequence[Tensor]) -> set[torch.dtype]:
-    """The dtypes of inputs, without those that autocast casts anyway."""
-    types = {values.dtype for values in inputs}
-    if inputs[0].is_cpu and autocast_enabled("cpu"):
-        types -= {torch.bfloat16, torch.float16}
-    return types
-
-
-def _library(
-    recurrence: Recurrence, like: Tensor, types: set[torch.dtype], dtype: torch.dtype
-) -> ctypes.CDLL | str:
+    library: ctypes.CDLL | str
     if not like.is_cpu:
-        return f"there is no compiled code for {like.device}"
-    if types - {dtype}:
-        return "parameters and inputs have different dtypes"
-    return generated_library(recurrence, dtype)
+        library = f"there is no compiled code for {like.device}"
+    elif types - {dtype}:
+        library = "parameters and inputs have different dtypes"
+    else:
+        library = generated_library(recurrence, dtype)
+    return Found(recurrence, library, parameters, dtype)

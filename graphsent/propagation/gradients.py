@@ -12,8 +12,6 @@ from torch import Tensor
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.untraced import untraced
 
-Plain = Callable[..., Sequence[Tensor]]
-
 
 def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates the ``backward`` of an autograd function that has no second-order gradients.
@@ -34,7 +32,7 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def differentiable_gradients(
-    plain: Plain,
+    plain: Callable[..., Sequence[Tensor]],
     tensors: Sequence[Tensor | None],
     needed: Sequence[bool],
     gradients: Sequence[Tensor | None],

@@ -32,20 +32,15 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Returns:
         (num_rows, out_feats).
     """
-    if _fits(rows, weight, bias) and kernels_for(rows, weight, bias):
-        return _Linear.apply(rows, weight, bias)
-    return functional.linear(rows, weight, bias)
-
-
-def _fits(rows: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
-    """Whether these are two large matrices; errors are left to torch."""
-    return (
+    fits = (  # else torch raises the error
         rows.dim() == weight.dim() == 2
         and rows.shape[1] == weight.shape[1]
         and (bias is None or bias.shape == weight.shape[:1])
-        and len(rows) * weight.numel() >= FEWEST
-        and not autocast_enabled("cpu")
     )
+    large = fits and len(rows) * weight.numel() >= FEWEST
+    if large and not autocast_enabled("cpu") and kernels_for(rows, weight, bias):
+        return _Linear.apply(rows, weight, bias)
+    return functional.linear(rows, weight, bias)
 
 
 class _Linear(Function):

@@ -27,12 +27,7 @@ class Tape:
 
 
 class Column:
-    """A buffer with the values of one name at all rows.
-
-    Args:
-        tape: the tape to record on.
-        values: initial values, (num_rows, ...). The column takes over their memory.
-    """
+    """A buffer with the values of one name at all rows; it takes over the memory of ``values``."""
 
     def __init__(self, tape: Tape, values: Tensor) -> None:
         self.tape = tape

@@ -213,9 +213,9 @@ class OwnGradient(GatedSum):
 UNTRACEABLE = {
     WithoutGradients: "it computes under no_grad",
     OwnGradient: r"or in an autograd\.Function",
-    ByValue: "depends on the numbers in a tensor",
+    ByValue: "it depends on the values of a tensor",
     Normalized: "it calls layer_norm",
-    Constant: r"uses a tensor of shape \(19,\) that is no parameter or buffer",
+    Constant: r"uses a tensor of shape \(19,\) that is not a parameter or buffer",
     Remembers: "it sets attributes of modules",
     InPlace: "it calls mul",
     Random: "it draws random numbers",
@@ -245,10 +245,10 @@ def test_hooks_and_parametrizations():
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
     with cell.U.register_forward_hook(lambda *args: None):
-        assert cell.explain(graph) == ("levels", "there are hooks of modules")
+        assert cell.explain(graph) == ("levels", "modules have hooks")
     assert cell.explain(graph).way == "compiled"
     torch.nn.utils.parametrizations.weight_norm(cell.U)
-    assert cell.explain(graph) == ("levels", "there are parametrizations")
+    assert cell.explain(graph) == ("levels", "modules have parametrizations")
 
 
 @needs_compiler

@@ -81,7 +81,7 @@ def test_node_and_level_numbers_out_of_range(monkeypatch, wrong, part):
     given[part][1] = wrong
     for switch in ("1", "0"):
         monkeypatch.setenv(SWITCH, switch)
-        with pytest.raises(ValueError, match="expected numbers of 3 nodes"):
+        with pytest.raises(ValueError, match="expected node numbers below 3"):
             make_schedule(*given)
 
 

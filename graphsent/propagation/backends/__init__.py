@@ -1,1 +1,1 @@
-"""What runs a recurrence over a schedule."""
+"""Backends that run a recurrence over a schedule."""

@@ -1,1 +1,1 @@
-"""What a node computes: tracing, expressions, differentiation."""
+"""The computation at a node: tracing, expressions, differentiation."""

@@ -1,9 +1,10 @@
-"""Gradients of expressions, in reverse."""
+"""Reverse-mode differentiation of expressions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,12 +20,12 @@ from graphsent.propagation.recurrence.operations import OPERATIONS
 
 
 class Share(NamedTuple):
-    """What columns of a value have of the gradients, for each row of a domain.
+    """A contribution to the gradient of some columns of a value, one per row of a domain.
 
     Attributes:
         first: the first column.
-        ref: the gradient of this and the next columns.
-        domain: what it has to be summed over, where the value has fewer rows.
+        ref: the gradient of the columns from the first on.
+        domain: the domain to sum over if the value has fewer rows.
     """
 
     first: int
@@ -33,20 +34,20 @@ class Share(NamedTuple):
 
 
 class WeightShare(NamedTuple):
-    """What a weight has of the gradients: the product of the gradient of sums and of rows."""
+    """A contribution to the gradient of a weight: gradients of sums times the rows of a term."""
 
     term: Term
     sums: Value
 
 
 class Gradients(NamedTuple):
-    """The gradients of all that expressions were given.
+    """The gradients of everything that is given to expressions.
 
     Attributes:
         inputs: by number, in the domain of nodes.
         constants: by number; to be summed over all rows.
         states: by part and slot, in the domain of the states.
-        weights: of the products.
+        weights: contributions of the products.
     """
 
     inputs: dict[int, list[Share]]
@@ -55,24 +56,19 @@ class Gradients(NamedTuple):
     weights: list[WeightShare]
 
     def values(self) -> list[Value]:
-        """The values that they are made of."""
+        """The values of all gradients."""
         groups = (self.inputs, self.constants, self.states)
         shares = [share for group in groups for part in group.values() for share in part]
         return [share.ref.value for share in shares] + [part.sums for part in self.weights]
 
 
 def differentiate(expressions: Expressions, results: Sequence[Sequence[Ref]]) -> Gradients:
-    """The gradients of all that the parts of new states are made of.
-
-    Args:
-        expressions: where to make the values of the gradients.
-        results: for each part of the state the columns it consists of.
-    """
+    """The gradients of everything that the parts of a new state depend on, as new expressions."""
     return _Reverse(expressions).run(results)
 
 
 class Columns:
-    """Columns to compute with, as the gradients of operations are written."""
+    """Columns with arithmetic operators, in which the gradients of operations are written."""
 
     def __init__(self, expressions: Expressions, ref: Ref) -> None:
         self.expressions, self.ref = expressions, ref
@@ -104,11 +100,11 @@ class Columns:
         return self._made("div", self, other)
 
     def at_least(self, other: Columns) -> Columns:
-        """1 where they are not less than others, else 0."""
+        """1 where these are at least the others, else 0."""
         return self._made("step", self, other)
 
     def chosen(self, other: Columns) -> tuple[Columns, Columns]:
-        """Others where these are not 0, and others where they are; else 0."""
+        """The others where these are not 0, and the others where these are 0; else 0."""
         zeros = other.number(0)
         return self._made("where", self, other, zeros), self._made("where", self, zeros, other)
 
@@ -117,7 +113,7 @@ class _Reverse:
     def __init__(self, expressions: Expressions) -> None:
         self.expressions = expressions
         self.make, self.pointwise = expressions.make, expressions.pointwise
-        self.shares: dict[int, list[Share]] = defaultdict(list)
+        self.shares: dict[Value, list[Share]] = defaultdict(list)
         self.found = Gradients({}, {}, {}, [])
 
     def run(self, results: Sequence[Sequence[Ref]]) -> Gradients:
@@ -134,20 +130,18 @@ class _Reverse:
         return self.found
 
     def give(self, to: Ref, gradient: Ref, domain: Domain) -> None:
-        """Adds to the gradient of some columns, for each row of a domain."""
+        """Adds to the gradient of some columns, per row of a domain."""
         if to.value.op in ("number", "fixed", "degree"):
             return
         if to.spread and to.width > 1:
             gradient = self.make("rowsum", gradient.value.domain, 1, (gradient,)).ref()
-        self.shares[id(to.value)].append(Share(to.first, gradient, domain))
+        self.shares[to.value].append(Share(to.first, gradient, domain))
 
     def pieces(self, value: Value) -> list[Share]:
-        """The gradient of a value, by ranges of columns that do not overlap, in order."""
-        shares = self.shares[id(value)]
+        """The gradient of a value, by disjoint ranges of columns, in order."""
+        shares, results = self.shares[value], []
         ends = {end for s in shares for end in (s.first, s.first + s.ref.width)}
-        bounds = sorted(ends)
-        results = []
-        for begin, end in pairwise(bounds):
+        for begin, end in pairwise(sorted(ends)):
             totals: dict[Domain, Ref] = {}
             for first, ref, domain in shares:
                 if first <= begin and end <= first + ref.width:
@@ -159,21 +153,19 @@ class _Reverse:
                 continue
             parts = [self.summed(ref, domain, value.domain) for domain, ref in totals.items()]
             if parts:
-                total = parts[0]
-                for part in parts[1:]:
-                    total = self.pointwise("add", total, part)
+                total = reduce(partial(self.pointwise, "add"), parts)
                 results.append(Share(begin, total, value.domain))
         return results
 
     def summed(self, ref: Ref, domain: Domain, wanted: Domain) -> Ref:
-        """Sums of the rows of a domain by those of another."""
+        """Sums over the rows of a domain for each row of another."""
         if domain == wanted:
             return ref
         op = "sum" if wanted == Domain.NODE else "pull"
         return self.make(op, wanted, ref.width, (ref,)).ref()
 
     def through(self, value: Value) -> None:
-        """Passes the gradient of a value on to what it is made of."""
+        """Propagates the gradient of a value to its arguments."""
         pieces = self.pieces(value)
         if not pieces:
             return
@@ -210,12 +202,20 @@ class _Reverse:
             self.give(term.rows.ref(), rows.ref(), value.domain)
 
     def packed(self, value: Value, pieces: list[Share]) -> Value:
-        """Gradients side by side, with zeros between."""
+        """Gradients side by side, zeros in the gaps."""
         whole = pieces[0].ref.value
-        if len(pieces) == 1 and pieces[0].ref == whole.ref() and _is_made(value, whole):
+        computed = whole.op not in ("gradient", "input", "constant", "state", "number")
+        same = (whole.width, whole.domain) == (value.width, value.domain)
+        if len(pieces) == 1 and pieces[0].ref == whole.ref() and same and computed:
             return whole
-        parts = ((first, ref) for first, ref, _ in pieces)
-        refs = self.expressions.with_zeros(parts, value.width)
+        refs, end = [], 0
+        for first, ref, _ in pieces:
+            if first > end:
+                refs.append(self.expressions.number(0, first - end))
+            refs.append(ref)
+            end = first + ref.width
+        if end < value.width:
+            refs.append(self.expressions.number(0, value.width - end))
         return self.make("pack", value.domain, value.width, refs)
 
     def through_rowsum(self, result: Ref, gradient: Ref) -> None:
@@ -243,9 +243,3 @@ class _Reverse:
         mean = self.make("sum", Domain.NODE, result.width, (weighted,)).ref()
         through = self.pointwise("sub", weighted, self.pointwise("mul", result, mean))
         self.give(result.value.args[0].part(result.first, result.width), through, Domain.EDGE)
-
-
-def _is_made(value: Value, gradient: Value) -> bool:
-    """Whether a gradient is all of that of a value, and not given."""
-    same = (gradient.width, gradient.domain) == (value.width, value.domain)
-    return same and gradient.op not in ("gradient", "input", "constant", "state", "number")

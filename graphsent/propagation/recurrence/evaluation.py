@@ -1,4 +1,4 @@
-"""Expressions in operations of torch, which autograd differentiates."""
+"""Evaluation of expressions by operations of torch, differentiable by autograd."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Valu
 from graphsent.propagation.recurrence.operations import OPERATIONS
 
 SUMMED_AT_ONCE = 256
-"""Longer sums over edges are made in double precision: each addition costs a bit of its digits."""
+"""Longer sums over edges are computed in double precision, to limit rounding errors."""
 
 
 class Evaluation:
-    """What expressions give for some constants, level by level.
+    """Evaluates expressions with given constants, level by level.
 
     Args:
-        results: the columns that each result consists of.
+        results: the columns of each result.
         constants: tensors by number.
     """
 
@@ -36,7 +36,7 @@ class Evaluation:
         for value, first, width, spread in refs:
             ends[value] |= {0, first, first + (1 if spread else width), value.width}
         self.bounds = {value: sorted(found) for value, found in ends.items()}
-        self.common: dict[Value, Tensor] = {}  # those that all nodes share
+        self.common: dict[Value, Tensor] = {}  # shared by all nodes
         self._weights: dict[Term, Tensor] = {}
 
     def at(
@@ -48,19 +48,19 @@ class Evaluation:
     ) -> list[Tensor]:
         """The results at some nodes, (num_nodes, width) each.
 
-        A value that has a row for each source of edges has one for each edge here.
+        Here, values of the domain of sources have a row per edge.
 
         Args:
             inputs: rows of the nodes, (num_nodes, width).
             states: parts of the predecessors' states by edge, (num_edges, size); in slots
                 (num_nodes, num_slots, size).
-            target: (num_edges,) the node of each edge, without slots.
-            degree: of none of the nodes there are more edges.
+            target: (num_edges,) target node of each edge; None with slots.
+            degree: the highest in-degree of the nodes.
         """
         return _Values(self, inputs, states, target, degree).results()
 
     def weight(self, term: Term) -> Tensor:
-        """The columns of a weight in a product; once for all levels, as their gradient is."""
+        """The columns of a weight in a product, narrowed once for all levels, like their gradient."""
         if term not in self._weights:
             weight = self.constants[term.weight]
             self._weights[term] = weight.narrow(1, term.column, term.rows.width)
@@ -68,14 +68,14 @@ class Evaluation:
 
 
 class _Values:
-    """The values of expressions at some nodes, and at the edges to them."""
+    """The values of expressions at some nodes and the edges to them."""
 
     def __init__(
         self,
         evaluation: Evaluation,
         inputs: Sequence[Tensor],
         states: Sequence[Tensor],
-        target: Any,  # which is read without slots alone
+        target: Any,  # read only without slots
         degree: int,
     ) -> None:
         self.evaluation = evaluation
@@ -95,7 +95,7 @@ class _Values:
         return [self.joined(refs, Domain.NODE) for refs in self.evaluation.results]
 
     def divide(self, value: Value) -> None:
-        """Splits the columns of a value where it is read in parts: one operation for all."""
+        """Splits a value into the ranges of columns that are read, in one operation."""
         bounds = self.evaluation.bounds.get(value, ())
         if len(bounds) > 2:
             ranges = list(pairwise(bounds))
@@ -104,13 +104,13 @@ class _Values:
                 self.columns[value, first, last - first] = part
 
     def joined(self, refs: Sequence[Ref], domain: Domain) -> Tensor:
-        """Columns of values side by side, a row for each node or each edge."""
+        """Columns of values side by side, one row per node or per edge."""
         count = max(map(len, self.inputs)) if domain == Domain.NODE else len(self.target)
         parts = [self.read(ref, domain).expand(count, ref.width) for ref in refs]
         return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
     def read(self, ref: Ref, domain: Domain) -> Tensor:
-        """Columns of a value, at nodes or at edges; those of constants are one row, (width,)."""
+        """Columns of a value at nodes or at edges; constants are one row, (width,)."""
         if domain == Domain.EDGE and ref.value.domain == Domain.NODE:
             if ref not in self.at_edges:
                 self.at_edges[ref] = self.spread(self.read(ref, Domain.NODE))
@@ -158,7 +158,7 @@ class _Values:
         return rows.double() if self.degree > SUMMED_AT_ONCE else rows
 
     def spread(self, rows: Tensor) -> Tensor:
-        """A row for each edge from those of its nodes; gradients are summed like states."""
+        """Gathers a row for each edge from its target; gradients are summed like states."""
         return self.wide(rows).index_select(0, self.target).to(rows.dtype)
 
     def sum(self, rows: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ class _Values:
         return sums.index_add(0, self.target, self.wide(rows)).to(rows.dtype)
 
     def softmax(self, scores: Tensor) -> Tensor:
-        """Of the scores of the edges to each node."""
+        """Softmax of scores over the edges to each node."""
         highest = scores.new_full((len(self.inputs[0]), scores.shape[1]), -torch.inf)
         index = self.target.unsqueeze(1).expand_as(scores)
         highest.scatter_reduce_(0, index, scores.detach(), "amax")
@@ -178,15 +178,15 @@ class _Values:
 def hoisted_inputs(
     hoisted: Sequence[Value], inputs: Sequence[Tensor], constants: Sequence[Tensor]
 ) -> list[Tensor]:
-    """Inputs that are made of others for all nodes at once.
+    """Values that depend only on inputs, computed for all nodes at once.
 
     Args:
-        hoisted: what they are, in order; later ones may be made of the ones before.
+        hoisted: these values in order; later ones may depend on earlier ones.
         inputs: (num_rows, width) each, or (width,) for all nodes.
         constants: tensors by number.
 
     Returns:
-        (num_rows, width) for each, or (width,) if all inputs are for all nodes.
+        (num_rows, width) for each value, or (width,) if all inputs are for all nodes.
     """
     rows = [part if part.dim() > 1 else part.unsqueeze(0) for part in inputs]
     flat = all(part.dim() == 1 for part in inputs)
@@ -197,19 +197,14 @@ def hoisted_inputs(
 
 
 def chosen_rows(weight: Tensor, ranges: Sequence[tuple[int, int]]) -> Tensor:
-    """Ranges of the rows of a weight or bias one below the other, which give such columns.
-
-    Args:
-        weight: (out_feats, ...).
-        ranges: the first and the last row + 1 of each range, in order.
-    """
+    """Concatenates ranges of rows of a weight or bias, each given by its first and last row + 1."""
     ends = [end for pair in ranges for end in pair]
     sizes = [after - before for before, after in pairwise((0, *ends, len(weight)))]
     return torch.cat(weight.split(sizes)[1::2])
 
 
 def placed_columns(rows: Tensor, columns: Sequence[tuple[int, int]], width: int) -> Tensor:
-    """Ranges of columns where they belong, zeros in all others.
+    """Scatters ranges of columns into a result of zeros.
 
     Args:
         rows: (num_rows, n), the ranges side by side.

@@ -1,8 +1,8 @@
-"""What a node computes, as expressions over rows of numbers.
+"""The computation at a node, as expressions over rows of numbers.
 
-A :class:`Value` is a row of numbers for each node, each source of edges, or each edge, or one row
-for all of them. Arguments are ranges of columns of other values, so that views of tensors (split,
-chunk, cat, flatten) cost nothing.
+A :class:`Value` is a row of numbers per node, per source of edges or per edge, or one row for all
+of them. Arguments are ranges of columns of other values, so that views of tensors (split, chunk,
+cat, flatten) are free.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graphsent.propagation.recurrence.operations import OPERATIONS
 
 
 class Domain(IntEnum):
-    """What has a row of a value."""
+    """What a value has one row of."""
 
     CONSTANT = 0
     NODE = 1
@@ -27,7 +27,7 @@ class Domain(IntEnum):
 
 
 def common_domain(domains: Iterable[Domain]) -> Domain:
-    """Where an operation on values of these domains has its rows."""
+    """The domain of a pointwise operation on values of these domains."""
     found = set(domains) - {Domain.CONSTANT}
     if not found:
         return Domain.CONSTANT
@@ -35,13 +35,13 @@ def common_domain(domains: Iterable[Domain]) -> Domain:
 
 
 class Ref(NamedTuple):
-    """Some columns of a value.
+    """A range of columns of a value.
 
     Attributes:
         value: the value.
         first: the first column.
-        width: how many.
-        spread: whether they are all the first column.
+        width: number of columns.
+        spread: whether the first column is repeated.
     """
 
     value: Value
@@ -55,13 +55,13 @@ class Ref(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A row times some columns of a weight, as a part of a product.
+    """A row times a range of columns of a weight, one summand of a product.
 
     Attributes:
-        rows: what is multiplied; all columns of a value.
-        weight: number of the constant, (out_feats, in_feats).
+        rows: the value that is multiplied.
+        weight: number of the constant, of shape (out_feats, in_feats).
         column: the first column of the weight.
-        width: columns of the product, out_feats.
+        width: number of columns of the product, out_feats.
     """
 
     rows: Value
@@ -72,10 +72,10 @@ class Term(NamedTuple):
 
 @dataclass(eq=False)
 class Value:
-    """A row of numbers, and how it is made.
+    """A row of numbers, and the operation that computes it.
 
     Attributes:
-        op: one of the following; each has ``args`` unless it says otherwise.
+        op: one of the following; they operate on ``args`` unless stated otherwise.
 
             - ``"input"``, ``"constant"``, ``"state"``, ``"gradient"``: given. ``data`` is the
               number of the input or constant; of a state, its part and slot (None at edges); of the
@@ -85,15 +85,15 @@ class Value:
             - ``"product"``: the sum of ``data``, a tuple of :class:`Term`.
             - ``"back"``: the gradient of the rows of a term, ``data``, from that of its product.
             - ``"rowsum"``: the sum of the columns.
-            - ``"pack"``: arguments side by side; None as ``data`` or their first columns.
+            - ``"pack"``: arguments side by side.
             - ``"sum"``: over the edges to a node. ``"pull"``: over the edges from a source.
             - ``"softmax"``: over the edges to a node.
             - ``"degree"``: number of edges to a node.
-        domain: what it has a row of.
+        domain: what it has one row of.
         width: number of columns.
-        args: what it is made of.
+        args: its arguments.
         data: see above.
-        number: place in the order in which values are computed.
+        number: position in the order of computation.
     """
 
     op: str
@@ -108,7 +108,7 @@ class Value:
         return Ref(self, 0, self.width)
 
     def inputs(self) -> Iterator[Value]:
-        """The values it is made of."""
+        """The values it is computed from."""
         for ref in self.args:
             yield ref.value
         if self.op == "product":
@@ -118,21 +118,16 @@ class Value:
 
 @dataclass
 class Expressions:
-    """Values in an order in which they can be computed; equal ones are one."""
+    """Values in an order in which they can be computed, without duplicates."""
 
     values: list[Value] = field(default_factory=list)
     _known: dict[tuple, Value] = field(default_factory=dict)
 
     def make(
-        self,
-        op: str,
-        domain: Domain,
-        width: int,
-        args: Sequence[Ref] = (),
-        data: Any = None,
+        self, op: str, domain: Domain, width: int, args: Sequence[Ref] = (), data: Any = None
     ) -> Value:
         """The value with these fields."""
-        key = (op, domain, width, tuple((id(r.value), *r[1:]) for r in args), _key(data))
+        key = (op, domain, width, tuple(args), data)
         if key not in self._known:
             value = Value(op, domain, width, tuple(args), data, len(self.values))
             self.values.append(value)
@@ -151,33 +146,13 @@ class Expressions:
         return self.make(op, domain, args[0].width, args).ref()
 
     def number(self, number: float, width: int) -> Ref:
-        """A number in so many columns."""
+        """A number, repeated in ``width`` columns."""
         value = self.make("number", Domain.CONSTANT, 1, (), float(number))
         return Ref(value, 0, width, True)
 
-    def with_zeros(self, parts: Iterable[tuple[int, Ref]], width: int) -> list[Ref]:
-        """So many columns: some by their first columns, in order, and zeros in place of others."""
-        refs, end = [], 0
-        for first, ref in parts:
-            if first > end:
-                refs.append(self.number(0, first - end))
-            refs.append(ref)
-            end = first + ref.width
-        if end < width:
-            refs.append(self.number(0, width - end))
-        return refs
-
-
-def _key(data: object) -> object:
-    if isinstance(data, tuple) and data and isinstance(data[0], Term):
-        return tuple((id(term.rows), *term[1:]) for term in data)
-    if isinstance(data, Term):
-        return (id(data.rows), *data[1:])
-    return data
-
 
 def _simplified(op: str, args: Sequence[Ref]) -> Ref | None:
-    """One of the arguments, where the others do not change it."""
+    """One of the arguments if it is the result."""
     numbers = [ref.value.data if ref.value.op == "number" else None for ref in args]
     if op == "mul" and 0 in numbers:
         return args[numbers.index(0)]
@@ -193,12 +168,12 @@ def _simplified(op: str, args: Sequence[Ref]) -> Ref | None:
 
 
 def reached(values: Iterable[Value]) -> list[Value]:
-    """The values and all they are made of, in order."""
-    found: dict[int, Value] = {}
+    """The values and all that they depend on, in order."""
+    found: set[Value] = set()
     waiting = list(values)
     while waiting:
         value = waiting.pop()
-        if id(value) not in found:
-            found[id(value)] = value
+        if value not in found:
+            found.add(value)
             waiting.extend(value.inputs())
-    return sorted(found.values(), key=lambda value: value.number)
+    return sorted(found, key=lambda value: value.number)

@@ -1,26 +1,21 @@
-"""The functions of torch that have expressions."""
+"""The functions of torch that can be traced."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
 from graphsent.propagation.recurrence.reductions import REDUCTIONS, sums
-from graphsent.propagation.recurrence.symbols import (
-    Condition,
-    Size,
-    Symbol,
-    Untraceable,
-    is_a,
-)
+from graphsent.propagation.recurrence.symbols import Condition, Size, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import Tracer, registering
 from graphsent.propagation.recurrence.views import VIEWS, chunk
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {**VIEWS, **REDUCTIONS}
-"""By name; each takes the tracer and what torch's function takes."""
+"""By name; each takes the tracer, then the arguments of torch's function."""
 
 _register = registering(FUNCTIONS)
 
@@ -48,9 +43,8 @@ def _sub(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
     return tracer.pointwise("sub", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
 
 
-@_register("rsub")
-def _rsub(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    return tracer.pointwise("sub", b, a)
+_register("rsub")(lambda tracer, a, b: tracer.pointwise("sub", b, a))
+_register("neg", "negative")(lambda tracer, a: tracer.pointwise("sub", 0.0, a))
 
 
 @_register("mul", "multiply")
@@ -65,11 +59,6 @@ def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if is_a(b, (int, float)):
         return tracer.pointwise("mul", a, 1 / b)
     return tracer.pointwise("div", a, b)
-
-
-@_register("neg", "negative")
-def _neg(tracer: Tracer, a: Any) -> Symbol:
-    return tracer.pointwise("sub", 0.0, a)
 
 
 @_register("pow", "square")
@@ -90,55 +79,41 @@ def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
     return tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
 
 
-# Choices
+# Comparisons and choices
 
 
-def _comparison(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        def compare(*args: Any) -> Condition:
-            found = function(*args)
-            return Condition(found.tracer, found.codes, found.shape)
-
-        _register(*names)(compare)
-        return function
-
-    return register
-
-
-@_comparison("ge", "greater_equal")
-def _ge(tracer: Tracer, a: Any, b: Any) -> Symbol:
+def _ge(tracer: Tracer, a: Any, b: Any) -> Any:
     return tracer.pointwise("step", a, b)
 
 
-@_comparison("le", "less_equal")
-def _le(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    return tracer.pointwise("step", b, a)
+def _gt(tracer: Tracer, a: Any, b: Any) -> Any:
+    return _ge(tracer, a, b) * (1 - _ge(tracer, b, a))  # 0 where one of them is NaN
 
 
-@_comparison("gt", "greater")
-def _gt(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    return _ge(tracer, a, b) * (1 - _le(tracer, a, b))  # 0 where one of them is NaN
+def _eq(tracer: Tracer, a: Any, b: Any) -> Any:
+    return _ge(tracer, a, b) * _ge(tracer, b, a)
 
 
-@_comparison("lt", "less")
-def _lt(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    return _gt(tracer, b, a)
+def _comparison(function: Callable[..., Any]) -> Callable[..., Condition]:
+    def compare(*args: Any) -> Condition:
+        found = function(*args)
+        return Condition(found.tracer, found.codes, found.shape)
+
+    return compare
 
 
-@_comparison("eq")
-def _eq(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    return _ge(tracer, a, b) * _le(tracer, a, b)
-
-
-@_comparison("ne", "not_equal")
-def _ne(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    return 1 - _eq(tracer, a, b)
+_register("ge", "greater_equal")(_comparison(_ge))
+_register("le", "less_equal")(_comparison(lambda tracer, a, b: _ge(tracer, b, a)))
+_register("gt", "greater")(_comparison(_gt))
+_register("lt", "less")(_comparison(lambda tracer, a, b: _gt(tracer, b, a)))
+_register("eq")(_comparison(_eq))
+_register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a, b)))
 
 
 @_register("where")
 def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
     if all(is_a(part, (int, float, Condition)) for part in (a, b)):
-        raise Untraceable("it chooses between numbers, whose type is not that of the states")
+        raise Untraceable("it chooses between numbers, whose dtype is not that of the states")
     return tracer.pointwise("where", condition, a, b)
 
 
@@ -148,7 +123,7 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
 @_register("linear")
 def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol:
     if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
-        raise Untraceable("it multiplies by a matrix that is no parameter")
+        raise Untraceable("it multiplies by a matrix that is not a parameter")
     if is_a(input.shape[-1], Size) or input.shape[-1] != weight.shape[1]:
         raise Untraceable(f"it multiplies {input.shape} by a weight {tuple(weight.shape)}")
     rows = input.codes.reshape(-1, weight.shape[1])
@@ -166,7 +141,7 @@ def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol
 
 
 def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -> Ref:
-    """The sum of products of columns side by side with a weight."""
+    """The product of columns side by side with a weight."""
     groups: dict[tuple[Domain, bool], list[Term]] = {}
     column = 0
     for ref in refs:
@@ -175,27 +150,24 @@ def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -
             column += ref.width
             continue
         if value.domain == Domain.CONSTANT:
-            raise Untraceable("it multiplies by a weight what is the same for all nodes")
-        whole = (ref.first, ref.width, ref.spread) == (0, value.width, False)
-        if not whole:
+            raise Untraceable("it multiplies a weight by a tensor that is the same for all nodes")
+        if ref != value.ref():
             value = tracer.expressions.make("pack", value.domain, ref.width, (ref,))
         key = value.domain, _is_of_inputs(value)
         groups.setdefault(key, []).append(Term(value, weight, column, out_feats))
         column += ref.width
-    make = tracer.expressions.make
     results = []
     for (domain, _), terms in groups.items():
-        joined = _joined(tracer, domain, terms)
-        value = make("product", domain, out_feats, (), tuple(joined))
+        joined = tuple(_joined(tracer, domain, terms))
+        value = tracer.expressions.make("product", domain, out_feats, (), joined)
         results.append(_hoisted(tracer, value).ref())
-    total = results[0] if results else tracer.expressions.number(0, out_feats)
-    for other in results[1:]:
-        total = tracer.expressions.pointwise("add", total, other)
-    return total
+    if not results:
+        return tracer.expressions.number(0, out_feats)
+    return reduce(partial(tracer.expressions.pointwise, "add"), results)
 
 
 def _hoisted(tracer: Tracer, value: Value) -> Value:
-    """An input in place of a value that depends on inputs alone."""
+    """Replaces a value that depends only on inputs by a new input."""
     if tracer.num_inputs is None or not _is_of_inputs(value):
         return value
     if value not in tracer.hoisted:
@@ -205,26 +177,24 @@ def _hoisted(tracer: Tracer, value: Value) -> Value:
 
 
 def _joined(tracer: Tracer, domain: Domain, terms: list[Term]) -> list[Term]:
-    """The terms, those side by side as one; states in slots are multiplied by themselves."""
+    """Merges terms of adjacent columns of the weight, except states in slots."""
 
     def is_alone(term: Term) -> bool:
         return tracer.num_slots is not None and term.rows.op == "state"
 
     groups: list[list[Term]] = []
     for term in terms:
-        last = groups[-1][-1] if groups else None
-        if (
-            last is None
-            or is_alone(last)
-            or is_alone(term)
-            or last.column + last.rows.width != term.column
-        ):
-            groups.append([])
-        groups[-1].append(term)
+        last = groups[-1][-1] if groups else term
+        adjacent = last.column + last.rows.width == term.column
+        if adjacent and not is_alone(last) and not is_alone(term):
+            groups[-1].append(term)
+        else:
+            groups.append([term])
     results = []
     for first, *others in groups:
         if others:
-            refs = [_unpacked(term.rows) for term in (first, *others)]
+            values = [term.rows for term in (first, *others)]
+            refs = [v.args[0] if v.op == "pack" and len(v.args) == 1 else v.ref() for v in values]
             width = sum(ref.width for ref in refs)
             first = first._replace(rows=tracer.expressions.make("pack", domain, width, refs))
         results.append(first)
@@ -235,15 +205,11 @@ def _is_of_inputs(value: Value) -> bool:
     return not {part.op for part in reached([value])} & {"state", "degree"}
 
 
-def _unpacked(value: Value) -> Ref:
-    return value.args[0] if value.op == "pack" and len(value.args) == 1 else value.ref()
-
-
 @_register("gru_cell")
 def _gru_cell(
     tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
 ) -> Symbol:
-    """What ``torch.nn.GRUCell`` computes."""
+    """``torch.nn.GRUCell``."""
     gates = (_linear(tracer, x, w_x, b_x), _linear(tracer, h, w_h, b_h))
     (x_r, x_z, x_n), (h_r, h_z, h_n) = (chunk(tracer, each, 3, -1) for each in gates)
     reset, update = (
@@ -260,4 +226,4 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
         return _linear(tracer, a, tracer.call_now(Tensor.t, (b,), {}))
     if is_a(b, Tensor) and b.dim() == 1:
         return sums(tracer, tracer.pointwise("mul", a, b), keepdim=False)
-    raise Untraceable("it multiplies by a matrix that is no parameter")
+    raise Untraceable("it multiplies by a matrix that is not a parameter")

@@ -22,14 +22,14 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 _DICTIONARIES = ("_parameters", "_buffers", "_modules")
 _OF_MODULES = frozenset(vars(nn.Module()))
 _MAKES_A_TENSOR = re.compile(r"(zeros|ones|full)\(\)")
-_ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # as long as nobody has added one
+_ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
 _SETS = "it sets attributes of modules"
 _CHANGES = "it changes numbers or random generators that it reads"
 _known: weakref.WeakKeyDictionary[nn.Module, _Known] = weakref.WeakKeyDictionary()
 
 
 class _Known(NamedTuple):
-    """What was found out about a cell, and what must not change for it to hold."""
+    """The recurrence of a cell, and the facts that it depends on."""
 
     facts: list[Any]
     places: list[Place]
@@ -45,18 +45,21 @@ def recurrence_of(
 ) -> Recurrence | str:
     """The recurrence of a cell, or why it cannot be traced.
 
-    It is traced once, and again when the cell has changed: its attributes, its modules or theirs,
-    which parameters are the same, or what its functions read of other variables.
+    It is traced once, and again when the cell has changed: attributes of the cell or its modules,
+    tied parameters, or other variables that its functions read.
 
     Args:
         cell: the cell.
-        dtype: of its parameters.
-        extra_widths: numbers of columns of the inputs after x.
-        num_slots: of predecessors that are told apart; None if they are not.
+        dtype: dtype of its parameters.
+        extra_widths: widths of the inputs after x.
+        num_slots: slots per node; None if predecessors are unordered.
     """
     facts = [*_facts(cell), dtype, num_slots, *extra_widths]
     known = _known.get(cell)
-    if known is not None and known.recurrence in (_SETS, _CHANGES):  # at each call
+    if known is not None and known.recurrence in (
+        _SETS,
+        _CHANGES,
+    ):  # for good
         return known.recurrence
     if known is None or known.facts != facts or known.outside != facts_at(known.places):
         kinds = map(type, cell.modules())
@@ -88,7 +91,7 @@ def _add_parameters(module: nn.Module, prefix: str, found: dict[str, Tensor]) ->
 
 
 def _facts(cell: Any) -> list[Any]:
-    """What the functions of a cell may depend on, apart from the numbers in its parameters."""
+    """What the functions of a cell may depend on, except the values of its parameters."""
     kind = type(cell)
     facts = [bool(_has_any_global_hook()), kind.project, kind.start, kind.combine]
     tensors = [id(tensor) for tensor in parameters_of(cell).values()]
@@ -124,9 +127,9 @@ def _traced(
 ) -> Recurrence | str:
     modules = list(cell.modules())
     if _has_any_global_hook() or any(len(vars(m)[name]) for m in modules for name in _HOOKS):
-        return "there are hooks of modules"
+        return "modules have hooks"
     if any(hasattr(module, "parametrizations") for module in modules):
-        return "there are parametrizations"
+        return "modules have parametrizations"
     before = [_attributes(module) for module in modules]
     drawn_before = _random_states()
     try:
@@ -134,8 +137,8 @@ def _traced(
             recurrence = _trace(cell, extra_widths, num_slots)
     except Untraceable as problem:
         return str(problem)
-    except Exception as error:  # whatever functions of others do with what is no tensor
-        made = _MAKES_A_TENSOR.match(str(error))  # of a size that is a symbol
+    except Exception as error:  # of other libraries, which expect tensors
+        made = _MAKES_A_TENSOR.match(str(error))  # of a symbolic size
         hint = f"; x.new_{made[1]}(...) can be traced" if made else ""
         return f"it cannot be traced: {type(error).__name__}: {error}{hint}"
     finally:
@@ -148,13 +151,13 @@ def _traced(
 
 
 def _attributes(module: nn.Module) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The dictionaries in which a module has its attributes, and what is in them."""
+    """The dictionaries with the attributes of a module, each with a copy."""
     own = vars(module)
     return [(each, dict(each)) for each in (own, *(own[name] for name in _DICTIONARIES))]
 
 
 def _restore(module: nn.Module, before: list[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
-    """Undoes what was set; whether anything was."""
+    """Restores the attributes of a module; returns whether any had changed."""
     changed = False
     for now, old in before:
         # Only what differs: other threads may use the module.
@@ -204,5 +207,5 @@ def _projection(cell: Any, tensors: dict[str, Tensor]) -> tuple[tuple[str, str |
         with torch.no_grad():
             x = cell.project(like.new_zeros(1, cell.in_feats))
         if x.dim() != 2:
-            raise Untraceable("project does not return rows of numbers") from None
+            raise Untraceable("project does not return a matrix") from None
         return None, x.shape[1]

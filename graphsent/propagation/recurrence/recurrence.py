@@ -1,4 +1,4 @@
-"""The recursion of a cell as expressions, and how they come from its functions."""
+"""The recursion of a cell as expressions, traced from its functions."""
 
 from __future__ import annotations
 
@@ -10,26 +10,33 @@ import torch
 from torch import Tensor
 
 from graphsent._derived import Unchanging
-from graphsent.propagation.recurrence.calls import Call, Known, run_calls
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
-from graphsent.propagation.recurrence.symbols import NODES, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.symbols import (
+    NODES,
+    Call,
+    Known,
+    Symbol,
+    Untraceable,
+    is_a,
+    run_calls,
+)
 from graphsent.propagation.recurrence.tracing import Tracer
 
 
 @dataclass(eq=False)
 class Traced:
-    """A function of the inputs of nodes, and perhaps of the states of predecessors.
+    """A function of the inputs of nodes, and possibly of the states of predecessors.
 
     Attributes:
         expressions: all values.
-        results: for each part of the new state the columns it consists of.
-        calls: functions of parameters that come first.
-        constants: what the constants are, by number.
-        shapes: of the constants.
-        hoisted: values that depend on inputs alone and are made for all nodes at once; they are
+        results: the columns of each part of the new state.
+        calls: functions of parameters, to be called first.
+        constants: the constants, by number.
+        shapes: shapes of the constants.
+        hoisted: values that depend only on inputs and are computed for all nodes at once; they are
             the inputs after those of the function.
-        num_values: so many values were there before gradients.
+        num_values: number of values before gradients are added.
     """
 
     expressions: Expressions
@@ -41,15 +48,14 @@ class Traced:
     num_values: int
 
     def tensors(self, named: Mapping[str, Tensor]) -> list[Tensor]:
-        """The constants, from parameters and buffers by name."""
+        """The tensors of the constants, from parameters and buffers by name."""
         return run_calls(self.calls, self.constants, named)
 
 
 class Differentiated(NamedTuple):
-    """Which gradients a walk makes of what it is given, in order.
+    """The gradients that a walk computes, for each tensor that it is given.
 
-    Each is ``"all"`` if it fills the gradient, ``"some"`` if it adds to zeros, empty if there is
-    none.
+    ``"all"`` if the walk fills the gradient, ``"some"`` if it adds to zeros, empty without one.
     """
 
     inputs: tuple[str, ...]
@@ -59,18 +65,18 @@ class Differentiated(NamedTuple):
 
 @dataclass(eq=False)
 class Recurrence(Unchanging):
-    """What a cell computes.
+    """The recursion of a cell.
 
     Attributes:
-        size: of a state.
-        num_parts: parts of a state.
-        num_slots: of predecessors that are told apart; None if they are not.
-        combine: of nodes with predecessors.
-        start: of the others.
-        input_widths: of ``combine`` and of ``start``.
-        projection: names of weight and bias, or None without one, if inputs are projected by a
-            linear map alone.
-        columns: of the projection that ``start`` reads, as ranges from first to last + 1.
+        size: size of a state.
+        num_parts: number of parts of a state.
+        num_slots: slots per node; None if predecessors are unordered.
+        combine: computes the states of nodes with predecessors.
+        start: computes the states of the others.
+        input_widths: widths of the inputs of both.
+        projection: names of weight and bias (or None) if ``project`` is just a linear map.
+        columns: columns of the projection that ``start`` reads, as ranges from first to last + 1.
+        differentiated: the gradients of its compiled code.
     """
 
     size: int
@@ -85,7 +91,7 @@ class Recurrence(Unchanging):
 
     @property
     def projects_starts(self) -> bool:
-        """Whether a walk may make what ``start`` reads of inputs, which nothing else needs."""
+        """Whether a walk can compute the columns that ``start`` reads."""
         found = self.differentiated
         return not self.start.hoisted and found is not None and bool(found.start[0])
 
@@ -100,19 +106,19 @@ def trace(
     children: bool,
     num_slots: int | None = None,
 ) -> Traced:
-    """The expressions of a cell's ``start`` or ``combine``.
+    """Traces a cell's ``start`` or ``combine``.
 
     Args:
-        function: it is called with symbols.
+        function: the function, which is called with symbols.
         tensors: parameters and buffers by name.
-        input_widths: numbers of columns of the inputs.
-        size: of a state.
-        num_parts: parts of a state.
-        children: whether it takes the predecessors' states, too, before the inputs.
-        num_slots: of predecessors that are told apart; None if they are not.
+        input_widths: widths of the inputs.
+        size: size of a state.
+        num_parts: number of parts of a state.
+        children: whether the predecessors' states come before the inputs.
+        num_slots: slots per node; None if predecessors are unordered.
 
     Raises:
-        Untraceable: if there is something in it that has no expression.
+        Untraceable: if it cannot be traced.
     """
     tracer = Tracer(FUNCTIONS, tensors, num_slots)
     tracer.num_inputs = len(input_widths)
@@ -155,14 +161,14 @@ def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
 def linear_map(
     function: Callable[[Any], Any], tensors: Mapping[str, Tensor], in_feats: int
 ) -> tuple[tuple[str, str | None] | None, int]:
-    """What a projection of inputs is.
+    """Analyzes a projection of inputs.
 
     Returns:
-        Names of a weight and a bias, None without one, if it is nothing but the linear map of
-        these, else None; and its number of columns.
+        Names of the weight and the bias (or None) if it is just a linear map, else None; and its
+        number of columns.
 
     Raises:
-        Untraceable: if that cannot be found out, or it gives no rows of numbers.
+        Untraceable: if it cannot be traced, or does not return a matrix.
     """
     tracer = Tracer(FUNCTIONS, tensors)
     rows = tracer.input(0, in_feats)

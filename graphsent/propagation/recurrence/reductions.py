@@ -1,9 +1,9 @@
-"""Functions of torch along a dimension: sums, maxima, softmax."""
+"""Functions of torch over a dimension: sums, maxima, softmax."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -24,17 +24,17 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {}
 _register = registering(REDUCTIONS)
 
 FEW = 8
-"""The sum of so many numbers is made of additions, in the order of torch."""
+"""Up to this size, a sum is a chain of additions in the order of torch."""
 
 
 def dim_of(a: Symbol, dim: Any) -> int:
-    """The number of one dimension, counted from the first."""
+    """The index of a single dimension, counted from the first."""
     if is_a(dim, (tuple, list)) and len(dim) == 1:
         dim = dim[0]
     if dim is None:
-        raise Untraceable("it goes over all dimensions, so over the nodes of a level")
+        raise Untraceable("it reduces over all dimensions, including the nodes of a level")
     if not is_a(dim, int):
-        raise Untraceable("it goes over several dimensions at once")
+        raise Untraceable("it reduces over several dimensions at once")
     return range(a.dim())[dim]
 
 
@@ -60,7 +60,7 @@ def _mean(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
 
 
 class _Largest(NamedTuple):
-    """What ``torch.max`` returns, but for the indices."""
+    """The result of ``torch.max``, without the indices."""
 
     values: Symbol
     indices: None = None
@@ -85,9 +85,9 @@ def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
 
 def _check_largest(a: Symbol, dim: Any) -> None:
     if a.shape[dim_of(a, dim)] is CHILDREN:
-        raise Untraceable("it takes the maximum over any number of predecessors")
+        raise Untraceable("it takes the maximum over a variable number of predecessors")
     if a.codes.shape[dim_of(a, dim)] > 4 * FEW:
-        raise Untraceable(f"it goes over a dimension of size {a.codes.shape[dim_of(a, dim)]}")
+        raise Untraceable(f"it reduces over a dimension of size {a.codes.shape[dim_of(a, dim)]}")
 
 
 @_register("softmax")
@@ -95,26 +95,25 @@ def _softmax(
     tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
     if dtype is not None or not is_a(_stacklevel, int):
-        raise Untraceable("it changes the type of numbers")
+        raise Untraceable("it changes the dtype of a tensor")
     dim = dim_of(a, dim)
     if a.shape[dim] is CHILDREN:
         return _over_edges(tracer, "softmax", a, dim, True)
     if a.codes.shape[dim] > 4 * FEW:
         raise Untraceable(f"it takes the softmax of {a.codes.shape[dim]} columns")
-    # The weights do not depend on what is subtracted, so neither do the gradients.
+    # The result does not depend on the number subtracted, so it needs no gradient.
     highest = _chain(tracer, a, dim, True, partial(tracer.pointwise, "maximum"))
-    fixed = tracer.each(lambda ref: _fixed(tracer, ref), highest)
+    make = tracer.expressions.make
+    fixed = tracer.each(
+        lambda ref: make("fixed", ref.value.domain, ref.width, (ref,)).ref(), highest
+    )
     exponentials = tracer.pointwise("exp", tracer.pointwise("sub", a, fixed))
     total = _sum(tracer, exponentials, dim, True)
     return tracer.pointwise("div", exponentials, total)
 
 
-def _fixed(tracer: Tracer, ref: Ref) -> Ref:
-    return tracer.expressions.make("fixed", ref.value.domain, ref.width, (ref,)).ref()
-
-
 def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
-    """Sums of the last dimension."""
+    """Sums over the last dimension."""
     rows = a.codes.reshape(-1, a.codes.shape[-1])
     results = []
     for row in rows:
@@ -122,10 +121,7 @@ def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
             tracer.expressions.make("rowsum", run[0].value.domain, 1, run).ref()
             for run in tracer.runs(row)
         ]
-        total = parts[0]
-        for part in parts[1:]:
-            total = tracer.expressions.pointwise("add", total, part)
-        results.append(total)
+        results.append(reduce(partial(tracer.expressions.pointwise, "add"), parts))
     codes = tracer.codes_of(results).reshape(a.codes.shape[:-1])
     summed = Symbol(tracer, codes, a.shape[:-1])
     return unsqueeze(tracer, summed, -1) if keepdim else summed
@@ -137,11 +133,8 @@ def _chain(
     if is_a(a.shape[dim], Size):
         raise Untraceable("it mixes the nodes of a level")
     if a.codes.shape[dim] > 4 * FEW:
-        raise Untraceable(f"it goes over a dimension of size {a.codes.shape[dim]}")
-    parts = unbind(tracer, a, dim)
-    total = parts[0]
-    for part in parts[1:]:
-        total = combine(total, part)
+        raise Untraceable(f"it reduces over a dimension of size {a.codes.shape[dim]}")
+    total = reduce(combine, unbind(tracer, a, dim))
     return unsqueeze(tracer, total, dim) if keepdim else total
 
 
@@ -151,7 +144,7 @@ def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> 
 
     def make(ref: Ref) -> Ref:
         if common_domain([ref.value.domain]) in (Domain.CONSTANT, Domain.NODE):
-            raise Untraceable("it goes over predecessors where there is nothing of them")
+            raise Untraceable("it reduces over predecessors a tensor that is the same for all")
         return tracer.expressions.make(op, domain, ref.width, (ref,)).ref()
 
     result = tracer.each(make, a)

@@ -1,4 +1,4 @@
-"""What the functions of a cell read that is no tensor: it may change between two calls."""
+"""Variables other than tensors that the functions of a cell read: they may change between calls."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _OF_CLASSES = (*_PLAIN, *_SEQUENCES, dict, np.ndarray, MemberDescriptorType)
 _LIBRARIES = ("builtins", "torch", "numpy", __name__.partition(".")[0])
 Place = Callable[[], Any]
-"""Gives what a name stands for."""
+"""Returns the current value of a name."""
 
 
 class _Same:
-    """Equal if it is the same object, which is not kept alive for that."""
+    """Compares by identity, without keeping the object alive."""
 
     def __init__(self, value: Any) -> None:
         self.value: Callable[[], Any]
@@ -40,7 +40,7 @@ class _Same:
 
 
 def fact(value: Any, depth: int = 4) -> Any:
-    """Something to compare, which differs once a value, or what it holds, has changed."""
+    """A fingerprint of a value, which differs once the value, or what it contains, has changed."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, np.ndarray):
@@ -64,7 +64,7 @@ def fact(value: Any, depth: int = 4) -> Any:
 
 
 def _held(value: Any) -> dict[str, Any]:
-    """What an object and its classes hold, by name."""
+    """The attributes of an object and its classes, by name."""
     is_class = isinstance(value, type)
     own = None if is_class else getattr(value, "__dict__", None)
     held: dict[str, Any] = {}
@@ -78,12 +78,7 @@ def _held(value: Any) -> dict[str, Any]:
 
 
 def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
-    """Where functions of classes, and those they call, find names that are no attributes.
-
-    Args:
-        kinds: classes.
-        functions: names of the functions to begin with.
-    """
+    """The variables that some methods of classes read, or functions that these call."""
     found: dict[tuple[int, str], Place] = {}
     seen: set[FunctionType] = set()
     kinds = dict.fromkeys(part for kind in kinds for part in kind.__mro__)
@@ -99,7 +94,7 @@ def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
         read: dict[tuple[int, str], Place] = {}
         for space in _spaces(function, names):
             read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
-        for attributes in of_kinds:  # a name may come to be there
+        for attributes in of_kinds:  # a class may define a name of another one later
             read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
@@ -111,15 +106,15 @@ def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
 
 
 def facts_at(places: Iterable[Place]) -> list[Any]:
-    """The facts of what is at some places."""
+    """The fingerprints of the current values."""
     return [fact(place()) for place in places]
 
 
 def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:
-    """Where a function may find the names that it reads: variables of its module and of others."""
+    """The namespaces in which a function may find names: its module, and modules that it reads."""
     found = [function.__globals__, {name: sys.modules[name] for name in names & sys.modules.keys()}]
     known = set(map(id, found))
-    for space in found:  # it grows
+    for space in found:  # grows below
         values = [space[name] for name in names & space.keys()]
         for module in [value for value in values if isinstance(value, ModuleType)]:
             if not _is_of_library(module.__name__) and id(vars(module)) not in known:
@@ -129,7 +124,7 @@ def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:
 
 
 def _content(cell: CellType) -> Any:
-    """What a variable of a closure is."""
+    """The value of a variable of a closure."""
     try:
         return cell.cell_contents
     except ValueError:  # it has not been set
@@ -137,7 +132,7 @@ def _content(cell: CellType) -> Any:
 
 
 def _function_of(value: Any) -> FunctionType | None:
-    """The function of a user that something calls; those of torch do not change."""
+    """The user-defined function behind a callable; those of libraries do not change."""
     for name in ("__func__", "__wrapped__", "fget", "func"):
         value = getattr(value, name, value) if not isinstance(value, Tensor) else value
     if not isinstance(value, FunctionType):
@@ -146,7 +141,7 @@ def _function_of(value: Any) -> FunctionType | None:
 
 
 def _is_of_library(module: str | None) -> bool:
-    """Whether it is a module whose functions and classes do not change."""
+    """Whether a module is of a library, whose functions and classes do not change."""
     return (module or "").partition(".")[0] in _LIBRARIES
 
 
@@ -158,7 +153,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _matters(value: Any) -> bool:
-    """Whether it may change, or what it holds may."""
+    """Whether a value, or what it contains, may change."""
     if isinstance(value, type):
         return not _is_of_library(value.__module__)
     return not isinstance(value, (Tensor, nn.Module, ModuleType))

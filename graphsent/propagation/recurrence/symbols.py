@@ -1,25 +1,20 @@
-"""Symbols, which stand for tensors while a function is traced."""
+"""Symbols, which stand for tensors during tracing, and calls of functions of parameters alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 
 class Untraceable(Exception):
-    """Something in a function of tensors that has no expression; the message says what."""
+    """A function cannot be traced; the message is the reason."""
 
 
 class Size:
-    """A number of nodes or of predecessors, which is not known when a function is traced.
-
-    Attributes:
-        name: of what.
-        number: stands for it in sizes of tensors without numbers.
-    """
+    """An unknown number of nodes or predecessors, and the ``number`` for it in meta tensors."""
 
     def __init__(self, name: str, number: int) -> None:
         self.name, self.number = name, number
@@ -42,38 +37,29 @@ _SIZES = {size.number: size for size in (NODES, CHILDREN)}
 
 
 def shape_of(numbers: Sequence[int]) -> tuple[int | Size, ...]:
-    """The sizes that some numbers stand for."""
+    """The shape that some sizes of a meta tensor represent."""
     return tuple(_SIZES.get(n, n) for n in numbers)
 
 
-class Recorder(Protocol):
-    """What symbols hand the functions to that are called with them."""
-
-    like: Tensor
-
-    def call(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """What a function of torch returns for symbols."""
-
-
 class Symbol:
-    """Stands for a tensor: the column of a value at each place.
+    """Stands for a tensor: each of its elements is a column of a value.
 
     Attributes:
-        tracer: what knows the values.
-        codes: int64, number of the value and column at each place; of size 1 where ``shape`` has a
+        tracer: the :class:`.tracing.Tracer` that is called.
+        codes: int64, value and column of each element; of size 1 where ``shape`` has a
             :class:`Size`.
-        shape: of the tensor.
+        shape: shape of the tensor.
     """
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    def __init__(self, tracer: Recorder, codes: Tensor, shape: Sequence[int | Size]) -> None:
+    def __init__(self, tracer: Any, codes: Tensor, shape: Sequence[int | Size]) -> None:
         self.tracer, self.codes, self.shape = tracer, codes, tuple(shape)
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The shape, with the numbers that stand for sizes."""
+        """The shape of a meta tensor that represents it."""
         return tuple(n.number if isinstance(n, Size) else n for n in self.shape)
 
     def size(self, dim: int | None = None) -> Any:
@@ -97,16 +83,16 @@ class Symbol:
         return self.tracer.like.device
 
     def __bool__(self) -> bool:
-        raise Untraceable("what it does depends on the numbers in a tensor")
+        raise Untraceable("it depends on the values of a tensor")
 
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
 
     @property  # type: ignore[misc]  # it can be set, of any object
     def __class__(self) -> type:
-        """What ``isinstance`` asks for: the answer would not be that of a tensor."""
+        """Refuses ``isinstance``, whose result would differ from that for a tensor."""
         raise Untraceable(
-            "it asks for the type of a tensor, itself, or in an autograd.Function, or as "
-            "it sets attributes of modules"
+            "it checks the type of a tensor, directly or in an autograd.Function, or it sets "
+            "attributes of modules"
         )
 
     def __len__(self) -> int:
@@ -130,25 +116,25 @@ class Symbol:
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        raise Untraceable(f"it calls {func.__name__} outside of the function that is traced")
+        raise Untraceable(f"it calls {func.__name__} outside the traced function")
 
 
-def _operator(name: str, turned: bool = False) -> Callable[..., Any]:
+def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
     def operate(self: Symbol, *args: Any) -> Any:
-        return self.tracer.call(name, (*args, self) if turned else (self, *args), {})
+        return self.tracer.call(name, (*args, self) if reflected else (self, *args), {})
 
     return operate
 
 
 for _name, _called in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
     setattr(Symbol, f"__{_name}__", _operator(_called))
-    setattr(Symbol, f"__r{_name}__", _operator(_called, turned=True))
+    setattr(Symbol, f"__r{_name}__", _operator(_called, reflected=True))
 for _name in ("neg", "getitem", "matmul", "pow", "eq", "ge", "le", "gt", "lt", "ne"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
 
 
 class Condition(Symbol):
-    """What a comparison returns: 1 where it is true, else 0, of which torch has other types."""
+    """The result of a comparison: 1 where it is true, else 0. In torch it has another dtype."""
 
     @property
     def dtype(self) -> torch.dtype:
@@ -157,7 +143,7 @@ class Condition(Symbol):
 
 
 def _changes_in_place(self: Symbol, _: Any) -> Any:
-    raise Untraceable("it changes a tensor in place")  # and perhaps others that are views of it
+    raise Untraceable("it changes a tensor in place")  # and possibly views of it
 
 
 for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
@@ -165,5 +151,57 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
 
 
 def is_a(given: Any, kinds: type | tuple[type, ...]) -> bool:
-    """As ``isinstance``, which symbols refuse."""
+    """``isinstance`` for values that may be symbols, which refuse it."""
     return issubclass(type(given), kinds)
+
+
+# Functions of parameters alone
+
+
+class Call(NamedTuple):
+    """A call of a function of torch; in its arguments, :class:`Known` stands for a tensor."""
+
+    function: Callable[..., Any]
+    args: tuple
+    kwargs: dict[str, Any]
+
+
+class Known(NamedTuple):
+    """A parameter or buffer by its name, or the result of a :class:`Call` by its number."""
+
+    key: str | int
+
+
+def leaves(given: Any) -> Iterator[Any]:
+    """The leaves of nested tuples, lists and dictionaries."""
+    parts = tuple(given.values()) if is_a(given, dict) else given
+    if is_a(parts, (tuple, list)):
+        for part in parts:
+            yield from leaves(part)
+    else:
+        yield given
+
+
+def mapped(function: Callable[[Any], Any], given: Any) -> Any:
+    """Applies a function to the leaves of nested tuples, lists and dictionaries."""
+    if is_a(given, dict):
+        return {name: mapped(function, part) for name, part in given.items()}
+    if type(given) in (tuple, list):
+        return type(given)(mapped(function, part) for part in given)
+    return function(given)
+
+
+def run_calls(
+    calls: Sequence[Call], wanted: Sequence[Known], tensors: Mapping[str, Tensor]
+) -> list[Tensor]:
+    """Computes constants from parameters and buffers, differentiably."""
+    results: list[Tensor] = []
+
+    def tensor_of(leaf: Any) -> Any:
+        if not is_a(leaf, Known):
+            return leaf
+        return tensors[leaf.key] if is_a(leaf.key, str) else results[leaf.key]
+
+    for function, args, kwargs in calls:
+        results.append(function(*mapped(tensor_of, args), **mapped(tensor_of, kwargs)))
+    return [tensor_of(known) for known in wanted]

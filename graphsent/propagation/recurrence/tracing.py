@@ -1,4 +1,4 @@
-"""From functions of tensors to expressions: they are called once, with symbols for tensors."""
+"""Tracing: a function of tensors is called once with symbols, which record expressions."""
 
 from __future__ import annotations
 
@@ -10,35 +10,33 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from graphsent.propagation.recurrence.calls import Call, Known, leaves, mapped
-from graphsent.propagation.recurrence.expressions import (
-    Domain,
-    Expressions,
-    Ref,
-    Value,
-)
+from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
+    Call,
     Condition,
+    Known,
     Symbol,
     Untraceable,
     is_a,
+    leaves,
+    mapped,
     shape_of,
 )
 
 MOST_PIECES = 256
-"""A tensor of more pieces of other tensors is not worth to be compiled."""
+"""A tensor composed of more pieces of other tensors is not worth compiling."""
 
 _COLUMNS = 1 << 32
 _OF_CONDITIONS = {"where", "mul", "to", "type_as"}
 _FIXED = {"size", "dim", "ndimension", "numel", "nelement", "stride", "__len__", "__hash__"}
 _FIXED |= {"is_floating_point", "is_complex", "is_contiguous", "element_size", "get_device"}
-"""Functions that do not depend on the numbers in tensors."""
+"""Functions that do not depend on the values of tensors."""
 
 
 def registering(table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """A decorator that enters functions into a table, under the names that it is given."""
+    """A decorator that adds functions to a table, under the names passed to it."""
 
     def named(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def enter(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,18 +49,18 @@ def registering(table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
 
 
 def _check_gradients() -> None:
-    """Refuses what torch does not differentiate: functions are traced with gradients enabled."""
+    """Refuses code without gradients: functions are traced with gradients enabled."""
     if not torch.is_grad_enabled():
-        raise Untraceable("it computes under no_grad, or in an autograd.Function")
+        raise Untraceable("it computes under no_grad or in an autograd.Function")
 
 
 class Tracer(TorchFunctionMode):
-    """Makes expressions of the functions that are called while it is active.
+    """Records the functions that are called while it is active as expressions.
 
     Args:
-        functions: of torch, by name, each with the tracer as first argument.
-        tensors: parameters and buffers by name, all of one type and on one device.
-        num_slots: of predecessors that are told apart; None if they are not.
+        functions: supported functions of torch by name, with the tracer as first argument.
+        tensors: parameters and buffers by name, all of one dtype and on one device.
+        num_slots: slots per node; None if predecessors are unordered.
     """
 
     def __init__(
@@ -75,18 +73,18 @@ class Tracer(TorchFunctionMode):
         self.functions, self.num_slots = functions, num_slots
         self.like = next(iter(tensors.values()), torch.empty(0))
         self.expressions = Expressions()
-        self.num_inputs: int | None = None  # if products of inputs alone are to become inputs
+        self.num_inputs: int | None = None  # set if products of inputs are to be hoisted
         self.hoisted: list[Value] = []
         self.calls: list[Call] = []
         self.constants: list[Known] = []
         self.shapes: list[tuple[int, ...]] = []
         self._known = {id(tensor): Known(name) for name, tensor in tensors.items()}
-        self._kept: list[Tensor] = []  # so that their ids stay theirs
+        self._kept: list[Tensor] = []  # so that their ids are not reused
 
     # Symbols
 
     def symbol(self, value: Value) -> Symbol:
-        """A symbol for a row of each node, or of each edge."""
+        """A symbol for a value with a row per node, or per edge."""
         codes = self.codes_of([value.ref()])
         if value.domain == Domain.NODE:
             return Symbol(self, codes[None], (NODES, value.width))
@@ -107,20 +105,16 @@ class Tracer(TorchFunctionMode):
         return Symbol(self, codes.reshape(1, -1, width), (NODES, self.num_slots, width))
 
     def refs(self, symbol: Symbol) -> list[Ref]:
-        """The columns of a row of a symbol, in their order."""
+        """The columns of a row of a symbol, in order."""
         return [refs[0] for refs in self.runs(symbol.codes)]
 
-    def known_of(self, tensor: Tensor) -> Known:
-        """What a tensor is; it must be a parameter, a buffer, or made of them."""
-        if id(tensor) not in self._known:
-            raise Untraceable(
-                f"it uses a tensor of shape {tuple(tensor.shape)} that is no parameter or buffer"
-            )
-        return self._known[id(tensor)]
-
     def constant(self, tensor: Tensor) -> int:
-        """The number of a constant."""
-        known = self.known_of(tensor)
+        """The number of a constant: a parameter, a buffer, or a function of these."""
+        known = self._known.get(id(tensor))
+        if known is None:
+            raise Untraceable(
+                f"it uses a tensor of shape {tuple(tensor.shape)} that is not a parameter or buffer"
+            )
         if (tensor.dtype, tensor.device) != (self.like.dtype, self.like.device):
             raise Untraceable(f"it uses a tensor of {tensor.dtype} on {tensor.device}")
         if known not in self.constants:
@@ -146,27 +140,27 @@ class Tracer(TorchFunctionMode):
         return self.call(func.__name__, tuple(args), kwargs)
 
     def call(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """What a function of torch returns for symbols."""
+        """The result of a function of torch for symbols."""
         _check_gradients()
         in_place = name.endswith("_") and not name.endswith("__")
         name = name.strip("_")
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
         if kwargs.get("out") is not None or in_place or name not in self.functions:
-            raise Untraceable(f"it calls {name}, of which there is no expression")
+            raise Untraceable(f"it calls {name}, which cannot be traced")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
             raise Untraceable("it computes with the results of comparisons")
-        with torch._C.DisableTorchFunction():  # what is done with codes is not traced
+        with torch._C.DisableTorchFunction():  # operations on codes are not traced
             return self.functions[name](self, *args, **kwargs)
 
     def call_now(self, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Calls a function of tensors that are there, and takes note if they are known."""
+        """Calls a function of tensors, and records the call if these are known."""
         tensors = [leaf for leaf in leaves((args, kwargs)) if is_a(leaf, Tensor)]
         if tensors and _is_in_place(func.__name__, kwargs):
             raise Untraceable("it changes a tensor in place")
         with torch.no_grad():
             result = func(*args, **kwargs)
         if tensors and not _is_fixed(func.__name__, result):
-            raise Untraceable("what it does depends on the numbers in a tensor")
+            raise Untraceable("it depends on the values of a tensor")
         made = is_a(result, Tensor) and id(result) not in self._known
         if made and all(id(tensor) in self._known for tensor in tensors):
             known = mapped(lambda leaf: self._known.get(id(leaf), leaf), (args, kwargs))
@@ -175,10 +169,10 @@ class Tracer(TorchFunctionMode):
             self._kept.append(result)
         return result
 
-    # What the functions are made of
+    # For the functions of torch
 
     def lifted(self, given: Any) -> Symbol:
-        """A symbol for a number, a tensor that is known, or a symbol."""
+        """Converts a number or a known tensor to a symbol."""
         if is_a(given, Symbol):
             return given
         if is_a(given, Tensor):
@@ -194,17 +188,18 @@ class Tracer(TorchFunctionMode):
         return self.each(lambda *refs: self.expressions.pointwise(op, *refs), *given)
 
     def each(self, make: Callable[..., Ref], *given: Any) -> Symbol:
-        """A function of each column of symbols, with broadcasting."""
+        """A function of the columns of symbols, with broadcasting."""
         symbols = [self.lifted(part) for part in given]
         shape = shape_of(torch.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
         codes = torch.broadcast_tensors(*(symbol.codes for symbol in symbols))
         results = [make(*refs) for refs in self.runs(*codes)]
-        if any(_is_made_of_constants(ref.value) for ref in results):
-            raise Untraceable("it combines parameters after the states of nodes")
+        values = [ref.value for ref in results]
+        if any(v.domain == Domain.CONSTANT and v.op not in ("constant", "number") for v in values):
+            raise Untraceable("it combines parameters that were expanded to all nodes")
         return Symbol(self, self.codes_of(results).reshape(codes[0].shape), shape)
 
     def codes_of(self, refs: Sequence[Ref]) -> Tensor:
-        """The number of the value and column of each column."""
+        """The codes of columns: number of the value, and column."""
         parts = []
         for ref in refs:
             columns = np.zeros(ref.width, np.int64) if ref.spread else np.arange(ref.width)
@@ -212,7 +207,7 @@ class Tracer(TorchFunctionMode):
         return torch.from_numpy(np.concatenate(parts) if parts else np.zeros(0, np.int64))
 
     def runs(self, *given: Tensor) -> list[tuple[Ref, ...]]:
-        """Ranges of places in which each of several tensors of codes goes through one value."""
+        """Splits tensors of codes into ranges in which each of them runs through one value."""
         codes = [part.reshape(-1).numpy() for part in given]
         length = len(codes[0])
         steps = np.stack([np.diff(part) for part in codes])
@@ -237,12 +232,8 @@ class Tracer(TorchFunctionMode):
         return Ref(value, first, end - begin, spread or value.op == "number")
 
 
-def _is_made_of_constants(value: Value) -> bool:
-    return value.domain == Domain.CONSTANT and value.op not in ("constant", "number")
-
-
 def _is_in_place(name: str, kwargs: Mapping[str, Any]) -> bool:
-    """Whether a function of tensors changes one."""
+    """Whether a function changes a tensor in place."""
     if name.startswith("__"):
         return name in ("__setitem__", "__set__", "__delitem__") or (
             name.startswith("__i")
@@ -252,7 +243,7 @@ def _is_in_place(name: str, kwargs: Mapping[str, Any]) -> bool:
 
 
 def _is_fixed(name: str, result: Any) -> bool:
-    """Whether a result has no numbers of tensors but in tensors."""
+    """Whether a result contains values of tensors only inside tensors."""
     if is_a(result, Tensor) or name in _FIXED:
         return True
     if name == "__get__":

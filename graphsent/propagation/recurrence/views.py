@@ -1,4 +1,4 @@
-"""Functions of torch that only move columns, or repeat a number: torch itself moves the codes."""
+"""Functions of torch that only move columns or repeat a number: torch itself moves the codes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.propagation.recurrence.calls import leaves, mapped
 from graphsent.propagation.recurrence.symbols import (
     Condition,
     Size,
     Symbol,
     Untraceable,
     is_a,
+    leaves,
+    mapped,
     shape_of,
 )
 from graphsent.propagation.recurrence.tracing import Tracer, registering
@@ -24,14 +25,14 @@ _VIEWS = (
     *("transpose", "swapaxes", "permute", "movedim", "select", "narrow", "unbind", "chunk"),
     *("split", "split_with_sizes"),
 )
-_SOME = "it takes some of the nodes or predecessors, or joins them with columns"
+_SOME = "it selects some of the nodes or predecessors, or merges them with columns"
 
 
 def _view(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a function that moves columns does with symbols.
+    """Applies a function that moves columns to symbols.
 
-    It is called twice: with codes, and with a tensor that has no numbers, but a size for nodes and
-    one for predecessors that nothing else has. So it can be seen where these dimensions are.
+    It is called twice: with codes, and with a meta tensor in which nodes and predecessors have
+    unique sizes, so that these dimensions can be found in the result.
     """
 
     def view(tracer: Tracer, given: Any, *args: Any, **kwargs: Any) -> Any:
@@ -55,7 +56,7 @@ def _view(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int]) -> Symbol:
-    """A symbol for codes whose dimensions are those of another tensor."""
+    """A symbol for codes, with the dimensions of a meta tensor."""
     result = Symbol(symbol.tracer, codes, shape_of(moved.shape))
     unknown = sorted(size.number for size in result.shape if isinstance(size, Size))
     known = tuple(1 if isinstance(size, Size) else size for size in result.shape)
@@ -76,18 +77,12 @@ chunk, squeeze, unbind, unsqueeze = (
 def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     parts = index if is_a(index, tuple) else (index,)
     if not all(is_a(part, (int, slice, type(None), type(...))) for part in parts):
-        raise Untraceable("it takes rows or columns by a list")
+        raise Untraceable("it indexes with a list or a tensor")
     return _item(tracer, a, index)
 
 
-@_register("expand_as")
-def _expand_as(tracer: Tracer, a: Any, other: Any) -> Symbol:
-    return _expand(tracer, a, *other.shape)
-
-
-@_register("view_as", "reshape_as")
-def _reshape_as(tracer: Tracer, a: Any, other: Any) -> Symbol:
-    return _reshape(tracer, a, *other.shape)
+_register("expand_as")(lambda tracer, a, other: _expand(tracer, a, *other.shape))
+_register("view_as", "reshape_as")(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
 
 
 @_register("new_full")
@@ -96,7 +91,7 @@ def _repeated(
 ) -> Symbol:
     like = tracer.like
     if dtype not in (None, like.dtype) or device not in (None, like.device, like.device.type):
-        raise Untraceable("it changes the type or device of numbers")
+        raise Untraceable("it changes the dtype or device of a tensor")
     return _expand(tracer, fill_value, tuple(size))
 
 
@@ -124,7 +119,7 @@ def _same(tracer: Tracer, a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     others = {like.dtype} if is_a(a, Condition) else {like.dtype, like.device, like.device.type}
     same = ((is_a(p, Symbol) and not is_a(p, Condition)) or p in others for p in args)
     if kwargs or not all(same):
-        raise Untraceable("it changes the type or device of numbers")
+        raise Untraceable("it changes the dtype or device of a tensor")
     return Symbol(tracer, a.codes, a.shape)
 
 
@@ -134,7 +129,7 @@ def _cat(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
     dim = range(symbols[0].dim())[dim]
     others = {(*part.numbers[:dim], *part.numbers[dim + 1 :]) for part in symbols}
     if len(others) > 1 or any(is_a(part.shape[dim], Size) for part in symbols):
-        raise Untraceable("it joins nodes or predecessors, or tensors of different sizes")
+        raise Untraceable("it concatenates nodes or predecessors, or tensors of different sizes")
     codes = torch.cat([part.codes for part in symbols], dim)
     shape = symbols[0].shape
     return Symbol(tracer, codes, (*shape[:dim], codes.shape[dim], *shape[dim + 1 :]))

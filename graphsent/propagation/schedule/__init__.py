@@ -1,1 +1,1 @@
-"""What of a graph is computed when: its levels, and the places of predecessors."""
+"""The order of computation over a graph: levels, and slots of predecessors."""

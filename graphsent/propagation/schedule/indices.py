@@ -33,7 +33,7 @@ def fill_schedule(
 
 def invalid_structure(num_nodes: int) -> ValueError:
     """The error for edges or levels that do not fit the number of nodes."""
-    return ValueError(f"expected numbers of {num_nodes} nodes, and levels without gaps")
+    return ValueError(f"expected node numbers below {num_nodes}, and levels without gaps")
 
 
 @untraced
@@ -41,7 +41,7 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor] | None:
     """Each word once, in the order of last occurrences, and the index of each token's word.
 
     Args:
-        tokens: (num_nodes,) int64 on the CPU, numbers of words; negative for none.
+        tokens: (num_nodes,) int64 on the CPU, word numbers; negative for none.
 
     Returns:
         The words, and (num_nodes,) indices into them, -1 for none.

@@ -115,10 +115,9 @@ class Layout:
     def differentiated(self) -> Differentiated:
         """The gradients that the walk computes."""
         num_inputs = len(self.recurrence.input_widths)
-        combine, start = self.combine, self.start
-        inputs, starts = (part.differentiated_inputs(num_inputs) for part in (combine, start))
-        constants = (*combine.differentiated_constants(), *start.differentiated_constants())
-        return Differentiated(inputs, starts, constants)
+        inputs, constants = self.combine.differentiated(num_inputs)
+        starts, of_start = self.start.differentiated(num_inputs)
+        return Differentiated(inputs, starts, (*constants, *of_start))
 
     # Addresses
 

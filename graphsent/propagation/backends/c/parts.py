@@ -73,14 +73,11 @@ class Part:
         """Number of columns of an input."""
         return next(v.width for v in self.values if v.op == "input" and v.data == number)
 
-    def differentiated_inputs(self, num_inputs: int) -> tuple[str, ...]:
-        """Which inputs, then hoisted ones, have gradients: ``"all"`` or empty."""
+    def differentiated(self, num_inputs: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Gradients of inputs, then hoisted ones, and of constants: see ``Differentiated``."""
         count = num_inputs + len(self.traced.hoisted)
-        return tuple("all" if n in self.gradients.inputs else "" for n in range(count))
-
-    def differentiated_constants(self) -> tuple[str, ...]:
-        """Which constants have gradients, see :class:`.recurrence.Differentiated`."""
-        return tuple(self._kind(number, shape) for number, shape in enumerate(self.traced.shapes))
+        inputs = tuple("all" if n in self.gradients.inputs else "" for n in range(count))
+        return inputs, tuple(map(self._kind, range(len(self.traced.shapes)), self.traced.shapes))
 
     def _kind(self, number: int, shape: tuple[int, ...]) -> str:
         terms = [share.term for share in self.gradients.weights if share.term.weight == number]

@@ -22,8 +22,6 @@ AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
 FIRST_EDGE, LAST_EDGE = "w->first_edge[r]", "w->first_edge[r + 1]"
 """The edges to a node, half-open."""
 
-Address = Callable[[Value], str]
-
 
 class Body:
     """The body of a loop over columns: declarations of rows, and of vectors.
@@ -36,7 +34,7 @@ class Body:
 
     def __init__(
         self,
-        address: Address,
+        address: Callable[[Value], str],
         arrays: set[Value],
         skip: Callable[[Value], bool] = lambda value: False,
     ) -> None:
@@ -83,7 +81,10 @@ class Body:
 
     def made(self, value: Value, ref: Ref) -> str:
         """The name of a vector with the result of an operation at some columns."""
-        args = [self.code(_columns(arg, ref)) for arg in value.args]
+        args = [
+            self.code(arg.part(ref.first, ref.width)._replace(spread=arg.spread or ref.spread))
+            for arg in value.args
+        ]
         return self._named(OPERATIONS[value.op].code(*args))
 
     def _named(self, code: str) -> str:
@@ -97,13 +98,6 @@ class Body:
         total = f"load(plus + (j), n) + {name}" if plus else name
         code = " ".join([*self.lines, f"store(out + (j), {total}, n);"])
         return over_columns(width, code, [*self.before, *rows], loop)
-
-
-def _columns(arg: Ref, ref: Ref) -> Ref:
-    """The columns of an argument for some columns of the result."""
-    if arg.spread:
-        return Ref(arg.value, arg.first, ref.width, True)
-    return Ref(arg.value, arg.first + ref.first, ref.width, ref.spread)
 
 
 def over_columns(width: int, body: str, before: Iterable[str] = (), loop: str = "OVER_ROW") -> str:

@@ -18,11 +18,7 @@ from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_traced
 from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.memory import empty
-from graphsent.propagation.recurrence.evaluation import (
-    Evaluation,
-    hoisted_inputs,
-    placed_columns,
-)
+from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs, placed_columns
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
