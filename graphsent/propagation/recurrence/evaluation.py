@@ -60,7 +60,7 @@ class Evaluation:
         return _Values(self, inputs, states, target, degree).results()
 
     def weight(self, term: Term) -> Tensor:
-        """The columns of a weight in a product, narrowed once for all levels, like their gradient."""
+        """The columns of a weight in a product, narrowed once for all levels, as their gradient."""
         if term not in self._weights:
             weight = self.constants[term.weight]
             self._weights[term] = weight.narrow(1, term.column, term.rows.width)
