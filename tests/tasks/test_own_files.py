@@ -134,6 +134,23 @@ def test_columns_by_name(write, header, options, expected):
     assert (label, text) == expected
 
 
+@pytest.mark.parametrize("row", ["label\tdata", "cls\tsentence", "question\tWhy?", "text\tcls"])
+def test_a_first_row_with_one_usual_name_may_be_a_header_or_an_example(write, row):
+    path = write("a.tsv", f"{row}\npos\tgood\n")
+    with pytest.raises(DataError, match=r"a\.tsv:1: '.*, '.*: a header or an example\?"):
+        found(path)
+    label, text = row.split("\t")
+    as_header = found(path, label_column=label, text_columns=(text,))
+    assert as_header == [(2, "pos", "good")]
+    as_example = found(path, label_column="1", text_columns=("2",))
+    assert as_example == [(1, label, text), (2, "pos", "good")]
+
+
+def test_a_label_that_is_a_usual_name_of_texts_is_no_header(write):
+    path = write("a.tsv", "question\tWho was it ?\nanswer\tNobody .\n")
+    assert found(path) == [(1, "question", "Who was it ?"), (2, "answer", "Nobody .")]
+
+
 def test_columns_by_number_mean_that_there_is_no_header(write):
     path = write("a.csv", '"0","x","bad"\n"4","y","good"\n')
     options = {"label_column": "1", "text_columns": ("3",)}

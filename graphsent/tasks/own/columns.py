@@ -11,6 +11,7 @@ from graphsent.errors import DataError
 __all__ = ["Columns", "find_columns"]
 
 _SHOWN = 30  # characters of a name in a message
+_MOST_LISTED = 20  # names in a message
 # Common column names, looked for in this order, ignoring case.
 _LABELS = ("label", "class", "category", "target", "sentiment", "score", "rating", "stars")
 _TEXTS = ("text", "sentence", "review", "content", "phrase", "question", "tweet", "comment")
@@ -63,11 +64,12 @@ def find_columns(
         label_column: As ``text_columns``, for the label column.
         where: File and line, for errors.
         may_lack_header: Whether a first row of two cells without common names is an example,
-            label and text, rather than a header.
+            label and text, rather than a header. With only one common name, it may be either.
         with_label: Whether a label column is required.
 
     Raises:
-        DataError: A column does not exist or is ambiguous, or none has a common name.
+        DataError: A column does not exist or is ambiguous, or none has a common name; or the first
+            row may be an example as well as a header.
     """
     names = tuple(name.strip() for name in first)
     given = (*text_columns, *([label_column] if label_column else ()))
@@ -79,6 +81,12 @@ def find_columns(
         usual_label, usual_texts = _usual_label(names), _usual_texts(names)
         usual = usual_label is not None and bool(usual_texts)
         if may_lack_header and len(names) == 2 and not given and not usual:
+            if usual_label is not None or (usual_texts and " " not in names[1]):
+                raise DataError(
+                    f"{where}: {_listed(names)}: a header or an example? For a header, add "
+                    "--label-column NAME --text-column NAME; for an example, --label-column 1 "
+                    "--text-column 2"
+                )
             return Columns(("1", "2"), 0, (1,), False)
         has_header = True
     label = positions[label_column] if label_column else None
@@ -150,4 +158,5 @@ def _lower(names: Sequence[str]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name[:_SHOWN]) for name in names)
+    more = ", ..." if len(names) > _MOST_LISTED else ""
+    return ", ".join(repr(name[:_SHOWN]) for name in names[:_MOST_LISTED]) + more
