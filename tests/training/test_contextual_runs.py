@@ -149,6 +149,19 @@ def test_raw_text_from_the_command_line(bert, toy_data, tmp_path, capsys):
         assert capsys.readouterr().out.endswith("The film is n't good ( yet ) .\n")
 
 
+def test_word_vectors_beside_an_encoder_from_the_command_line(bert, toy_data, tmp_path):
+    flags = ["train", "--task=sst5", f"--data-dir={toy_data}", "--model=nbow", "--epochs=1"]
+    encoder = f"--encoder={bert}"
+    assert main([*flags, encoder, "--embedding-dim=5", f"--out={tmp_path}/a"]) == 0
+    config = f"--config={tmp_path}/a/config.yaml"
+    assert main(["train", config, "--seed=1", f"--out={tmp_path}/b"]) == 0
+    assert main(["train", config, encoder, f"--out={tmp_path}/c"]) == 0
+    dims = [load_model(tmp_path / name).inputs.word_dim for name in "abc"]
+    assert dims == [5, 5, 0]  # --encoder alone leaves the dimension in --config out
+    results = json.loads((tmp_path / "a" / "results.json").read_text())
+    assert results["embedding_parameters"] == 5 * results["vocabulary"]
+
+
 def test_user_errors_are_found_before_anything_is_written(toy_data, tmp_path, capsys):
     run = tmp_path / "run"
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", f"--out={run}"]
