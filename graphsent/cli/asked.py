@@ -43,7 +43,7 @@ class Asked(NamedTuple):
         """The sources of the first and second sentences of a model of pairs.
 
         Raises:
-            UsageError: There are not exactly two.
+            UsageError: There are not exactly two, or both are standard input.
         """
         if len(self.texts or self.files) != 2:
             raise UsageError(
@@ -52,6 +52,8 @@ class Asked(NamedTuple):
             )
         if self.texts:
             return (self.texts[0],), (self.texts[1],)
+        if self.files[0] == self.files[1] == "-":
+            raise UsageError("only one of the two files can be standard input")
         return self.files[0], self.files[1]
 
 
@@ -64,6 +66,8 @@ def asked_for(arguments: Any) -> Asked:
     Raises:
         UsageError: There are both files and sentences, or there is no such model.
     """
+    if arguments.workers is not None and not arguments.ray:
+        raise UsageError("--workers needs --ray")
     given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
     run = given.pop(0) if given and not _is_input(given[0]) else None
     if run is not None and not is_on_hub(run):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphsent.cli.trees_in import trees_from
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.drawing import write_page
 from graphsent.errors import DataError
 from graphsent.graphs import SIBLING, draw_tree
@@ -22,6 +22,9 @@ def run(arguments: Any) -> None:
     for name in _OF_MODEL:
         if getattr(arguments, name) and arguments.model is None:
             raise UsageError(f"--{name} needs --model: a tree alone has nothing but labels")
+    for name in ("encoder", "model_class"):
+        if getattr(arguments, name) is not None and arguments.model is None:
+            raise UsageError(f"{flag(name)} needs --model")
     if arguments.weights and arguments.direction == SIBLING:
         raise UsageError(
             "--weights are those of parent-child edges: not available with --direction sibling"

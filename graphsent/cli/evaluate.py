@@ -55,6 +55,8 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     which = f"{path.name}: " if several else ""
     run = RunDirectory(path)
     config = run.open()
+    if config.task == "own" and arguments.data_dir is not None:
+        raise UsageError("--data-dir is for published corpora, not for your own data")
     import_from_here(config.task, config.model, config.parser)
     model = load_model(path, arguments.encoder, model_class(config.model))
     model.engine = arguments.engine
@@ -95,12 +97,11 @@ def _check_asked(arguments: Any, *, several: bool) -> None:
     """Raises a UsageError if the options of class reports are invalid."""
     if arguments.errors is not None and arguments.errors < 1:
         raise UsageError(f"--errors: expected at least 1, got {arguments.errors}")
-    if arguments.page is not None and not arguments.page.endswith(".html"):
+    if arguments.page is not None and Path(arguments.page).suffix.lower() != ".html":
         raise UsageError(f"--page {arguments.page}: expected a file name ending in .html")
-    if arguments.confusion is not None and not arguments.confusion.endswith((".svg", ".png")):
-        raise UsageError(
-            f"--confusion {arguments.confusion}: expected a file name ending in .svg or .png"
-        )
+    confusion = arguments.confusion
+    if confusion is not None and Path(confusion).suffix.lower() not in (".svg", ".png"):
+        raise UsageError(f"--confusion {confusion}: expected a file name ending in .svg or .png")
     for name in _OF_CLASSES if several else ():
         if getattr(arguments, name) is not None:
             raise UsageError(f"{flag(name)} is for a single run, such as {arguments.run}/fold-0")
@@ -108,6 +109,8 @@ def _check_asked(arguments: Any, *, several: bool) -> None:
 
 def _report(task: Task, arguments: Any) -> ClassReport | None:
     if task.goal == "classification":
+        if arguments.page is not None and task.examples == "pairs":
+            raise UsageError(f"--page is for single sentences: the task {task.name!r} has pairs")
         return ClassReport(task.label_names, task.judged)
     for name in _OF_CLASSES:
         if getattr(arguments, name) is not None:

@@ -140,9 +140,9 @@ def pairs_in(
     for side in (0, 1):
         counts[side] += sum(map(len, pieces[side]))
     if counts[0] != counts[1]:
+        first, second = map(name_of, sources)
         tally.uneven = (
-            f"{sources[0]} has {counts[0]} inputs and {sources[1]} {counts[1]}: expected equal "
-            "numbers"
+            f"{first} has {counts[0]} inputs and {second} {counts[1]}: expected equal numbers"
         )
 
 

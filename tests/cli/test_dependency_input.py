@@ -148,6 +148,10 @@ def test_drawing_what_the_model_lacks(classifier, relatedness, files, tmp_path, 
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], out, *arguments])
     assert "--weights needs --model" in capsys.readouterr().err
+    for name in ("--encoder", "--model-class"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["draw", files[0], out, f"{name}=x"])
+        assert f"{name} needs --model" in capsys.readouterr().err
     for arguments in (["--gold"], [f"--model={classifier}", "--weights", "--direction=sibling"]):
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], out, *arguments])

@@ -206,6 +206,8 @@ def test_pictures_and_pages(capsys):
             ["words", "good film", "--text-column=c"],
             "needs a table (.csv, .jsonl, .ndjson, .json), got",
         ),
+        (["words", "good film", "--workers=2"], "--workers needs --ray"),
+        (["pairs", "-", "-"], "only one of the two files can be standard input"),
         (["words", "good film", "--format=svg"], "--format svg needs --out FILE.svg"),
         (["words", "good film", "--format=svg", "--out=a.png"], "needs --out FILE.svg"),
         (
