@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphsent._files import atomic_path
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
+from graphsent.cli.several import numbers
 from graphsent.cli.trees_in import parse_sentences, sentences_from
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.drawing import draw_curves
@@ -100,11 +100,11 @@ def _check_options(arguments: Any, suffix: str) -> None:
 
 def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
     sentences = _corpus(arguments, model)
-    numbers = None if arguments.filters is None else _numbers(arguments.filters)
-    if numbers is None and drawn and hasattr(model, "first_filters"):
-        numbers = list(range(1, 1 + min(_MOST_DRAWN, len(model.first_filters()))))
+    chosen = None if arguments.filters is None else numbers(arguments.filters, "--filters")
+    if chosen is None and drawn and hasattr(model, "first_filters"):
+        chosen = list(range(1, 1 + min(_MOST_DRAWN, len(model.first_filters()))))
     top = _TOP if arguments.top is None else arguments.top
-    found = filter_ngrams(model, sentences, top, filters=numbers)
+    found = filter_ngrams(model, sentences, top, filters=chosen)
     return _Finding(ngram_table(found), lambda **options: draw_ngrams(found, **options))
 
 
@@ -178,15 +178,3 @@ def _chosen_sentence(arguments: Any, model: Any) -> Any:
     if not 1 <= number <= len(sentences):
         raise DataError(f"no sentence {number}: there are {len(sentences)}")
     return sentences[number - 1]
-
-
-def _numbers(text: str) -> list[int]:
-    """The numbers in a list such as ``1-8,20``."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
-        if match is None:
-            raise UsageError(f"--filters: expected numbers such as 1-8,20, got {text!r}")
-        first, last = int(match[1]), int(match[2] or match[1])
-        numbers += range(first, last + 1)
-    return numbers

@@ -215,7 +215,10 @@ def test_inspect_errors_give_one_line(model, arguments, message, runs, capsys):
         ),
         (["graph", "--title=x"], "--title is for pictures"),
         (["graph", "x", "--sentence=y"], "expected a file or --sentence, got both"),
-        (["filters", "--filters=1;2"], "--filters: expected numbers such as 1-8,20, got '1;2'"),
+        (
+            ["filters", "--filters=1;2"],
+            "--filters: expected numbers such as 0-4 or 0,2,5 (at most 1000), got '1;2'",
+        ),
         (["words"], "words"),
     ],
 )
