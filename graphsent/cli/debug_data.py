@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphsent._files import atomic_path
-from graphsent.cli.own_data import with_own_data
+from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import FailedError
 from graphsent.tasks import get_task, load_vectors, task_options
+from graphsent.tasks.corpus import WORDS
 from graphsent.tasks.inspection import SplitInspection, describe_counts, inspect_examples
 from graphsent.tasks.own import OwnTask
 
@@ -75,19 +76,23 @@ def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str
             )
         import_from_here(given["task"])
         task = get_task(given["task"])
+        task.tokenizer = given.get("tokenizer", task.tokenizer)
         if task.examples == "lists":
             raise UsageError(
                 f"the task {given['task']} has n-best lists: expected a task of sentences or pairs"
             )
         data = task.load(
             given.get("data_dir"),
-            tree_kind=given["tree_kind"],
+            tree_kind=given.get("tree_kind", WORDS),
             parses_dir=given.get("parses_dir"),
         )
         print(f"data: {data.source.summary()}")
         return data.splits, _names(task), []
     if "train" not in own:
         raise UsageError("--train FILE (or --class LABEL=FILE), or --task NAME, is missing")
+    check_effects(given, own)
+    if "tree_kind" in given:
+        raise UsageError("--tree-kind is for --task: your own data are read as they are")
     task = get_task("own", **own)
     assert isinstance(task, OwnTask)
     task.tokenizer = given.get("tokenizer", task.tokenizer)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphsent.cli.declared import constant, docstrings, parameters
 from graphsent.cli.usage import UsageError, descriptions, flag
 
-__all__ = ["add_own_data", "is_asked_for", "with_own_data"]
+__all__ = ["add_own_data", "check_effects", "is_asked_for", "with_own_data"]
 
 _OWN = "graphsent.tasks.own:own"
 _SPLITS = constant("graphsent.tasks:SPLITS")
+_OF_CORPORA = ("data_dir", "parses_dir")
 _CLASS = {"train": "class", "dev": "dev_class", "test": "test_class"}
 # Option -> how its flag differs from a plain string flag.
 _KINDS: dict[str, dict[str, Any]] = {
@@ -64,6 +65,36 @@ def is_asked_for(arguments: Sequence[str]) -> bool:
     """Whether the arguments of a command name files of the user's own data."""
     flags = {flag(name) for name in ("train", _CLASS["train"])}
     return any(argument.partition("=")[0] in flags for argument in arguments)
+
+
+def check_effects(
+    given: Mapping[str, Any], options: Mapping[str, Any], *, several_folds: bool = False
+) -> None:
+    """Checks that each option has an effect on the data.
+
+    Args:
+        given: The options given to the command.
+        options: The options of the task, including those of a configuration.
+        several_folds: Whether there is one run per fold.
+
+    Raises:
+        UsageError: One has none.
+    """
+    files = [options[split] for split in _SPLITS if options.get(split)]
+    has_folds = several_folds or options.get("fold") is not None
+    if "num_folds" in given and not has_folds:
+        raise UsageError("--num-folds needs --fold or --folds")
+    if options.get("dev") and (options.get("test") or has_folds):
+        for name in ("split", "split_seed"):
+            if given.get(name):
+                raise UsageError(f"{flag(name)} has no effect: nothing is held out of train")
+    if all(isinstance(each, Mapping) for each in files):
+        for name in ("text_column", "label_column"):
+            if name in given:
+                raise UsageError(f"{flag(name)} has no effect: files per label have no columns")
+    for name in _OF_CORPORA:
+        if name in given:
+            raise UsageError(f"{flag(name)} is for published corpora, not for your own data")
 
 
 def with_own_data(given: dict[str, Any]) -> dict[str, Any]:

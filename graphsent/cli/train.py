@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from graphsent.cli.arguments.train import DEFAULT_MODEL
-from graphsent.cli.own_data import with_own_data
+from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several import asked, table
 from graphsent.cli.usage import UsageError, flag
@@ -17,6 +18,7 @@ from graphsent.training import (
     RunConfig,
     RunDirectory,
     RunSet,
+    TrainingInterrupted,
     TrainingOptions,
     resume,
     resume_runs,
@@ -31,9 +33,8 @@ from graphsent.training.inputs import InputOptions
 __all__ = ["run"]
 
 _SWITCHES = ("stream", "overwrite", "test", "no_test", "debug")
-_OF_CORPORA = ("data_dir", "parses_dir")
 _OF_ENCODERS = {"encoder_pooling": "encoder", "encoder_lr": "finetune_encoder"}
-_WITH_RESUME = ("resume", "epochs", "encoder", "no_test", "debug")  # and --test
+_WITH_RESUME = ("resume", "epochs", "encoder", "debug")  # and --test
 
 
 def run(arguments: Any) -> None:
@@ -59,9 +60,10 @@ def run(arguments: Any) -> None:
     options["overwrite"] = arguments.overwrite
     several = asked(given)
     config = _config(given)
-    for name in _OF_CORPORA if config.task == "own" else ():
-        if name in given:
-            raise UsageError(f"{flag(name)} is for published corpora, not for your own data")
+    if config.task == "own":
+        check_effects(given, config.task_options, several_folds="folds" in several)
+    if arguments.no_test and given.get("test") in (None, True):
+        raise UsageError("--no-test needs --test FILE, which it does not evaluate on")
     import_from_here(config.parser)
     for name, needed in _OF_ENCODERS.items():
         if name in given and not getattr(config.inputs, needed):
@@ -71,7 +73,19 @@ def run(arguments: Any) -> None:
     if several:
         _show_all(train_runs(config, arguments.out, **several, **options), arguments.out)
     else:
-        _show(train(config, arguments.out, **options), config, arguments.out)
+        with _as_asked(options):
+            found = train(config, arguments.out, **options)
+        _show(found, config, arguments.out)
+
+
+@contextmanager
+def _as_asked(options: Mapping[str, Any]) -> Iterator[None]:
+    """Completes the command that continues an interrupted run, which does not record ``--test``."""
+    try:
+        yield
+    except TrainingInterrupted as error:
+        asked = " --test" if options["test"] else ""
+        raise TrainingInterrupted(f"{error}{asked}", error.signal_number) from None
 
 
 def _is_judged(arguments: Any) -> bool:
@@ -86,7 +100,8 @@ def _resume(arguments: Any, options: dict[str, Any]) -> None:
     if not runs.exists:
         config = RunDirectory(out).open()
         import_from_here(config.task, config.model, config.parser)
-        found = resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options)
+        with _as_asked(options):
+            found = resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options)
         _show(found, config, out)
         return
     if arguments.epochs is not None or arguments.encoder is not None or options["test"]:
@@ -137,6 +152,8 @@ def _config(given: dict[str, Any]) -> RunConfig:
     for part, names in parts.items():
         chosen = {name: given[name] for name in names if name in given}
         values[part] = {**values.get(part, {}), **chosen}
+    if "labels" not in given and ("train" in given or given.get("regression")):
+        values["task_options"].pop("labels", None)  # of the data in --config
     if ("vectors" in given or "encoder" in given) and "embedding_dim" not in given:
         values["model_options"].pop("embedding_dim", None)  # of the inputs in --config
     return RunConfig.from_dict(values)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 from graphsent.cli import main
+from graphsent.tasks.data_dir import embedded_data_dir
 
 
 @pytest.fixture
@@ -114,12 +116,24 @@ def test_pairs_and_scores(tmp_path, look):
             ["--task=trec", "--train=a"],
             "--train is for your own data and cannot be used with --task",
         ),
+        (["--train=a", "--tree-kind=words"], "--tree-kind is for --task"),
+        (["--train=a", "--data-dir=b"], "--data-dir is for published corpora"),
+        (["--train=a", "--num-folds=5"], "--num-folds needs --fold"),
     ],
 )
 def test_wrong_flags(capsys, flags, message):
     with pytest.raises(SystemExit, match="2"):
         main(["debug-data", *flags])
     assert message in capsys.readouterr().err
+
+
+def test_the_tokenizer_reads_a_corpus_too(tmp_path, look):
+    directory = shutil.copytree(embedded_data_dir() / "relatedness", tmp_path / "relatedness")
+    for path in directory.glob("*.txt"):
+        path.write_text(path.read_text().replace("boy\t", "boy's\t"))
+    flags = ("--task=sick", f"--data-dir={tmp_path}")
+    found = [look(*flags, *more)[1] for more in ((), ("--tokenizer=whitespace",))]
+    assert found[0] != found[1]
 
 
 def test_missing_columns(tmp_path, capsys):

@@ -150,6 +150,41 @@ def test_a_model_of_trees(tsv, tmp_path, capsys):
     assert main(["predict", f"{tmp_path}/run", str(trees)]) == 0
 
 
+def test_more_folds_than_texts_are_refused_before_training(tsv, tmp_path, capsys):
+    flags = ["--folds=all", "--num-folds=61", f"--out={tmp_path}/run"]
+    assert main(["train", f"--train={tsv}", *NBOW, *flags]) == 2
+    assert "at most one fold per distinct text of train, 60, got 61" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_labels_of_a_configuration_are_not_those_of_other_data(tsv, tmp_path, capsys):
+    assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/a"]) == 0
+    other = tmp_path / "other.tsv"
+    other.write_text("".join(f"{len(text) % 3}\t{text}\n" for _, text in EXAMPLES))
+    flags = [f"--config={tmp_path}/a/config.yaml", f"--train={other}"]
+    assert main(["train", *flags, f"--out={tmp_path}/b"]) == 0
+    assert main(["train", *flags, "--regression", f"--out={tmp_path}/c"]) == 0
+    assert main(["train", *flags, "--labels", "0", "1", f"--out={tmp_path}/d"]) == 2
+    assert "unknown label '2': expected one of 0, 1" in capsys.readouterr().err
+    assert main(["train", *flags, "--labels", "0", "0", f"--out={tmp_path}/d"]) == 2
+    assert "labels: expected a list of different strings" in capsys.readouterr().err
+
+
+def test_pairs_of_ones_own_have_no_page(tmp_path, capsys):
+    path = tmp_path / "pairs.tsv"
+    rows = [f"{label}\t{text}\t{text}\n" for label, text in EXAMPLES]
+    path.write_text("".join(["label\ttext1\ttext2\n", *rows]))
+    flags = ["--model=sequence-relatedness", "--hidden=3", *NBOW[1:], f"--out={tmp_path}/run"]
+    assert main(["train", f"--train={path}", *flags]) == 0
+    capsys.readouterr()
+    for refused in (f"--page={tmp_path}/page.html", f"--data-dir={tmp_path}"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["evaluate", f"{tmp_path}/run", refused])
+        printed = capsys.readouterr()
+        assert "accuracy" not in printed.out
+        assert f"{refused.partition('=')[0]} is for" in printed.err
+
+
 def test_a_configuration_of_a_run_is_reused(tsv, tmp_path):
     assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/a"]) == 0
     config = f"--config={tmp_path}/a/config.yaml"
@@ -170,6 +205,13 @@ def test_a_configuration_of_a_run_is_reused(tsv, tmp_path):
         (["--train=b", "--data-dir=."], "--data-dir is for published corpora"),
         (["--train=b", "--parses-dir=."], "--parses-dir is for published corpora"),
         (["--train=a", "--split=much"], "--split: expected a finite number, got 'much'"),
+        (["--train=b", "--num-folds=5"], "--num-folds needs --fold or --folds"),
+        (["--train=b", "--dev=c", "--test=d", "--split=0.2"], "--split has no effect"),
+        (["--train=b", "--dev=c", "--folds=all", "--split-seed=2"], "--split-seed has no effect"),
+        (["--class=pos=a", "--class=neg=b", "--label-column=x"], "--label-column has no effect"),
+        (["--class=pos=a", "--class=neg=b", "--text-column=x"], "--text-column has no effect"),
+        (["--train=b", "--no-test"], "--no-test needs --test FILE"),
+        (["--train=b", "--test", "--no-test"], "--no-test needs --test FILE"),
         ([], "--task is missing: .*; or --train FILE for your own data"),
     ],
 )

@@ -78,7 +78,7 @@ def test_ctrl_c_says_how_to_resume(toy_data, tmp_path):
     out = tmp_path / "run"
     command = [sys.executable, "-u", "-m", "graphsent.cli", "train", "--task=sst5", *TINY]
     with subprocess.Popen(
-        [*command, f"--data-dir={toy_data}", f"--out={out}", "--epochs=100000"],
+        [*command, f"--data-dir={toy_data}", f"--out={out}", "--epochs=100000", "--test"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -90,7 +90,7 @@ def test_ctrl_c_says_how_to_resume(toy_data, tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"continue with: graphsent train --resume {out}" in err
+    assert f"continue with: graphsent train --resume {out} --test\n" in err
     assert "Traceback" not in err
     assert main(["predict", str(out), "--format=trees", os.devnull]) == 0
 

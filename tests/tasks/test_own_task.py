@@ -147,7 +147,7 @@ def test_data_without_a_test_split(tsv, tmp_path):
 
 def test_a_label_that_is_not_in_train(tsv, tmp_path):
     dev = write_tsv(tmp_path / "dev.tsv", [("pos", "good"), ("negg", "bad")])
-    with pytest.raises(DataError, match=r"dev\.tsv:2: the label 'negg' is not in train: .* 'neg'"):
+    with pytest.raises(DataError, match=r"dev\.tsv:2: unknown label 'negg': .* 'neg'"):
         get_task("own", train=str(tsv), dev=str(dev)).load(tree_kind="words")
 
 
@@ -234,7 +234,7 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
         ({"train": "a", "text_column": 3}, "text_column: expected a list of names"),
         ({"train": "a", "label_column": 3}, "label_column: expected a string"),
         ({"train": "a", "regression": "yes"}, "regression: expected true or false"),
-        ({"train": "a", "labels": "pos"}, "labels: expected a list of strings"),
+        ({"train": "a", "labels": "pos"}, "labels: expected a list of different strings"),
         ({"trian": "a"}, "unknown option 'trian' of task own: .* mean 'train'"),
     ],
 )

@@ -37,7 +37,7 @@ def add_arguments(parser: Any) -> None:
     )
     add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
     text = "Form in which to read the sentences of --task (default: words)."
-    add("--tree-kind", choices=_INPUT_KINDS, default="words", help=text)
+    add("--tree-kind", choices=_INPUT_KINDS, help=text)
     add(
         "--vectors",
         type=str,

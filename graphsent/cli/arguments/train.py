@@ -147,7 +147,8 @@ def add_arguments(parser: Any) -> None:
     )
     add("--out", type=str, metavar="RUN", help="Run directory to create.")
     add("--overwrite", action="store_true", help="Replace the run in --out.")
-    add("--resume", type=str, metavar="RUN", help="Run to resume, optionally for more --epochs.")
+    text = "Run to resume, optionally for more --epochs; repeat --test to evaluate it on test."
+    add("--resume", type=str, metavar="RUN", help=text)
     is_own_data = chosen.task in (None, "own")
     if not is_own_data:  # otherwise --test may also name a file
         add("--test", action="store_true", help="Evaluate the best model on test at the end.")

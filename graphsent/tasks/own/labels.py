@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from graphsent._names import nearest
 from graphsent.errors import DataError
 
-__all__ = ["check_labels", "in_order", "score_of", "unknown_label"]
+__all__ = ["check_labels", "in_order", "score_of"]
 
-_MOST_LISTED = 10
 _FEW = 20  # fewer examples may all have different labels
 
 
@@ -49,16 +47,6 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
             f"{source}: {len(counts):,} different labels in {total:,} examples, such as "
             f"{next(iter(counts))[:40]!r}: if these are not classes, {hint}"
         )
-
-
-def unknown_label(label: str, known: Iterable[str]) -> str:
-    """The problem of a label that train does not have."""
-    known = list(known)
-    more = ", ..." if len(known) > _MOST_LISTED else ""
-    listed = ", ".join(known[:_MOST_LISTED])
-    return f"the label {label!r} is not in train: expected one of {listed}{more}" + nearest(
-        label, known
-    )
 
 
 def score_of(label: str) -> float | None:

@@ -60,7 +60,8 @@ class OwnOptions:
             value = getattr(self, name)
             _require(name, value, value is None or isinstance(value, str), "a string")
         if self.labels is not None:
-            _require("labels", self.labels, _are_strings(self.labels), "a list of strings")
+            are_names = _are_strings(self.labels) and len(set(self.labels)) == len(self.labels)
+            _require("labels", self.labels, are_names, "a list of different strings")
             self._set("labels", tuple(self.labels))
         _require("regression", self.regression, isinstance(self.regression, bool), "true or false")
         is_share = type(self.split) in (int, float) and math.isfinite(self.split)

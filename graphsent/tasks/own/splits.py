@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from graphsent.errors import DataError
 from graphsent.tasks.folds import deal
 
 __all__ = ["assign_folds", "assign_splits", "digest"]
@@ -85,8 +86,17 @@ def assign_folds(
         fold: The fold that is the test split, from 0.
         shares: Other held-out split -> its share of the rest.
         seed: Seed of these splits.
+
+    Raises:
+        DataError: There are fewer distinct texts than folds.
     """
-    splits = np.where(deal(list(map(" ".join, texts)), labels, num_folds) == fold, "test", "train")
+    folds = deal(list(map(" ".join, texts)), labels, num_folds)
+    if (number := len(set(folds.tolist()))) < num_folds:
+        raise DataError(
+            f"num_folds: expected at most one fold per distinct text of train, {number}, got "
+            f"{num_folds}"
+        )
+    splits = np.where(folds == fold, "test", "train")
     rest: list[int] = np.flatnonzero(splits == "train").tolist()
     digests = [digest(texts[i], seed) for i in rest]
     splits[rest] = assign_splits(digests, [labels[i] for i in rest], shares)

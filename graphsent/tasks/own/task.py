@@ -16,7 +16,7 @@ from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shape
 from graphsent.tasks.own import saved_splits
 from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
 from graphsent.tasks.own.labelling import kind_of, labelled
-from graphsent.tasks.own.labels import check_labels, in_order, score_of, unknown_label
+from graphsent.tasks.own.labels import check_labels, in_order, score_of
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
 from graphsent.tasks.own.source import OwnSource
@@ -209,7 +209,7 @@ class OwnTask(Task):
         """
         label = self._code(row.label)
         if not label:
-            problem = unknown_label(row.label, self.label_names)
+            problem = unknown("label", row.label, self.label_names)
             if self._own.regression:
                 problem = f"expected a number as the label, got {row.label[:40]!r}"
             raise DataError(f"{path}:{row.line}: {problem}")
