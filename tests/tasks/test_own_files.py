@@ -171,6 +171,7 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.tsv", "pos\tgood\nneg\t \n", {}, r"a\.tsv:2: the text is empty"),
         ("a.tsv", "pos\tgo\0od\n", {}, r"a\.tsv:1:7: a NUL character"),
         ("a.tsv", b"pos\tcaf\xe9\n", {}, r"a\.tsv:1:8: 0xE9 is not valid UTF-8 .* latin-1"),
+        ("a.tsv", "pos\tgood\n".encode("utf-16"), {}, r"a\.tsv:1:1: .* \(--encoding utf-16\)"),
         ("a.csv", b"label,text\npos,caf\xe9\n", {}, r"a\.csv:2:8: 0xE9 is not valid UTF-8"),
         ("a.csv", 'label,text\npos,"never closed\n', {}, r"a\.csv:2: .* is a quote never closed"),
         ("a.csv", 'label,text\npos,"a" b\n', {}, r"a\.csv:2: .* expected CSV"),

@@ -15,6 +15,7 @@ from graphsent.trees.records import Line, Readable, lines_of
 __all__ = ["lines_in"]
 
 _UTF8 = "utf-8"
+_MARKS_OF_UTF16 = ("0xFF", "0xFE")  # how its byte-order mark begins
 
 
 def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
@@ -46,7 +47,10 @@ def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
 def _checked(line: Line, path: Path, encoding: str | None) -> Line:
     text, error = line.text.removesuffix("\r"), line.error
     if error is not None and encoding is not None and "--encoding" not in error.message:
-        message = f"{error.message}, or the encoding by name (--encoding latin-1)"
+        begins = line.number == error.column == 1
+        is_utf16 = begins and error.message.startswith(_MARKS_OF_UTF16)
+        name = "utf-16" if is_utf16 else "latin-1"
+        message = f"{error.message}, or the encoding by name (--encoding {name})"
         error = UndecodableText(message, str(path), line.number, error.column)
     elif "\0" in text:
         message = "a NUL character: expected text"
