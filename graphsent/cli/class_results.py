@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import atomic_path
-from graphsent.models.inside.table import Table
+from graphsent.models.inspection.table import Table
 from graphsent.tasks import TaskData
 from graphsent.tasks.class_report import ClassReport, Mistake
 from graphsent.trees import unescape

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from graphsent._files import atomic_path
-from graphsent.cli.asked import Asked, asked_for, check_out, load_asked
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import text_stream
+from graphsent.cli.request import Request, check_out, load_requested, request_of
 from graphsent.cli.streams import (
     Answered,
     answered,
@@ -40,27 +40,27 @@ def run(arguments: Any) -> None:
     """Writes one vector per sentence or tree."""
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
-    asked = asked_for(arguments)
+    request = request_of(arguments)
     if arguments.ray:
-        run_on_ray(_COMMAND, "npz", asked, arguments)
+        run_on_ray(_COMMAND, "npz", request, arguments)
         return
     if arguments.out and Path(arguments.out).suffix not in _SUFFIXES:
         raise UsageError(
             f"--out {arguments.out}: expected a file name ending in {', '.join(_SUFFIXES)}"
         )
-    check_out(asked, arguments)
-    tally = write(load_asked(asked, arguments, _COMMAND), asked, arguments)
+    check_out(request, arguments)
+    tally = write(load_requested(request, arguments, _COMMAND), request, arguments)
     if not tally.inputs:
-        say(_COMMAND, f"{name_of(asked.files[0])} is empty: there is nothing to encode")
+        say(_COMMAND, f"{name_of(request.files[0])} is empty: there is nothing to encode")
     tally.close()
 
 
-def write(model: Model, asked: Asked, arguments: Any) -> Tally:
+def write(model: Model, request: Request, arguments: Any) -> Tally:
     """Writes one vector per sentence or tree, and returns the counts."""
     if isinstance(model, ParseReranker):
         raise UsageError(f"the model {model.name!r} reranks parses and cannot encode sentences")
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
-    source = asked.single(model)
+    source = request.single(model)
     pieces = singles_in(source, reader_of_texts(_COMMAND, model, arguments), arguments)
 
     def encode(sentences: list[Any]) -> np.ndarray:

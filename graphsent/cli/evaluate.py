@@ -10,7 +10,7 @@ from typing import Any
 from graphsent._files import atomic_path
 from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.several import table
+from graphsent.cli.several_runs import table
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.drawing import draw_confusion, write_page
 from graphsent.models import model_class

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from graphsent._files import atomic_path
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
-from graphsent.cli.several import numbers
+from graphsent.cli.several_runs import numbers
 from graphsent.cli.trees_in import parse_sentences, sentences_from
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.drawing import draw_curves

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import atomic_path, sha256
-from graphsent.cli.asked import Asked, load_asked
+from graphsent.cli.request import Request, load_requested
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.models.base.hub import local_directory
@@ -34,13 +34,13 @@ _ERRORS = ".errors"
 _LASTING = ("input", "parser", "text_column")
 
 
-def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
+def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> None:
     """Processes each file of a directory that has no results yet.
 
     Args:
         command: ``"predict"`` or ``"encode"``, whose module processes a file.
         form: Output format, the suffix of result files.
-        asked: The model and the directory.
+        request: The model and the directory.
         arguments: The arguments of the command.
 
     Raises:
@@ -50,11 +50,11 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
     """
     import ray  # pyright: ignore[reportMissingImports]
 
-    shards = _shards(asked, arguments)
+    shards = _shards(request, arguments)
     out = Path(arguments.out).resolve()
-    if out == Path(asked.files[0]).resolve():
+    if out == Path(request.files[0]).resolve():
         raise UsageError("--out: expected a directory other than that of the input files")
-    about = {"command": command, "format": form, "model": _digest(asked.run or str(PACKAGED))}
+    about = {"command": command, "format": form, "model": _digest(request.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
     targets = {str(shard.resolve()): str(out / f"{shard.name}.{form}") for shard in shards}
     rows = [{"shard": shard, "target": targets[shard]} for shard in targets]
@@ -66,7 +66,7 @@ def run_on_ray(command: str, form: str, asked: Asked, arguments: Any) -> None:
         if is_own:
             ray.init(log_to_driver=False, logging_level="ERROR")
         try:
-            _map(missing, command, asked, arguments)
+            _map(missing, command, request, arguments)
         finally:
             if is_own:
                 ray.shutdown()
@@ -81,20 +81,20 @@ class Worker:
 
     Args:
         command: The command whose module processes a file.
-        asked: The model.
+        request: The model.
         arguments: The arguments of the command.
     """
 
-    def __init__(self, command: str, asked: Asked, arguments: dict[str, Any]) -> None:
+    def __init__(self, command: str, request: Request, arguments: dict[str, Any]) -> None:
         self._write = importlib.import_module(f"graphsent.cli.{command}").write
-        self._asked = asked
+        self._request = request
         self._arguments = arguments
-        self._model = load_asked(asked, argparse.Namespace(**arguments), command)
+        self._model = load_requested(request, argparse.Namespace(**arguments), command)
 
     def __call__(self, row: dict[str, str]) -> dict[str, Any]:
         """Processes the file ``shard``; returns the counts of all and bad inputs, or an error."""
         target = Path(row["target"])
-        asked = self._asked._replace(files=(row["shard"],))
+        request = self._request._replace(files=(row["shard"],))
         arguments = argparse.Namespace(**{**self._arguments, "out": row["target"]})
         found = {"shard": row["shard"], "inputs": 0, "bad": 0, "error": "", "misused": False}
         errors = Path(f"{target}{_ERRORS}")
@@ -105,7 +105,7 @@ class Worker:
                 redirect_stderr(said),
                 redirect_stdout(io.StringIO()),
             ):
-                tally = self._write(self._model, asked, arguments)
+                tally = self._write(self._model, request, arguments)
             if not tally.bad:
                 errors.unlink(missing_ok=True)
         except (GraphsentError, OSError, UsageError) as error:
@@ -114,7 +114,7 @@ class Worker:
         return {**found, "inputs": tally.inputs, "bad": tally.bad}
 
 
-def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any) -> None:
+def _map(rows: list[dict[str, str]], command: str, request: Request, arguments: Any) -> None:
     """Has workers process the files, and prints a line after each."""
     import ray.data  # pyright: ignore[reportMissingImports]
 
@@ -124,7 +124,7 @@ def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any)
     # Workers receive one block, that is one file, at a time.
     done = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
         Worker,
-        fn_constructor_args=(command, asked, vars(arguments)),
+        fn_constructor_args=(command, request, vars(arguments)),
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
         num_cpus=1,
     )
@@ -149,7 +149,7 @@ def _map(rows: list[dict[str, str]], command: str, asked: Asked, arguments: Any)
         raise FailedError(f"{len(failed)} of {len(rows)} files have no results: {failed[0]}")
 
 
-def _shards(asked: Asked, arguments: Any) -> list[Path]:
+def _shards(request: Request, arguments: Any) -> list[Path]:
     """The files of the directory, except hidden ones."""
     for name in ("strict", "unknown"):
         if getattr(arguments, name):
@@ -158,12 +158,12 @@ def _shards(asked: Asked, arguments: Any) -> list[Path]:
         raise UsageError(f"--workers: expected at least 1, got {arguments.workers}")
     if arguments.out is None:
         raise UsageError("--ray: --out DIRECTORY is missing")
-    if len(asked.files) != 1 or not Path(asked.files[0]).is_dir():
+    if len(request.files) != 1 or not Path(request.files[0]).is_dir():
         raise UsageError("--ray: expected a model and a directory of files")
-    found = sorted(Path(asked.files[0]).iterdir())
+    found = sorted(Path(request.files[0]).iterdir())
     shards = [path for path in found if path.is_file() and not path.name.startswith(".")]
     if not shards:
-        raise DataError(f"{asked.files[0]}: expected files, found none")
+        raise DataError(f"{request.files[0]}: expected files, found none")
     return shards
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.cli.arguments.predict import FORMATS
-from graphsent.cli.asked import Asked, asked_for, check_out, load_asked
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import output_of
+from graphsent.cli.request import Request, check_out, load_requested, request_of
 from graphsent.cli.streams import (
     Answered,
     Input,
@@ -39,24 +39,24 @@ def run(arguments: Any) -> None:
     """Writes a prediction per sentence, tree or pair."""
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
-    asked = asked_for(arguments)
+    request = request_of(arguments)
     if arguments.ray:
-        run_on_ray(_COMMAND, arguments.format or "text", asked, arguments)
+        run_on_ray(_COMMAND, arguments.format or "text", request, arguments)
         return
-    check_out(asked, arguments)
+    check_out(request, arguments)
     _format(arguments)
-    model = load_asked(asked, arguments, _COMMAND)
+    model = load_requested(request, arguments, _COMMAND)
     if isinstance(model, ParseReranker):
-        _rerank(model, asked, _format(arguments), arguments)
+        _rerank(model, request, _format(arguments), arguments)
         return
-    tally = write(model, asked, arguments)
+    tally = write(model, request, arguments)
     if not tally.inputs:
-        (first, *_) = asked.files
+        (first, *_) = request.files
         say(_COMMAND, f"{name_of(first)} is empty: there is nothing to predict")
-    tally.close(quiet=_in_full(asked, arguments))
+    tally.close(quiet=_in_full(request, arguments))
 
 
-def write(model: Model, asked: Asked, arguments: Any) -> Tally:
+def write(model: Model, request: Request, arguments: Any) -> Tally:
     """Writes a prediction per sentence, tree or pair, and returns the counts."""
     form = _format(arguments)
     _check_format(model, form)
@@ -64,14 +64,14 @@ def write(model: Model, asked: Asked, arguments: Any) -> Tally:
     read_texts = reader_of_texts(_COMMAND, model, arguments)
     pieces: Iterable[list[Input]]
     if isinstance(model, RelatednessModel):
-        first, second = asked.pair(model)
+        first, second = request.pair(model)
         pieces = pairs_in((first, second), read_texts, arguments, tally)
     else:
-        first = asked.single(model)
+        first = request.single(model)
         pieces = singles_in(first, read_texts, arguments)
     if form in _TREES:
         pieces = _trees_alone(pieces, form)
-    vocab = model.vocab if _in_full(asked, arguments) else None
+    vocab = model.vocab if _in_full(request, arguments) else None
     with output_of(form, arguments.out, vocab) as output:
         for piece in pieces:
             for each in answered(
@@ -85,9 +85,9 @@ def write(model: Model, asked: Asked, arguments: Any) -> Tally:
     return tally
 
 
-def _in_full(asked: Asked, arguments: Any) -> bool:
+def _in_full(request: Request, arguments: Any) -> bool:
     """Whether to print several lines per input: for sentences given as arguments."""
-    return bool(asked.texts) and _format(arguments) == "text"
+    return bool(request.texts) and _format(arguments) == "text"
 
 
 def _format(arguments: Any) -> str:
@@ -120,13 +120,13 @@ def _trees_alone(pieces: Iterable[list[Input]], form: str) -> Iterator[list[Inpu
         yield piece
 
 
-def _rerank(model: ParseReranker, asked: Asked, form: str, arguments: Any) -> None:
+def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -> None:
     """Writes the chosen tree of each n-best list."""
-    if asked.texts or len(asked.files) != 1 or arguments.parser is not None:
+    if request.texts or len(request.files) != 1 or arguments.parser is not None:
         raise UsageError(
             f"the model {model.name!r} reads n-best lists: expected one file and no --parser"
         )
-    (file,) = asked.files
+    (file,) = request.files
     lists = parse_nbest(enumerate(sys.stdin, 1), "<stdin>") if file == "-" else iter_nbest(file)
     count = 0
     with output_of(form if form in _JSON else "text", arguments.out) as output:

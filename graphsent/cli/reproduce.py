@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
-from graphsent.cli.several import numbers
+from graphsent.cli.several_runs import numbers
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.reproduction import (

@@ -1,4 +1,4 @@
-"""The model and inputs that predict and encode are asked for."""
+"""What predict and encode are to do: their model, and the files or sentences it reads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from graphsent.models import Model
 from graphsent.models.base.hub import is_on_hub
 from graphsent.pretrained import PACKAGED, load
 
-__all__ = ["Asked", "asked_for", "check_out", "load_asked"]
+__all__ = ["Request", "check_out", "load_requested", "request_of"]
 
 
-class Asked(NamedTuple):
-    """The model asked for, and the files or sentences it is to read."""
+class Request(NamedTuple):
+    """The model of a command, and the files or sentences it is to read."""
 
     run: str | None  # None for the bundled model
     files: tuple[str, ...]
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
         return self.files[0], self.files[1]
 
 
-def asked_for(arguments: Any) -> Asked:
+def request_of(arguments: Any) -> Request:
     """Sorts the arguments of a command into the run and the files or sentences.
 
     An argument that contains a space and names no file is a sentence; beside such a sentence, so is
@@ -90,7 +90,7 @@ def asked_for(arguments: Any) -> Asked:
         raise UsageError(f"--text-column needs a table ({', '.join(TABLES)}), got {other}")
     if len(files) > 2:
         raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
-    return Asked(run, tuple(files), tuple(of_kind[True]))
+    return Request(run, tuple(files), tuple(of_kind[True]))
 
 
 def _is_input(argument: str) -> bool:
@@ -101,21 +101,21 @@ def _is_sentence(argument: str) -> bool:
     return len(argument.split()) != 1 and not os.path.exists(argument)
 
 
-def check_out(asked: Asked, arguments: Any) -> None:
+def check_out(request: Request, arguments: Any) -> None:
     """Checks that ``--out`` can be written without overwriting an input.
 
     Raises:
         UsageError: It is a directory, or would overwrite an input or a file of the model.
     """
-    run = Path(asked.run or PACKAGED)
+    run = Path(request.run or PACKAGED)
     model = run.rglob("*") if os.path.isdir(run) else ()
-    check_target(arguments.out, "--out", (*asked.files, *model))
+    check_target(arguments.out, "--out", (*request.files, *model))
 
 
-def load_asked(asked: Asked, arguments: Any, command: str) -> Model:
+def load_requested(request: Request, arguments: Any, command: str) -> Model:
     """Loads the model asked for."""
-    if asked.run is None:
+    if request.run is None:
         say(command, "no RUN given: using the bundled model of English sentiment")
-    model = load(asked.run, arguments.encoder, class_asked_for(arguments))
+    model = load(request.run, arguments.encoder, class_asked_for(arguments))
     model.engine = arguments.engine
     return model

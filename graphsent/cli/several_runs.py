@@ -9,14 +9,14 @@ from typing import Any
 from graphsent.cli.usage import UsageError, flag
 from graphsent.training.figures import figure, metric_title
 
-__all__ = ["asked", "numbers", "table"]
+__all__ = ["folds_and_seeds", "numbers", "table"]
 
 _MOST = 1000  # more must be a typo
 _ALIGNED = ".4f"  # the same number of decimals in a column
 _PART = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
-def asked(given: Mapping[str, Any]) -> dict[str, Any]:
+def folds_and_seeds(given: Mapping[str, Any]) -> dict[str, Any]:
     """The folds and seeds of several runs; empty for a single run.
 
     Args:

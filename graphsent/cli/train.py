@@ -11,7 +11,7 @@ from typing import Any
 from graphsent.cli.arguments.train import DEFAULT_MODEL
 from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.several import asked, table
+from graphsent.cli.several_runs import folds_and_seeds, table
 from graphsent.cli.usage import UsageError, flag
 from graphsent.tasks import TASKS, task_options
 from graphsent.training import (
@@ -58,7 +58,7 @@ def run(arguments: Any) -> None:
     if not arguments.out:
         raise UsageError("--out RUN is missing (or --resume RUN to resume a run)")
     options["overwrite"] = arguments.overwrite
-    several = asked(given)
+    several = folds_and_seeds(given)
     config = _config(given)
     if config.task == "own":
         check_effects(given, config.task_options, several_folds="folds" in several)

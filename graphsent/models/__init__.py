@@ -21,7 +21,7 @@ from graphsent.models.encoders.arnn import ARNNEncoder
 from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.models.heads.classification import Classifier, SentenceClassifier, TreeClassifier
 from graphsent.models.heads.relatedness import RelatednessModel, TreeRelatednessModel
-from graphsent.models.inside import (
+from graphsent.models.inspection import (
     FeatureGraph,
     FilterNgrams,
     Ngram,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from graphsent.cli import main, on_ray
-from graphsent.cli.asked import Asked
 from graphsent.cli.predict import write
+from graphsent.cli.request import Request
 
 TREE = "(4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))\n"
 OTHER = "(0 (2 (2 the) (2 film)) (0 (2 is) (0 awful)))\n"
@@ -35,8 +35,8 @@ def unmapped(monkeypatch):
     class Ray:
         is_initialized = staticmethod(lambda: True)
 
-    def predict(rows, command, asked, arguments):
-        worker = on_ray.Worker(command, asked, vars(arguments))
+    def predict(rows, command, request, arguments):
+        worker = on_ray.Worker(command, request, vars(arguments))
         given.append([worker(row) for row in rows])
 
     monkeypatch.setitem(__import__("sys").modules, "ray", Ray)
@@ -98,8 +98,8 @@ def test_errors_are_known_if_a_worker_is_killed_after_its_results(
 
     def killed(*arguments):
         found = write(*arguments)
-        asked = arguments[1]
-        if asked.files[0].endswith("b.txt"):
+        request = arguments[1]
+        if request.files[0].endswith("b.txt"):
             raise KeyboardInterrupt
         return found
 
@@ -161,7 +161,7 @@ def test_a_model_that_cannot_read_the_files_is_a_usage_error(trained, tmp_path):
         "strict": False,
         "unknown": False,
     }
-    worker = on_ray.Worker("predict", Asked(str(trained), (), ()), arguments)
+    worker = on_ray.Worker("predict", Request(str(trained), (), ()), arguments)
     row = worker({"shard": "a.txt", "target": str(tmp_path / "a.txt.text")})
     assert row["misused"]
     assert "reads trees and needs --parser NAME" in row["error"]

@@ -8,7 +8,7 @@ import pytest
 from toy_treebank import TINY
 
 from graphsent.cli import main
-from graphsent.cli.several import numbers, table
+from graphsent.cli.several_runs import numbers, table
 from graphsent.cli.usage import UsageError
 
 

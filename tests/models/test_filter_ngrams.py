@@ -26,7 +26,7 @@ from graphsent.models import (
     filter_ngrams,
     ngram_table,
 )
-from graphsent.models.inside import ngrams
+from graphsent.models.inspection import ngrams
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 

@@ -6,12 +6,12 @@ import pkgutil
 
 import pytest
 
-from graphsent.models import inside
+from graphsent.models import inspection
 
-MODULES = [module.name for module in pkgutil.iter_modules(inside.__path__)]
+MODULES = [module.name for module in pkgutil.iter_modules(inspection.__path__)]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
-    module = importlib.import_module(f"graphsent.models.inside.{name}")
+    module = importlib.import_module(f"graphsent.models.inspection.{name}")
     assert doctest.testmod(module).failed == 0

@@ -6,13 +6,17 @@ feature detectors), and the same for the attention of AP-DCNN.
 
 from __future__ import annotations
 
-from graphsent.models.inside.attention import SentenceAttention, attention_table, sentence_attention
-from graphsent.models.inside.draw_attention import draw_attention
-from graphsent.models.inside.draw_feature_graph import draw_feature_graph
-from graphsent.models.inside.draw_ngrams import draw_ngrams
-from graphsent.models.inside.feature_graph import FeatureGraph, feature_graph
-from graphsent.models.inside.ngrams import FilterNgrams, Ngram, filter_ngrams, ngram_table
-from graphsent.models.inside.table import Table
+from graphsent.models.inspection.attention import (
+    SentenceAttention,
+    attention_table,
+    sentence_attention,
+)
+from graphsent.models.inspection.draw_attention import draw_attention
+from graphsent.models.inspection.draw_feature_graph import draw_feature_graph
+from graphsent.models.inspection.draw_ngrams import draw_ngrams
+from graphsent.models.inspection.feature_graph import FeatureGraph, feature_graph
+from graphsent.models.inspection.ngrams import FilterNgrams, Ngram, filter_ngrams, ngram_table
+from graphsent.models.inspection.table import Table
 
 __all__ = [
     "FeatureGraph",

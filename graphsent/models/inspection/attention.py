@@ -10,7 +10,7 @@ import numpy as np
 from graphsent.errors import ModelError
 from graphsent.models.apdcnn import APDCNN
 from graphsent.models.batches.forms import as_trees
-from graphsent.models.inside.table import Table
+from graphsent.models.inspection.table import Table
 
 __all__ = ["SentenceAttention", "attention_table", "sentence_attention"]
 

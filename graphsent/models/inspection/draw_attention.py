@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsent.drawing.pictures import Parts, finish, word_places
 from graphsent.drawing.scene import GREY, INK, LABEL_SIZE, WORD_SIZE, Caption, Line, TextWidth
-from graphsent.models.inside.attention import SentenceAttention
+from graphsent.models.inspection.attention import SentenceAttention
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

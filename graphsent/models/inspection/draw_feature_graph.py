@@ -19,7 +19,7 @@ from graphsent.drawing.scene import (
     Line,
     TextWidth,
 )
-from graphsent.models.inside.feature_graph import FeatureGraph
+from graphsent.models.inspection.feature_graph import FeatureGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graphsent.drawing.pictures import Parts, finish, shade, word_box
 from graphsent.drawing.scene import BOX_HEIGHT, GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
 from graphsent.errors import DataError
-from graphsent.models.inside.ngrams import FilterNgrams
+from graphsent.models.inspection.ngrams import FilterNgrams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ from graphsent.graphs.symbols import token_indices
 from graphsent.models.base.inference import evaluating
 from graphsent.models.batches.forms import as_sentences
 from graphsent.models.dcnn import DCNN
-from graphsent.models.inside.induction import induce
-from graphsent.models.inside.table import Table
+from graphsent.models.inspection.induction import induce
+from graphsent.models.inspection.table import Table
 
 if TYPE_CHECKING:
     import networkx

@@ -15,7 +15,7 @@ __all__ = ["Edges", "Nodes", "induce"]
 
 
 class Nodes(NamedTuple):
-    """Nodes, see :class:`~graphsent.models.inside.FeatureGraph`."""
+    """Nodes, see :class:`~graphsent.models.inspection.FeatureGraph`."""
 
     layer: np.ndarray
     map: np.ndarray
@@ -25,7 +25,7 @@ class Nodes(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Edges, see :class:`~graphsent.models.inside.FeatureGraph`."""
+    """Edges, see :class:`~graphsent.models.inspection.FeatureGraph`."""
 
     source: np.ndarray
     target: np.ndarray

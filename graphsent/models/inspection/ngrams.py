@@ -14,7 +14,7 @@ from graphsent.models.arguments import check_sizes
 from graphsent.models.base.inference import evaluating
 from graphsent.models.batches.forms import as_sentences
 from graphsent.models.encoders.filters import Filter
-from graphsent.models.inside.table import Table
+from graphsent.models.inspection.table import Table
 
 __all__ = ["FilterNgrams", "Ngram", "filter_ngrams", "ngram_table"]
 
