@@ -53,6 +53,19 @@ def test_words_with_spaces_are_read(tmp_path):
     assert vectors.matrix[[1, 4]].tolist() == [[3, 4], [5, 6]]
 
 
+@pytest.mark.parametrize("header", [b"", b"1 2\n"])
+def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path, header):
+    path = write(tmp_path / "a.txt", b"\xef\xbb\xbf" + header + b"a 1 2\n")
+    assert load_vectors(path, ["a"]).found.tolist() == [True]
+
+
+def test_numbers_beyond_float32_are_one_error(tmp_path, recwarn):
+    path = write(tmp_path / "a.txt", b"a 1 1e39\n")
+    with pytest.raises(DataError, match="the vector of 'a' is not finite"):
+        load_vectors(path, ["a"])
+    assert not recwarn.list
+
+
 def test_unusual_line_ends_are_read(tmp_path):
     path = write(tmp_path / "a.txt", b"a 1 2\r\nb 3 4 \t\n\nc 5 6")
     assert load_vectors(path, "abc").matrix.tolist() == [[1, 2], [3, 4], [5, 6]]

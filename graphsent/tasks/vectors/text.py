@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -59,7 +60,7 @@ class _Lines:
         self.path = path
         self.number = 1
         self._stream = stream
-        self._first = next(stream, b"").rstrip(_LINE_ENDS)
+        self._first = next(stream, b"").removeprefix(BOM_UTF8).rstrip(_LINE_ENDS)
         header = parse_header(self._first)
         self.expected, self.dimension = header or (None, self._first.count(b" "))
         if self.dimension == 0:
@@ -99,7 +100,8 @@ def _check_length(lines: _Lines, word: bytes, numbers: list[bytes]) -> None:
 
 def _parse_numbers(lines: _Lines, numbers: list[bytes]) -> np.ndarray:
     try:
-        return np.array([float(number) for number in numbers], np.float32)
+        with np.errstate(over="ignore"):  # infinite numbers are an error later
+            return np.array([float(number) for number in numbers], np.float32)
     except ValueError:
         wrong = next(number for number in numbers if not _is_number(number))
         lines.fail(f"expected a number, got {wrong.decode('utf-8', 'replace')!r}")
