@@ -21,6 +21,7 @@ from graphsent.training.figures import figures
 
 __all__ = ["run"]
 
+_MOST_DRAWN = 200  # classes in a picture, whose squares take milliseconds each
 _OF_CLASSES = ("confusion", "errors", "errors_file", "page")
 
 
@@ -111,6 +112,12 @@ def _report(task: Task, arguments: Any) -> ClassReport | None:
     if task.goal == "classification":
         if arguments.page is not None and task.examples == "pairs":
             raise UsageError(f"--page is for single sentences: the task {task.name!r} has pairs")
+        number = len(task.label_names)
+        if arguments.confusion is not None and number > _MOST_DRAWN:
+            raise UsageError(
+                f"--confusion draws at most {_MOST_DRAWN} classes, got {number:,}; --json FILE has "
+                "their numbers"
+            )
         return ClassReport(task.label_names, task.judged)
     for name in _OF_CLASSES:
         if getattr(arguments, name) is not None:

@@ -170,6 +170,16 @@ def test_labels_of_a_configuration_are_not_those_of_other_data(tsv, tmp_path, ca
     assert "labels: expected a list of different strings" in capsys.readouterr().err
 
 
+def test_thousands_of_classes_are_not_drawn(tmp_path, capsys):
+    path = tmp_path / "many.tsv"
+    path.write_text("".join(f"{i}\ta film {i}\n" for i in range(201) for _ in range(3)))
+    flags = [f"--train={path}", f"--dev={path}", f"--test={path}", "--no-test"]
+    assert main(["train", *flags, *NBOW, f"--out={tmp_path}/run"]) == 0
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", f"{tmp_path}/run", f"--confusion={tmp_path}/matrix.svg"])
+    assert "--confusion draws at most 200 classes, got 201" in capsys.readouterr().err
+
+
 def test_pairs_of_ones_own_have_no_page(tmp_path, capsys):
     path = tmp_path / "pairs.tsv"
     rows = [f"{label}\t{text}\t{text}\n" for label, text in EXAMPLES]
