@@ -95,16 +95,12 @@ class ClassReport:
         counts = [sum(row) for row in self.confusion]
         return [ClassFigures(*row) for row in zip(self.names, *columns, counts, strict=True)]
 
-    def mistakes(self, number: int | None = None) -> list[Mistake]:
-        """The misclassified examples, in order of decreasing confidence.
-
-        Args:
-            number: The maximum number; all by default.
-        """
+    def mistakes(self) -> list[Mistake]:
+        """The misclassified examples, in order of decreasing confidence."""
         gold, predicted = self._all_gold, self._predicted
         surest = torch.cat(self._probabilities).max(1).values
         (wrong,) = torch.nonzero((gold >= 0) & (gold != predicted), as_tuple=True)
-        order = wrong[torch.argsort(surest[wrong], descending=True, stable=True)][:number]
+        order = wrong[torch.argsort(surest[wrong], descending=True, stable=True)]
         return [
             Mistake(i, self.names[gold[i]], self.names[predicted[i]], float(surest[i]))
             for i in order.tolist()

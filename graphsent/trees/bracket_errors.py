@@ -15,6 +15,8 @@ from graphsent.trees.errors import (
     UnclosedTree,
 )
 
+_SHOWN = 30  # characters of a line in a message
+
 
 def error_at(
     error: type[TreeError], message: str, items: Items, offset: int, source: str
@@ -91,8 +93,8 @@ def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str
     )
 
 
-def _excerpt(items: Items, item: int, width: int = 30) -> str:
+def _excerpt(items: Items, item: int) -> str:
     start = int(items.offsets[item])
-    line = items.data[start : start + 4 * width].decode("utf-8", "ignore").partition("\n")[0]
+    line = items.data[start : start + 4 * _SHOWN].decode("utf-8", "ignore").partition("\n")[0]
     text = line.rstrip()
-    return repr(text if len(text) <= width else text[: width - 3] + "...")
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")

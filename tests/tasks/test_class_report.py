@@ -42,7 +42,7 @@ def test_confusion_and_class_metrics(report):
 def test_the_most_confident_mistakes_come_first(report):
     found = [(each.index, each.gold, each.predicted) for each in report.mistakes()]
     assert found == [(3, "c", "a"), (1, "b", "a")]
-    assert report.mistakes(1)[0].probability == pytest.approx(0.9)
+    assert report.mistakes()[0].probability == pytest.approx(0.9)
 
 
 def test_classes_that_do_not_compete_are_left_out():
