@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.tables_in import TABLES, is_table
+from graphsent.cli.tables_in import TABLES
 from graphsent.cli.trees_in import name_of, opened
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
@@ -23,7 +23,7 @@ from graphsent.trees.records import lines_of
 
 __all__ = ["run"]
 
-_LABELLED = (".tsv", ".tsv.gz")
+_TABLES = (*TABLES, ".tsv")
 
 
 def run(arguments: Any) -> None:
@@ -47,7 +47,7 @@ def run(arguments: Any) -> None:
         try:
             outcome = write_parses(
                 arguments.out,
-                _rows(arguments) if is_table(arguments.file) else _lines(arguments.file),
+                _rows(arguments) if _is_table(arguments.file) else _lines(arguments.file),
                 parser,
                 split=arguments.split_sentences,
                 batch_size=arguments.batch_size,
@@ -56,9 +56,10 @@ def run(arguments: Any) -> None:
                 on_done=progress.update,
             )
         except KeyboardInterrupt:
-            done = f"finished batches are in {partial_path(arguments.out)}"
-            message = f"interrupted; {done}: run the same command to resume"
-            raise KeyboardInterrupt(message) from None
+            partial = partial_path(arguments.out)
+            done = f"finished batches are in {partial}: run the same command to resume"
+            done = done if partial.exists() else "no batch is finished"
+            raise KeyboardInterrupt(f"interrupted; {done}") from None
     seconds = time.perf_counter() - start
     before = f" ({outcome.before:,} of them before)" if outcome.before else ""
     print(f"parsed {outcome.lines:,} lines in {seconds:.1f} s{before}; wrote {arguments.out}")
@@ -75,17 +76,22 @@ def _check(arguments: Any) -> None:
         if value is not None and value < 1:
             raise UsageError(f"{flag(name)}: expected at least 1, got {value}")
     for name in ("text_column", "label_column"):
-        if getattr(arguments, name) and not is_table(arguments.file):
+        if getattr(arguments, name) and not _is_table(arguments.file):
             raise UsageError(
-                f"{flag(name)} needs a table ({', '.join(TABLES)}), got {arguments.file}"
+                f"{flag(name)} needs a table ({', '.join(_TABLES)}), got {arguments.file}"
             )
     check_target(arguments.out, "--out", [arguments.file])
 
 
+def _is_table(path: str) -> bool:
+    return path.lower().removesuffix(".gz").endswith(_TABLES)
+
+
 def _rows(arguments: Any) -> Iterator[TextLine]:
     """The rows of a table, each with a label."""
-    columns = [arguments.text_column] if arguments.text_column else []
-    file = OwnFile(Path(arguments.file), tuple(columns), arguments.label_column, input="text")
+    texts = (arguments.text_column,) if arguments.text_column else ()
+    path, label = Path(arguments.file), arguments.label_column
+    file = OwnFile(path, texts, label, input="text", encoding=None)
     for row in read_examples(file):
         if isinstance(row, BadLine):
             yield TextLine(row.line, "", "", DataError(row.message))
@@ -100,18 +106,7 @@ def _rows(arguments: Any) -> Iterator[TextLine]:
 
 def _lines(path: str) -> Iterator[TextLine]:
     """The lines of the input, streamed."""
-    source = name_of(path)
-    labelled = path.endswith(_LABELLED)
     with opened(path) as stream:
-        for piece in lines_of(stream, source):
+        for piece in lines_of(stream, name_of(path)):
             for line in piece:
-                found = TextLine(line.number, line.text, error=line.error)
-                yield _with_label(found) if labelled else found
-
-
-def _with_label(line: TextLine) -> TextLine:
-    label, tab, text = line.text.partition("\t")
-    if not tab:
-        error = line.error or DataError("expected 'label<TAB>sentence', found no tab")
-        return line._replace(label="", error=error)
-    return line._replace(text=text, label=label.strip())
+                yield TextLine(line.number, line.text, error=line.error)

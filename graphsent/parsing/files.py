@@ -120,7 +120,8 @@ def write_parses(
     _check_name(path, parser.source.kind)
     partial = partial_path(path)
     partial.mkdir(parents=True, exist_ok=True)
-    with locked(partial, DataError(f"{path}: another process is writing it")):
+    message = f"{path}: another process is writing it"
+    with locked(partial, DataError(message)), _removed_without_batches(partial):
         if overwrite:
             _clear(partial)
         state = _resumed(partial, {**parser.source._asdict(), "split": split})
@@ -259,6 +260,16 @@ def _skipped(lines: Iterator[TextLine], state: _State, path: Path) -> Any:
 def _bytes_of(line: TextLine) -> bytes:
     text = f"{line.number}\t{line.label}\t{line.text}\n"
     return text.encode("utf-8", "surrogatepass")
+
+
+@contextmanager
+def _removed_without_batches(partial: Path) -> Iterator[None]:
+    """Removes the directory at the end if there is nothing to resume from."""
+    try:
+        yield
+    finally:
+        if not (partial / _STATE).exists():
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager

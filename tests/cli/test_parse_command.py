@@ -56,13 +56,42 @@ def test_columns_of_a_table_are_parsed(tmp_path, capsys):
     assert (tmp_path / "o").read_text() == "x\t(ROOT (W a) (W b))\n"
 
 
+def test_a_tsv_is_read_as_by_train(tmp_path):
+    path = tmp_path / "in.tsv"
+    path.write_text("label\ttext\nx\ta b\n")
+    assert main(["parse", str(path), FLAT, f"--out={tmp_path}/o"]) == 0
+    assert (tmp_path / "o").read_text() == "x\t(ROOT (W a) (W b))\n"
+    columns = ["--text-column=label", "--label-column=text"]
+    assert main(["parse", str(path), FLAT, f"--out={tmp_path}/o", *columns]) == 0
+    assert (tmp_path / "o").read_text() == "a b\t(ROOT (W x))\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("in.csv", b"a,b\n", "which column holds the label?"),
+        ("in.csv", b"label,text\nx,\xff\n", "0xFF is not valid UTF-8"),
+        ("none.csv", None, "cannot read"),
+    ],
+)
+def test_a_failure_before_the_first_batch_leaves_nothing(tmp_path, capsys, name, data, message):
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+    main(["parse", str(path), FLAT, f"--out={tmp_path}/out"])
+    error = capsys.readouterr().err
+    assert message in error
+    assert "--encoding" not in error  # which parse does not have
+    assert not partial_path(tmp_path / "out").exists()
+
+
 def test_bad_lines_are_named(tmp_path, capsys):
     path = tmp_path / "in.tsv"
     path.write_bytes(b"x\ta b\nno tab\ny\tbad\nz\t\xff\nz\tc\n")
     assert main(["parse", str(path), FLAT, f"--out={tmp_path}/out"]) == 1
     *errors, last = capsys.readouterr().err.splitlines()[1:]
     assert [error.partition(": ")[2] for error in errors] == [
-        f"{path}:2: expected 'label<TAB>sentence', found no tab",
+        f"{path}:2: no tab in 'no tab': expected label<TAB>sentence",
         f"{path}:3: toy_parsers:flat has no tree for 'bad'",
         f"{path}:4:3: 0xFF is not valid UTF-8 (invalid start byte): expected UTF-8",
     ]

@@ -96,7 +96,10 @@ def test_resuming_gives_the_same_file(tmp_path, name, num_calls):
         write_parses(out, lines, stopped_after(parser, num_calls), batch_size=1)
     assert not out.exists()
     trees = partial_path(out) / "trees"
-    trees.write_bytes(trees.read_bytes() + b"half a tr")  # as a killed process leaves it
+    assert trees.exists() == (num_calls > 0)
+    trees.parent.mkdir(exist_ok=True)
+    with trees.open("ab") as file:
+        file.write(b"half a tr")  # as a killed process leaves it
     done = []
     outcome = write_parses(out, iter(lines), parser, batch_size=4, on_done=done.append)
     assert outcome == Outcome(6, 0, num_calls)

@@ -48,7 +48,7 @@ class OwnFile:
             per line.
         input: Whether texts are bracketed ``"trees"`` or raw ``"text"``; ``"auto"`` goes by the
             first one.
-        encoding: Encoding of the file.
+        encoding: Encoding of the file; None for UTF-8 where the user cannot choose another.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class OwnFile:
     label_column: str | None = None
     label: str | None = None
     input: str = "auto"
-    encoding: str = "utf-8"
+    encoding: str | None = "utf-8"
 
     def format(self) -> str:
         """``"tsv"``, ``"csv"``, ``"jsonl"``, ``"conllu"``, ``"trees"``, or ``"sentences"``.
