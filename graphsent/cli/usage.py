@@ -83,7 +83,19 @@ class CommandParser(ArgumentParser):
 
         By itself, argparse considers an optional positional argument absent once a flag precedes
         it.
+
+        Raises:
+            UsageError: The value of an option is empty, as of an unset variable of a shell.
         """
+        given = self._parsed()
+        for action in self._actions:
+            value = getattr(given, action.dest, None)
+            is_empty = value == "" or (isinstance(value, list) and "" in value)
+            if is_empty and action.option_strings and action.const != "":
+                raise UsageError(f"{action.option_strings[0]}: expected a value, got an empty one")
+        return given
+
+    def _parsed(self) -> Any:
         if self._common and _HELP_ALL not in self.arguments:
             self._hide_rare()
         flags: list[str] = []

@@ -66,6 +66,24 @@ def test_every_error_has_its_status(capsys, monkeypatch, error, status, line):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "a film", "--out="],
+        ["encode", "a film", "--out", ""],
+        ["train", "--train=a.tsv", "--dev", "", "--out=run"],
+        ["train", "--train=a.tsv", "--vectors", "v.txt", "", "--out=run"],
+        ["train", "--resume="],
+        ["evaluate", "run", "--json="],
+    ],
+)
+def test_an_empty_value_is_refused(capsys, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert ": expected a value, got an empty one" in capsys.readouterr().err
+
+
 def test_a_bug_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr("graphsent.cli._run", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
