@@ -145,6 +145,21 @@ def test_data_without_a_test_split(tsv, tmp_path):
         task.load(tree_kind="words")
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_splits_of_pairs_and_of_sentences_do_not_mix(tsv, tmp_path, streamed):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("label\ttext1\ttext2\npos\ta\tb\n")
+    expected = r"pairs\.tsv:2: expected a sentence as in the other splits, got a pair of sentences"
+    task = get_task("own", train=str(tsv), dev=str(pairs), split=0)
+
+    def stream(**options):
+        return [[*examples()] for examples in task.stream(**options).splits.values()]
+
+    read = stream if streamed else task.load
+    with pytest.raises(DataError, match=expected):
+        read(splits=("train", "dev"), tree_kind="words")
+
+
 def test_a_label_that_is_not_in_train(tsv, tmp_path):
     dev = write_tsv(tmp_path / "dev.tsv", [("pos", "good"), ("negg", "bad")])
     with pytest.raises(DataError, match=r"dev\.tsv:2: unknown label 'negg': .* 'neg'"):

@@ -44,6 +44,7 @@ class OwnTask(Task):
     def __init__(self, options: OwnOptions) -> None:
         self._own = options
         self._assigned: list[str] | None = None
+        self._has_pairs: bool | None = None  # until there is an example
         self.goal = "regression" if options.regression else "classification"
 
     @property
@@ -205,7 +206,8 @@ class OwnTask(Task):
             trees: Shape of trees to build over the words, see :meth:`Task.load`.
 
         Raises:
-            DataError: The label is not in train or not a number, or the row lacks such trees.
+            DataError: The label is not in train or not a number; or the row lacks such trees, or
+                is a pair and earlier ones are not.
         """
         label = self._code(row.label)
         if not label:
@@ -217,6 +219,13 @@ class OwnTask(Task):
             check_shape(trees, tree_kind)
         kind = tree_kind if trees is None else WORDS
         is_pair = len(row.contents) == 2
+        if self._has_pairs not in (None, is_pair):
+            names = ("a sentence", "a pair of sentences")
+            expected, found = names[not is_pair], names[is_pair]
+            raise DataError(
+                f"{path}:{row.line}: expected {expected} as in the other splits, got {found}"
+            )
+        self._has_pairs = is_pair
         contents = [
             labelled(each, label, self._code, kind, path, is_pair=is_pair) for each in row.contents
         ]
