@@ -84,10 +84,11 @@ def check_effects(
     has_folds = several_folds or options.get("fold") is not None
     if "num_folds" in given and not has_folds:
         raise UsageError("--num-folds needs --fold or --folds")
-    if options.get("dev") and (options.get("test") or has_folds):
-        for name in ("split", "split_seed"):
-            if given.get(name):
-                raise UsageError(f"{flag(name)} has no effect: nothing is held out of train")
+    holds_out = not options.get("dev") or not (options.get("test") or has_folds)
+    is_split = holds_out and options.get("split") != 0
+    for name in ("split", "split_seed"):
+        if given.get(name) and not is_split:
+            raise UsageError(f"{flag(name)} has no effect: nothing is held out of train")
     if all(isinstance(each, Mapping) for each in files):
         for name in ("text_column", "label_column"):
             if name in given:

@@ -217,6 +217,7 @@ def test_a_configuration_of_a_run_is_reused(tsv, tmp_path):
         (["--train=a", "--split=much"], "--split: expected a finite number, got 'much'"),
         (["--train=b", "--num-folds=5"], "--num-folds needs --fold or --folds"),
         (["--train=b", "--dev=c", "--test=d", "--split=0.2"], "--split has no effect"),
+        (["--train=b", "--dev=c", "--split=0", "--split-seed=2"], "--split-seed has no effect"),
         (["--train=b", "--dev=c", "--folds=all", "--split-seed=2"], "--split-seed has no effect"),
         (["--class=pos=a", "--class=neg=b", "--label-column=x"], "--label-column has no effect"),
         (["--class=pos=a", "--class=neg=b", "--text-column=x"], "--text-column has no effect"),
