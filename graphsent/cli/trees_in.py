@@ -61,6 +61,7 @@ _STDIN = "standard input"
 _ANY_TREES: dict[str, Any] = {"empty_nodes": "token", "require_labels": False}
 _CONLLU = (".conllu", ".conllu.gz")
 _AT_ONCE = 256  # records read at once: parsing them takes seconds
+_FEW_TABS = 2  # of a number as a label and two sentences; CoNLL-U has nine
 _MOST_COMMENTS = 1000  # lines before the first sentence in possible CoNLL-U
 
 
@@ -149,9 +150,9 @@ def sentences_from(
     """The sentences of a file, or of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
-    the first line of standard input that is not a comment has tabs; bracketed trees if the text
-    starts with a bracket; and otherwise one sentence per line, where an empty line is a sentence
-    without words.
+    the first line of standard input that is not a comment is a number and several more columns;
+    bracketed trees if the text starts with a bracket; and otherwise one sentence per line, where an
+    empty line is a sentence without words.
 
     Args:
         path: The file.
@@ -258,7 +259,8 @@ def _is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
     for line in lines:
         if not line.strip() or (line.startswith("#") and not trees):
             continue
-        return line.lstrip()[0] in {"#", *"0123456789"} if trees else "\t" in line
+        begin = line.lstrip()[0]
+        return begin in "#0123456789" if trees else begin.isdigit() and line.count("\t") > _FEW_TABS
     return None
 
 

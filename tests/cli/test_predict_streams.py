@@ -153,15 +153,18 @@ def test_unknown_words_are_counted_and_listed(words, tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_label_before_a_tab_is_noticed(words, tmp_path, capsys):
+@pytest.mark.parametrize("label", ["good", "1"])
+def test_a_label_before_a_tab_is_noticed(words, label, tmp_path, capsys, monkeypatch):
     path = tmp_path / "labelled.tsv"
-    path.write_text("good\tthe film\ngood\tthe good film\n")
-    assert main(["predict", words, str(path)]) == 0
-    out, err = capsys.readouterr()
-    assert texts(out) == ["good the film", "good the good film"]
-    (line,) = err.splitlines()
-    assert line.startswith("graphsent predict: a tab is read as a space, and a label before it as ")
-    assert line.endswith("'good\\tthe film'")
+    path.write_text(f"{label}\tthe film\n{label}\tthe good film\n")
+    for file in (str(path), "-"):
+        give(monkeypatch, path.read_bytes())
+        assert main(["predict", words, file]) == 0
+        out, err = capsys.readouterr()
+        assert texts(out) == [f"{label} the film", f"{label} the good film"]
+        line = err.splitlines()[0]
+        noticed = "a tab is read as a space, and a label before it as words of the sentence"
+        assert line == f"graphsent predict: {noticed}: '{label}\\tthe film'"
 
 
 def test_malformed_trees_are_isolated(tmp_path, capsys):
