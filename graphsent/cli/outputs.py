@@ -147,23 +147,24 @@ class _Pictures(Output):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._number = self._count = 0
+        self._number = 0
+        self._written: list[Path] = []
 
     def add(self, each: Answered) -> None:
         self._number += 1
         if each.errors:
             return
         number = f"-{self._number}" if self._number > 1 else ""
-        each.answer.draw(self._path.with_stem(f"{self._path.stem}{number}"))
-        self._count += 1
+        self._written.append(self._path.with_stem(f"{self._path.stem}{number}"))
+        each.answer.draw(self._written[-1])
 
     def close(self) -> None:
         """Prints what was written."""
-        if self._number > 1:
-            last = self._path.with_stem(f"{self._path.stem}-{self._number}")
-            print(f"wrote {self._count:,} pictures: {self._path} to {last}")
-        elif self._count:
-            print(f"wrote {self._path}")
+        match self._written:
+            case [path]:
+                print(f"wrote {path}")
+            case [first, *_, last]:
+                print(f"wrote {len(self._written):,} pictures: {first} to {last}")
 
 
 class _Page(Output):

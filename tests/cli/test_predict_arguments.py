@@ -184,6 +184,10 @@ def test_pictures_and_pages(capsys):
     code, out, _ = predict(capsys, "trees", "bad.txt", "--out=p.png")
     assert (code, out) == (1, "wrote 2 pictures: p.png to p-3.png\n")
     assert sorted(path.name for path in Path().glob("*.png")) == ["p-3.png", "p.png"]
+    Path("bad.txt").write_text("(S\n(S\n")
+    assert predict(capsys, "trees", "bad.txt", "--out=q.png")[1] == ""
+    Path("bad.txt").write_text(f"{TREE}\n(S\n")
+    assert predict(capsys, "trees", "bad.txt", "--out=q.png")[1] == "wrote q.png\n"
     assert predict(capsys, "words", "good film", "the film", "--out=p.html")[0] == 0
     page = Path("p.html").read_text()
     assert all(f'"{word}"' in page for word in ("good", "film"))
