@@ -12,6 +12,9 @@ from torch import Tensor
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.untraced import untraced
 
+_functorch: Any = torch._C._functorch
+_is_batched = getattr(_functorch, "is_legacy_batchedtensor", lambda _: False)  # torch before 2.1
+
 
 def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates the ``backward`` of an autograd function that has no second-order gradients.
@@ -21,6 +24,7 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
+        check_not_batched(*gradients)
         if torch.is_grad_enabled():
             raise PropagationError(
                 "expected first-order gradients, got create_graph=True: compiled convolution and "
@@ -29,6 +33,15 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
         return backward(ctx, *gradients)
 
     return untraced(wrapper)
+
+
+def check_not_batched(*gradients: Tensor | None) -> None:
+    """Raises a PropagationError if gradients of results are batched: these have no memory."""
+    if any(part is not None and _is_batched(part) for part in gradients):
+        raise PropagationError(
+            "expected gradients one at a time, got is_grads_batched=True or vectorize=True: "
+            'only cells called with engine="dgl" have batched gradients'
+        )
 
 
 def differentiable_gradients(

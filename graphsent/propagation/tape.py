@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.untraced import untraced
 
 Rows = slice | Tensor
@@ -119,6 +120,7 @@ class _Read(Function):
     def backward(
         ctx: Any, gradient: Tensor | None, token: Tensor | None
     ) -> tuple[Tensor | None, ...]:
+        check_not_batched(gradient)
         if gradient is not None:
             ctx.column.add_gradient(ctx.rows, gradient)
         return None, None, _token(ctx.column.values) if token is None else token

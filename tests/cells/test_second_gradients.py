@@ -14,6 +14,7 @@ from torch import Tensor
 from graphsent import cells
 from graphsent.cells import IndexedFeat
 from graphsent.kernels.library import SWITCH
+from graphsent.propagation.errors import PropagationError
 
 STRUCTURE = join([bottom_up(shape) for shape in (chain_shape(3), perfect_shape(2))])
 
@@ -159,6 +160,21 @@ def test_autocast_of_the_forward_pass_alone():
         found.append(torch.autograd.grad(gradient.float().square().sum(), feat)[0])
     largest = found[1].abs().max()
     torch.testing.assert_close(*found, rtol=0, atol=0.1 * float(largest))
+
+
+@each_cell
+@pytest.mark.parametrize("name", ["levels", "levels in torch"])
+def test_batched_gradients(row, way, name):
+    structure, cell = row.small_structure(), row.cell()
+    feat, arguments = rows(structure.num_nodes), row.arguments(structure)
+    h = row.run(cell, structure, feat, engine=way(name), **arguments)[0]
+    batch = torch.linspace(-1, 1, 2 * h.numel()).to(h).view(2, *h.shape)
+    expected = [torch.autograd.grad(h, feat, part, retain_graph=True)[0] for part in batch]
+    with pytest.raises(PropagationError, match="one at a time, got is_grads_batched"):
+        torch.autograd.grad(h, feat, batch, is_grads_batched=True)
+    h = row.run(cell, structure, feat, engine="dgl", **arguments)[0]
+    (found,) = torch.autograd.grad(h, feat, batch, is_grads_batched=True)
+    torch.testing.assert_close(found, torch.stack(expected), rtol=1e-9, atol=1e-9)
 
 
 def test_a_linear_map_that_is_not_a_submodule(way):

@@ -24,6 +24,7 @@ from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.memory import empty
 from graphsent.propagation.schedule.indices import fill_schedule, invalid_structure, to_device
 
@@ -173,6 +174,7 @@ class _Permute(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        check_not_batched(gradient)
         order, inverse = ctx.saved_tensors
         return _Permute.apply(gradient, inverse, order), None, None
 

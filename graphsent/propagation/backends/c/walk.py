@@ -16,7 +16,7 @@ from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_traced
-from graphsent.propagation.gradients import differentiable_gradients
+from graphsent.propagation.gradients import check_not_batched, differentiable_gradients
 from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs, placed_columns
 from graphsent.propagation.recurrence.recurrence import Recurrence
@@ -217,6 +217,7 @@ class _Generated(Function):
     @staticmethod
     @untraced
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        check_not_batched(*gradients)
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
         if torch.is_grad_enabled():
             tensors, plain = ctx.saved_tensors[:-1], partial(_run_plain, plan)
