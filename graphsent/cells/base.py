@@ -367,15 +367,16 @@ class TreeCell(nn.Module):
                 node without incoming edges: ``h``, or ``(h, c)`` in cells with a memory, each
                 (num_nodes, hidden_feats). Rows of other nodes are ignored. By default such nodes
                 have no predecessor.
-            return_cell: whether to return the memory cells, too.
+            return_cell: whether to return all parts of the state, not only ``h``.
             engine: one of :data:`graphsent.propagation.ENGINES`.
 
         Returns:
             ``h`` of shape (num_nodes, hidden_feats) in the node order of the graph; with
-            ``return_cell`` a pair ``(h, c)``.
+            ``return_cell`` a tuple of all parts of the state, by default ``(h, c)``.
 
         Raises:
-            CellError: if graph, features or initial state do not fit the cell.
+            CellError: if graph, features or initial state do not fit the cell, or if no part of the
+                state is named ``c`` and ``return_cell`` is true.
             PropagationError: if the graph has a cycle, or the engine is unknown.
         """
         self.check_call(graph, feat, return_cell)
