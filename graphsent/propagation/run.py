@@ -245,14 +245,17 @@ class Run:
 
     def _start(self, x: _Projected) -> State:
         """States for ``x.leaves``: of the nodes without predecessors, or of the rows they share."""
+        inputs = [self._made(x.leaves), *self.leaf_extra]
+        if self.traced is None:  # the cell may change them in place
+            inputs = [part.clone() for part in inputs]
         if self.initial is None:
-            return self.cell.checked_start(self._made(x.leaves), *self.leaf_extra)
+            return self.cell.checked_start(*inputs)
         shape = self.schedule.num_nodes, self.cell.hidden_feats
-        like = self._made(x.leaves).new_empty(1).expand(shape)
+        like = inputs[0].new_empty(1).expand(shape)
         initial = self.cell.check_initial_state(self.initial, like)
         leaves = self.schedule.nodes[: self.num_leaves]
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
-        return self.cell.checked_combine(self.cell.arrange(before), x.leaves, *self.leaf_extra)
+        return self.cell.checked_combine(self.cell.arrange(before), *inputs)
 
     def _run_compiled(
         self, compiled: Found, shared: Tensor | None, x: _Projected, num_results: int | None
