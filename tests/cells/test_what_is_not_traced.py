@@ -6,8 +6,10 @@ import copy
 import os
 import random
 import threading
+from array import array
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -17,10 +19,12 @@ from generated_cases import needs_compiler, results, tree
 from torch import nn
 from torch.nn import functional
 
-from graphsent.cells import TreeCell
+from graphsent.cells import IndexedFeat, TreeCell
 
 SIZE = 4
 FACTOR = 1.0
+CACHE: dict[str, torch.Tensor] = {}
+LAST = None
 SETTINGS = ModuleType("settings")
 SETTINGS.within = SimpleNamespace(factor=1.0)
 
@@ -42,6 +46,24 @@ def scaled(h, factors=[1.0]):  # noqa: B006
     return h * factors[0]
 
 
+class Helper:
+    """An object whose methods read variables."""
+
+    factor = 1.0
+
+    def scaled(self, h):
+        return self.factor * FACTOR * h
+
+    __call__ = scaled
+
+
+class Twice(nn.Module):
+    """A module without attributes."""
+
+    def forward(self, h):
+        return 2 * h
+
+
 class Cell(TreeCell):
     """An object of numbers, tensors and attributes to compute with."""
 
@@ -57,6 +79,9 @@ class Cell(TreeCell):
         self._number, self.numbers, self.named = 1.0, [1.0], {"a": [1.0]}
         self.options = SimpleNamespace(factor=1.0)
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
+        self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
+        self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
+        self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.double()
 
     def project(self, feat):
@@ -73,7 +98,7 @@ def assert_same(cell: Cell) -> None:
     graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
     expected = results(copy.deepcopy(cell), graph, feat, engine="dgl")
     for one, other in zip(results(cell, graph, feat), expected, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10, equal_nan=True)
 
 
 def in_place(name: str, *args):
@@ -97,6 +122,27 @@ def first_of_view(self, h):
     return h
 
 
+def caught(self, h):
+    try:
+        return functional.layer_norm(h, (SIZE,))
+    except Exception:
+        return -h
+
+
+def caught_type_error(self, h):
+    try:
+        return torch.stack([h, h]).sum(0, dtype=h.dtype)
+    except TypeError:
+        return -h
+
+
+def caught_any(self, h):
+    try:
+        return functional.layer_norm(h, (SIZE,))
+    except:  # noqa: E722
+        return -h
+
+
 NOT_TRACED = {
     "sums of conditions": lambda self, h: ((h > 0) + (h > -1)) * h,
     "functions of conditions": lambda self, h: torch.sigmoid(h > 0) * h,
@@ -115,6 +161,14 @@ NOT_TRACED = {
     "sum in place": in_place("__iadd__", 1),
     "a name for the same": alias,
     "a view": first_of_view,
+    "an entry": lambda self, h: (h.__setitem__((slice(None), 0), 0), h)[1],
+    "an error that it catches": caught,
+    "a type error that it catches": caught_type_error,
+    "any error": caught_any,
+    "a choice by numbers": lambda self, h: h.where((h * 2).bool(), -h),
+    "the type of a shape": lambda self, h: h if isinstance(h.shape, torch.Size) else -h,
+    "elements": lambda self, h: h * h.shape[1:].numel(),
+    "the type of a size": lambda self, h: h if isinstance(h.shape[0], int) else -h,
     "device": lambda self, h: h if h.is_cuda else -h,
     "type": lambda self, h: -h if isinstance(h, torch.Tensor) else h,
 }
@@ -133,13 +187,17 @@ def test_code_that_is_not_traced(name):
         ("zeros", lambda h: torch.zeros(h.shape[0], SIZE, dtype=h.dtype)),
         ("ones", lambda h: torch.ones((h.shape[0], SIZE), dtype=h.dtype)),
         ("full", lambda h: torch.full((h.size(0), SIZE), 0.5, dtype=h.dtype)),
+        ("expand", lambda h: torch.ones(SIZE, dtype=h.dtype).expand(h.shape[0], -1)),
+        ("repeat", lambda h: torch.ones(SIZE, dtype=h.dtype).repeat(h.shape[0], 1)),
     ],
 )
 def test_a_tensor_for_all_nodes_that_torch_makes_alone(name, made):
     cell = type("Mine", (Cell,), {"of": lambda self, h: h + made(h)})()
     way, reason = cell.explain(tree(20, 3))[:2]
     assert way == "levels"
-    assert reason.endswith(f"; x.new_{name}(...) can be traced")
+    assert reason.endswith(
+        "of nodes: broadcasting, h.reshape(...) and x.new_zeros(...) can be traced"
+    )
     assert_same(cell)
 
 
@@ -175,6 +233,9 @@ MOVED = {
     "by names": lambda h: torch.full_like(input=h, fill_value=2) * h + h.new_ones(size=h.shape),
     "numbers of numbers": lambda h: (1 - 0.5 * torch.ones_like(h)) ** 2 * h,
     "infinite": lambda h: torch.where(h > -9, h, torch.full_like(h, -torch.inf)),
+    "method of a choice": lambda h: h.where(h > 0, 0.5 * h).where(h < 1, 0.0),
+    "nothing times infinity": lambda h: torch.where(h > 0, h / (0 * h) * 0, h),
+    "of its own shape": lambda h: h.view(h.shape) + h.reshape(h.size()) + h.expand(*h.shape),
     "no numbers": lambda h: torch.where(h > -9, h, torch.full_like(h, torch.nan)),
     "full": lambda h: h.new_full((h.shape[0], SIZE), 0.5) * h + torch.full_like(h, 2),
     "halves": lambda h: torch.cat(h.unflatten(1, (2, -1)).unbind(1)[::-1], 1),
@@ -207,6 +268,10 @@ def set_global(cell):
     FACTOR += 1
 
 
+def set_forward(cell):
+    Twice.forward = lambda self, h: 3 * h
+
+
 def set_free(cell):
     with torch.no_grad():
         cell.V.weight = nn.Parameter(cell.U.weight + 1)
@@ -234,6 +299,14 @@ CHANGES = {
         lambda c: setattr(Shared, "factor", Shared.factor + 1),
     ),
     "slots": (lambda s, h: s.slotted.factor * h, lambda c: setattr(c.slotted, "factor", 3.0)),
+    "functions": (lambda s, h: s.functions[0](h), set_global),
+    "method of an object": (lambda s, h: s.helper.scaled(h), set_global),
+    "bound method": (lambda s, h: s.scaled(h), lambda c: setattr(c.helper, "factor", 3.0)),
+    "object that is called": (lambda s, h: s.helper(h), set_global),
+    "partial": (lambda s, h: s.partial(h), set_global),
+    "forward of a class": (lambda s, h: s.twice(h), set_forward),
+    "array": (lambda s, h: s.array[0] * h, lambda c: c.array.__setitem__(0, 3.0)),
+    "length of a long list": (lambda s, h: len(s.long) * h / 2000, lambda c: c.long.append(0)),
     "queue": (lambda s, h: s.last[0] * h, lambda c: c.last.append(3.0)),
     "default": (lambda s, h: scaled(h), lambda c: scaled.__defaults__[0].__setitem__(0, 3.0)),
     "environment": (
@@ -291,7 +364,7 @@ def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
         return h * random.random()
 
     cell, state = type("Mine", (Cell,), {"of": of})(), random.getstate()
-    assert cell.explain(tree(20, 3)).reason == "it sets attributes of modules"
+    assert cell.explain(tree(20, 3)).reason.startswith("it changes attributes")
     assert float(cell.b) == 2
     assert random.getstate() == state
 
@@ -302,10 +375,16 @@ def test_random_numbers_of_python():
 
 
 @pytest.mark.parametrize(
-    "generator", [random.Random(0), np.random.default_rng(0)], ids=["python", "numpy"]
+    ("generator", "drawn"),
+    [
+        (random.Random(0), lambda generator: generator.random()),
+        (np.random.default_rng(0), lambda generator: generator.random()),
+        (torch.Generator(), lambda generator: torch.rand(1, generator=generator).double()),
+    ],
+    ids=["python", "numpy", "torch"],
 )
-def test_random_numbers_of_a_generator(generator):
-    cell = type("Mine", (Cell,), {"of": lambda self, h: h * self.generator.random()})()
+def test_random_numbers_of_a_generator(generator, drawn):
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h * drawn(self.generator)})()
     cell.generator = generator
     graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
     for _ in range(2):
@@ -315,12 +394,101 @@ def test_random_numbers_of_a_generator(generator):
 
 def test_a_list_that_grows_with_every_call():
     def of(self, h):
-        self.seen.append(h.shape[-1])
+        self.seen.append(h)
         return h * len(self.seen)
 
     cell = type("Mine", (Cell,), {"of": of})()
     cell.seen = []
     assert "it changes" in cell.explain(tree(20, 3)).reason
+    assert not cell.seen  # nothing that stands for a tensor
+    cell(tree(20, 3), torch.randn(20, 3, dtype=torch.float64))
+    assert all(type(h) is torch.Tensor for h in cell.seen)
+
+
+def of_cache(cache):
+    def of(self, h):
+        known = cache(self)
+        if "ones" not in known:
+            known["ones"] = h.new_ones(1, SIZE)
+        return h * known["ones"]
+
+    return of
+
+
+def of_last(self, h):
+    global LAST
+    LAST = h.shape, h
+    return h
+
+
+KEEPS = {
+    "an attribute": of_cache(lambda cell: cell.cache),
+    "an object": of_cache(lambda cell: vars(cell.options)),
+    "a global variable": of_cache(lambda cell: CACHE),
+    "the last": of_last,
+}
+
+
+@pytest.mark.parametrize("name", KEEPS)
+def test_tensors_that_a_cell_keeps(name):
+    """What stands for a tensor during tracing does not stay in the variables of the cell."""
+    cell = type("Mine", (Cell,), {"of": KEEPS[name]})()
+    cell.cache = {}
+    assert "it changes" in cell.explain(tree(20, 3)).reason
+    assert_same(cell)
+
+
+def test_a_projection_that_counts_its_calls():
+    def project(self, feat):
+        self.seen.append(feat)
+        self.b.add_(1)
+        return functional.layer_norm(self.W(feat), (SIZE,))
+
+    cell = type("Mine", (Cell,), {"project": project, "of": lambda self, h: h})()
+    cell.seen = []
+    cell.explain(tree(20, 3))
+    assert (float(cell.b), cell.seen) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "of"),
+    [
+        (torch.no_grad, lambda self, h: h * (1 + torch.is_grad_enabled())),
+        (torch.inference_mode, lambda self, h: h * (1 + torch.is_inference_mode_enabled())),
+    ],
+)
+def test_a_cell_that_asks_for_the_mode(mode, of):
+    cell = type("Mine", (Cell,), {"of": of})()
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    assert cell.explain(graph).reason == "it asks whether gradients or autocast are enabled"
+    with mode():
+        expected = cell(graph, feat, engine="dgl")
+        torch.testing.assert_close(cell(graph, feat), expected)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_start_that_changes_its_input(shared):
+    """It changes neither the caller's rows nor the inputs of other nodes."""
+
+    class Mine(Cell):
+        project = lambda self, feat: feat  # noqa: E731
+        start = lambda self, x: (x.tanh_(),)  # noqa: E731
+
+        def combine(self, children, x):
+            return (torch.tanh(children[0].sum(1).mul_(2) + x.mul_(3)),)
+
+    cell, graph = Mine(), tree(20, 3)
+    cell.hidden_feats = 3
+    rows = torch.randn(20, 3, dtype=torch.float64)
+    before, index = rows.clone(), torch.arange(20)
+    feat = IndexedFeat(rows, index % 5 if shared else index)
+    expected = results(cell, graph, feat, engine="dgl")
+    for one, other in zip(results(cell, graph, feat), expected, strict=True):
+        torch.testing.assert_close(one, other)
+    with torch.no_grad():
+        cell(graph, feat)
+        cell(tree(1, 1), feat._replace(index=index[:1]))
+    assert torch.equal(rows, before)
 
 
 def test_threads_and_a_cell_that_sets_attributes():

@@ -154,8 +154,6 @@ class Expressions:
 def _simplified(op: str, args: Sequence[Ref]) -> Ref | None:
     """One of the arguments if it is the result."""
     numbers = [ref.value.data if ref.value.op == "number" else None for ref in args]
-    if op == "mul" and 0 in numbers:
-        return args[numbers.index(0)]
     if op == "add" and numbers[0] == 0:
         return args[1]
     if op in ("add", "sub") and numbers[1] == 0:

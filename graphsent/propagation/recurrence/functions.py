@@ -22,8 +22,6 @@ _register = registering(FUNCTIONS)
 
 def _pointwise(op: str) -> Callable[..., Symbol]:
     def call(tracer: Tracer, *args: Any, inplace: bool = False) -> Symbol:
-        if inplace:
-            raise Untraceable("it changes a tensor in place")
         return tracer.pointwise(op, *args)
 
     return call
@@ -112,6 +110,10 @@ _register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a,
 
 @_register("where")
 def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
+    if is_a(a, Condition):  # as a method, a.where(condition, b)
+        condition, a = a, condition
+    if not is_a(condition, Condition):
+        raise Untraceable("it chooses by a tensor that is not the result of a comparison")
     if all(is_a(part, (int, float, Condition)) for part in (a, b)):
         raise Untraceable("it chooses between numbers, whose dtype is not that of the states")
     return tracer.pointwise("where", condition, a, b)

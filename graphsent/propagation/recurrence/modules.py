@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,16 +14,22 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
-from graphsent.propagation.recurrence.surroundings import Place, fact, facts_at, places_read
+from graphsent.propagation.recurrence.surroundings import (
+    Place,
+    containers,
+    copied,
+    fact,
+    facts_at,
+    places_read,
+    restore,
+)
 from graphsent.propagation.recurrence.symbols import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_DICTIONARIES = ("_parameters", "_buffers", "_modules")
+_MODES = {f"is_{mode}_enabled" for mode in ("grad", "autocast", "inference_mode")}
 _OF_MODULES = frozenset(vars(nn.Module()))
-_MAKES_A_TENSOR = re.compile(r"(zeros|ones|full)\(\)")
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
-_SETS = "it sets attributes of modules"
-_CHANGES = "it changes numbers or random generators that it reads"
+_CHANGES = "it changes attributes, variables or random generators"
 _known: weakref.WeakKeyDictionary[nn.Module, _Known] = weakref.WeakKeyDictionary()
 
 
@@ -56,16 +61,14 @@ def recurrence_of(
     """
     facts = [*_facts(cell), dtype, num_slots, *extra_widths]
     known = _known.get(cell)
-    if known is not None and known.recurrence in (
-        _SETS,
-        _CHANGES,
-    ):  # for good
+    if known is not None and known.recurrence == _CHANGES:  # for good
         return known.recurrence
     if known is None or known.facts != facts or known.outside != facts_at(known.places):
-        kinds = map(type, cell.modules())
-        places = places_read(kinds, ("project", "start", "combine", "forward"))
+        places, names = places_read(cell)
         outside = facts_at(places)
-        traced = _traced(cell, extra_widths, num_slots)
+        traced: Recurrence | str = "it asks whether gradients or autocast are enabled"
+        if not names & _MODES:
+            traced = _traced(cell, places, extra_widths, num_slots)
         after = [*_facts(cell), dtype, num_slots, *extra_widths]
         if not isinstance(traced, str) and (after != facts or facts_at(places) != outside):
             traced = _CHANGES
@@ -123,14 +126,15 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
 
 
 def _traced(
-    cell: nn.Module, extra_widths: Sequence[int], num_slots: int | None
+    cell: nn.Module, places: Sequence[Place], extra_widths: Sequence[int], num_slots: int | None
 ) -> Recurrence | str:
     modules = list(cell.modules())
     if _has_any_global_hook() or any(len(vars(m)[name]) for m in modules for name in _HOOKS):
         return "modules have hooks"
     if any(hasattr(module, "parametrizations") for module in modules):
         return "modules have parametrizations"
-    before = [_attributes(module) for module in modules]
+    read = [*map(vars, modules), *(place() for place in places)]
+    held = [(each, copied(each)) for value in read for each in containers(value)]
     drawn_before = _random_states()
     try:
         with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
@@ -138,37 +142,14 @@ def _traced(
     except Untraceable as problem:
         return str(problem)
     except Exception as error:  # of other libraries, which expect tensors
-        made = _MAKES_A_TENSOR.match(str(error))  # of a symbolic size
-        hint = f"; x.new_{made[1]}(...) can be traced" if made else ""
-        return f"it cannot be traced: {type(error).__name__}: {error}{hint}"
+        return f"it cannot be traced: {type(error).__name__}: {error}"
     finally:
-        changed = [_restore(module, old) for module, old in zip(modules, before, strict=True)]
+        changed = [restore(*pair) for pair in held]
         drawn = _random_states() != drawn_before
         _set_random_states(drawn_before)
     if any(changed):
-        return _SETS
+        return _CHANGES
     return "it draws random numbers" if drawn else recurrence
-
-
-def _attributes(module: nn.Module) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The dictionaries with the attributes of a module, each with a copy."""
-    own = vars(module)
-    return [(each, dict(each)) for each in (own, *(own[name] for name in _DICTIONARIES))]
-
-
-def _restore(module: nn.Module, before: list[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
-    """Restores the attributes of a module; returns whether any had changed."""
-    changed = False
-    for now, old in before:
-        # Only what differs: other threads may use the module.
-        for name in [name for name, value in old.items() if now.get(name, now) is not value]:
-            now[name] = old[name]
-            changed = True
-        for name in [*now]:
-            if name not in old:
-                del now[name]
-                changed = True
-    return changed
 
 
 def _random_states() -> tuple[Any, ...]:
@@ -204,8 +185,12 @@ def _projection(cell: Any, tensors: dict[str, Tensor]) -> tuple[tuple[str, str |
         return linear_map(cell.project, tensors, cell.in_feats)
     except Untraceable:
         like = next(iter(tensors.values()), torch.empty(0))
+        buffers = [(buffer, buffer.clone()) for buffer in cell.buffers()]
         with torch.no_grad():
             x = cell.project(like.new_zeros(1, cell.in_feats))
+            for buffer, before in buffers:  # it may count its calls, for example
+                if not torch.equal(buffer, before):
+                    buffer.copy_(before)
         if x.dim() != 2:
             raise Untraceable("project does not return a matrix") from None
         return None, x.shape[1]

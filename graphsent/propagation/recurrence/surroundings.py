@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -12,12 +13,20 @@ from types import CellType, CodeType, FunctionType, MemberDescriptorType, Method
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
+from graphsent.propagation.recurrence.symbols import leaves
+
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_SEQUENCES = (list, tuple, set, frozenset, deque)
-_OF_CLASSES = (*_PLAIN, *_SEQUENCES, dict, np.ndarray, MemberDescriptorType)
-_LIBRARIES = ("builtins", "torch", "numpy", __name__.partition(".")[0])
+_SEQUENCES = (list, tuple, set, frozenset, deque, array, bytearray)
+_MANY = (*_SEQUENCES, dict)
+_CONTAINERS = (list, set, deque, dict)
+_OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
+_LONG = 1000
+"""Of longer lists and dictionaries, only the length is watched."""
+_OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
+_LIBRARIES = ("builtins", "collections", "torch", "numpy", __name__.partition(".")[0])
 Place = Callable[[], Any]
 """Returns the current value of a name."""
 
@@ -49,6 +58,10 @@ def fact(value: Any, depth: int = 4) -> Any:
         return value.getstate()
     if isinstance(value, np.random.Generator):
         return fact(value.bit_generator.state)
+    if isinstance(value, torch.Generator):
+        return bytes(value.get_state().tolist())
+    if isinstance(value, _MANY) and len(value) > _LONG:
+        return _Same(value), len(value)
     if depth and isinstance(value, _SEQUENCES):
         return type(value), *[fact(part, depth - 1) for part in value]
     if depth and isinstance(value, dict):
@@ -56,9 +69,9 @@ def fact(value: Any, depth: int = 4) -> Any:
     if isinstance(value, (Tensor, nn.Module)) or not depth:
         return _Same(value)
     if isinstance(value, MethodType):
-        return _Same(value.__func__), _Same(value.__self__)
+        return _Same(value.__func__), fact(value.__self__, depth - 1)
     if isinstance(value, partial):
-        return fact((_Same(value.func), value.args, value.keywords), depth)
+        return fact((value.func, value.args, value.keywords), depth)
     held = _held(value)
     return (_Same(value), fact(held, depth - 1)) if held else _Same(value)
 
@@ -77,20 +90,76 @@ def _held(value: Any) -> dict[str, Any]:
     return {**held, **own} if isinstance(own, dict) else held
 
 
-def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
-    """The variables that some methods of classes read, or functions that these call."""
+def containers(value: Any, depth: int = 5) -> Iterator[Any]:
+    """The lists, sets, dictionaries and attributes of objects that :func:`fact` looks into."""
+    if isinstance(value, (*_PLAIN, Tensor, nn.Module)) or not depth:
+        return
+    if isinstance(value, _CONTAINERS):
+        yield value
+    if isinstance(value, dict):
+        parts: Any = value.values()
+    elif isinstance(value, _SEQUENCES):
+        parts = value
+    else:
+        own = None if isinstance(value, type) else getattr(value, "__dict__", None)
+        parts = [own] if isinstance(own, dict) else []
+    for part in [*parts]:
+        yield from containers(part, depth - 1)
+
+
+def copied(container: Any) -> Any:
+    """A copy of the contents of a container."""
+    if isinstance(container, dict):
+        return dict(container)
+    return set(container) if isinstance(container, set) else list(container)
+
+
+def restore(container: Any, before: Any) -> bool:
+    """Restores the contents of a container; returns whether they had changed."""
+    if isinstance(container, dict):  # only what differs: other threads may use it
+        missing = object()
+        added = container.keys() - before.keys()
+        changed = [n for n, old in before.items() if container.get(n, missing) is not old]
+        container.update({name: before[name] for name in changed})
+        for name in added:
+            del container[name]
+        return bool(changed or added)
+    ids = [[*map(id, each)] for each in (container, before)]
+    if isinstance(container, set):
+        ids = [sorted(each) for each in ids]
+    if ids[0] == ids[1]:
+        return False
+    container.clear()
+    (container.update if isinstance(container, set) else container.extend)(before)
+    return True
+
+
+def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
+    """The variables that a cell reads, and all names in its code.
+
+    Its code is the methods of its modules, and of objects and functions that are attributes of
+    these, and all functions that these call.
+    """
     found: dict[tuple[int, str], Place] = {}
     seen: set[FunctionType] = set()
-    kinds = dict.fromkeys(part for kind in kinds for part in kind.__mro__)
+    names_seen: set[str] = set()
+    modules = list(cell.modules())
+    held = [part for module in modules for part in leaves(vars(module))]
+    held += [part.__self__ for part in held if isinstance(part, MethodType)]
+    kinds = dict.fromkeys(part for value in (*modules, *held) for part in type(value).__mro__)
     of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
     known = {name for attributes in of_kinds for name in attributes}
-    waiting = [own[name] for own in of_kinds for name in functions if name in own]
+    for own in of_kinds:
+        found |= {(id(own), name): partial(own.get, name) for name in _CALLED if name in own}
+    waiting = [own[name] for own in of_kinds for name in (*_CALLED, *_OF_CELLS) if name in own]
+    waiting += held
     while waiting:
         function = _function_of(waiting.pop())
         if function is None or function in seen:
             continue
         seen.add(function)
         names = set(_names(function.__code__))
+        names_seen |= names
         read: dict[tuple[int, str], Place] = {}
         for space in _spaces(function, names):
             read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
@@ -102,7 +171,7 @@ def places_read(kinds: Iterable[type], functions: Iterable[str]) -> list[Place]:
             read[id(function), name] = partial(getattr, function, name)
         waiting += [place() for place in read.values()]
         found |= read
-    return [place for place in found.values() if _matters(place())]
+    return [place for place in found.values() if _matters(place())], names_seen
 
 
 def facts_at(places: Iterable[Place]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,18 +10,43 @@ import torch
 from torch import Tensor
 
 
+class _Tracing(threading.local):
+    """Of each thread: whether it traces a function, and the latest reason why that fails."""
+
+    active: bool = False
+    reason: str | None = None
+
+
+TRACING = _Tracing()
+
+
 class Untraceable(Exception):
     """A function cannot be traced; the message is the reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        TRACING.reason = reason  # the function may catch it
+
+
+def _refused_type(reason: str) -> Any:
+    """A ``__class__`` that refuses ``isinstance``, whose result would differ from torch's."""
+
+    def kind(self: Any) -> type:
+        if TRACING.active:
+            raise Untraceable(reason)
+        return type(self)
+
+    return property(kind)
 
 
 class Size:
     """An unknown number of nodes or predecessors, and the ``number`` for it in meta tensors."""
 
-    def __init__(self, name: str, number: int) -> None:
-        self.name, self.number = name, number
+    def __init__(self, name: str, number: int, instead: str) -> None:
+        self.name, self.number, self.instead = name, number, instead
 
     def _refuse(self, *_: Any) -> Any:
-        raise Untraceable(f"it computes with the number of {self.name}")
+        raise Untraceable(f"it computes with the number of {self.name}: {self.instead}")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
     __rtruediv__ = __floordiv__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __index__ = _refuse
@@ -30,15 +56,28 @@ class Size:
         return True if self is other else self._refuse()
 
     __hash__ = __str__ = __format__ = _refuse
+    __class__ = property(lambda self: self._refuse() if TRACING.active else Size)
 
 
-NODES, CHILDREN = Size("nodes", 99_991), Size("predecessors", 99_989)  # primes
+NODES = Size("nodes", 99_991, "broadcasting, h.reshape(...) and x.new_zeros(...) can be traced")
+CHILDREN = Size("predecessors", 99_989, "mean(1) can be traced")  # both are primes
 _SIZES = {size.number: size for size in (NODES, CHILDREN)}
 
 
-def shape_of(numbers: Sequence[int]) -> tuple[int | Size, ...]:
+class Shape(tuple):
+    """The sizes of a tensor."""
+
+    __slots__ = ()
+    __class__ = _refused_type("it checks the type of the shape of a tensor")
+
+    def numel(self) -> int:
+        """Refuses to multiply sizes."""
+        raise Untraceable("it computes with the number of elements")
+
+
+def shape_of(numbers: Sequence[int]) -> Shape:
     """The shape that some sizes of a meta tensor represent."""
-    return tuple(_SIZES.get(n, n) for n in numbers)
+    return Shape(_SIZES.get(n, n) for n in numbers)
 
 
 class Symbol:
@@ -55,7 +94,7 @@ class Symbol:
     __hash__ = object.__hash__
 
     def __init__(self, tracer: Any, codes: Tensor, shape: Sequence[int | Size]) -> None:
-        self.tracer, self.codes, self.shape = tracer, codes, tuple(shape)
+        self.tracer, self.codes, self.shape = tracer, codes, Shape(shape)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -87,13 +126,10 @@ class Symbol:
 
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
 
-    @property  # type: ignore[misc]  # it can be set, of any object
-    def __class__(self) -> type:
-        """Refuses ``isinstance``, whose result would differ from that for a tensor."""
-        raise Untraceable(
-            "it checks the type of a tensor, directly or in an autograd.Function, or it sets "
-            "attributes of modules"
-        )
+    __class__ = _refused_type(
+        "it checks the type of a tensor, directly or in an autograd.Function, sets attributes of "
+        "modules, or calls torch.where(..., h, 0.0); h.where(..., 0.0) can be traced"
+    )
 
     def __len__(self) -> int:
         return self.shape[0].__index__()
@@ -142,12 +178,12 @@ class Condition(Symbol):
         return torch.bool
 
 
-def _changes_in_place(self: Symbol, _: Any) -> Any:
+def _changes_in_place(self: Symbol, *_: Any) -> Any:
     raise Untraceable("it changes a tensor in place")  # and possibly views of it
 
 
-for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
-    setattr(Symbol, f"__i{_name}__", _changes_in_place)
+for _name in ("iadd", "isub", "imul", "itruediv", "ipow", "imatmul", "setitem"):
+    setattr(Symbol, f"__{_name}__", _changes_in_place)
 
 
 def is_a(given: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -186,8 +222,9 @@ def mapped(function: Callable[[Any], Any], given: Any) -> Any:
     """Applies a function to the leaves of nested tuples, lists and dictionaries."""
     if is_a(given, dict):
         return {name: mapped(function, part) for name, part in given.items()}
-    if type(given) in (tuple, list):
-        return type(given)(mapped(function, part) for part in given)
+    if type(given) in (tuple, list, Shape):
+        parts = [mapped(function, part) for part in given]
+        return parts if is_a(given, list) else tuple(parts)
     return function(given)
 
 

@@ -14,6 +14,7 @@ from graphsent.propagation.recurrence.expressions import Domain, Expressions, Re
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
+    TRACING,
     Call,
     Condition,
     Known,
@@ -81,6 +82,16 @@ class Tracer(TorchFunctionMode):
         self._known = {id(tensor): Known(name) for name, tensor in tensors.items()}
         self._kept: list[Tensor] = []  # so that their ids are not reused
 
+    def __enter__(self) -> Tracer:
+        TRACING.active, TRACING.reason = True, None
+        return super().__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        super().__exit__(kind, error, trace)
+        TRACING.active, reason = False, TRACING.reason
+        if reason and kind is not Untraceable and issubclass(kind or Exception, Exception):
+            raise Untraceable(reason) from error  # which the function caught
+
     # Symbols
 
     def symbol(self, value: Value) -> Symbol:
@@ -142,15 +153,21 @@ class Tracer(TorchFunctionMode):
     def call(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a function of torch for symbols."""
         _check_gradients()
-        in_place = name.endswith("_") and not name.endswith("__")
+        if _is_in_place(name, kwargs):
+            raise Untraceable("it changes a tensor in place")
         name = name.strip("_")
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
-        if kwargs.get("out") is not None or in_place or name not in self.functions:
+        if name not in self.functions:
             raise Untraceable(f"it calls {name}, which cannot be traced")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
             raise Untraceable("it computes with the results of comparisons")
-        with torch._C.DisableTorchFunction():  # operations on codes are not traced
-            return self.functions[name](self, *args, **kwargs)
+        try:
+            with torch._C.DisableTorchFunction():  # operations on codes are not traced
+                return self.functions[name](self, *args, **kwargs)
+        except Untraceable:
+            raise
+        except Exception as error:
+            raise Untraceable(f"it calls {name}: {error}") from error
 
     def call_now(self, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Calls a function of tensors, and records the call if these are known."""
