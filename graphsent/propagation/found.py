@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
@@ -59,6 +60,8 @@ def find_recurrence(
     if len(types) > 1:
         return "inputs have different dtypes"
     parameters = parameters_of(cell)
+    if any(map(is_lazy, parameters.values())):
+        return "parameters are not initialized yet"
     kinds = {(part.dtype, part.device) for part in parameters.values()}
     if len(kinds) > 1:
         return "parameters have different dtypes or are on different devices"

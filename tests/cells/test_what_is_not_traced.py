@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import random
 import threading
+import weakref
 from array import array
 from collections import deque
 from dataclasses import dataclass
@@ -523,6 +525,26 @@ def test_a_submodule_in_evaluation_mode():
     assert_same(cell)
     cell.f.eval()
     assert_same(cell)
+
+
+@needs_compiler
+def test_parameters_that_are_initialized_by_the_first_call():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.lazy(h)})()
+    cell.lazy, graph = nn.LazyLinear(SIZE).double(), tree(20, 3)
+    assert cell.explain(graph) == ("levels", "parameters are not initialized yet")
+    cell(graph, torch.randn(20, 3, dtype=torch.float64))
+    assert cell.explain(graph).way == "compiled"
+    assert_same(cell)
+
+
+def test_a_function_of_the_cell_does_not_keep_it():
+    cell, graph = type("Mine", (Cell,), {"of": lambda self, h: self.f(h)})(), tree(20, 3)
+    vars(cell)["f"] = (lambda kept: lambda h: kept.U(h))(cell)
+    cell(graph, torch.randn(20, 3, dtype=torch.float64))
+    known = weakref.ref(cell)
+    del cell
+    gc.collect()
+    assert known() is None
 
 
 def test_threads_that_trace_one_cell():

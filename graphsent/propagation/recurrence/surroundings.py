@@ -167,8 +167,7 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
             read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
-        for name in ("__defaults__", "__kwdefaults__"):
-            read[id(function), name] = partial(getattr, function, name)
+        read[id(function), "defaults"] = partial(_defaults, weakref.ref(function))
         waiting += [place() for place in read.values()]
         found |= read
     return [place for place in found.values() if _matters(place())], names_seen
@@ -190,6 +189,12 @@ def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:
                 known.add(id(vars(module)))
                 found.append(vars(module))
     return found
+
+
+def _defaults(function: Callable[[], FunctionType | None]) -> Any:
+    """The default arguments of a function, which may be an attribute of the cell."""
+    found = function()
+    return None if found is None else (found.__defaults__, found.__kwdefaults__)
 
 
 def _content(cell: CellType) -> Any:
