@@ -381,9 +381,10 @@ def test_random_numbers_of_python():
     [
         (random.Random(0), lambda generator: generator.random()),
         (np.random.default_rng(0), lambda generator: generator.random()),
+        (np.random.RandomState(0), lambda generator: generator.rand()),
         (torch.Generator(), lambda generator: torch.rand(1, generator=generator).double()),
     ],
-    ids=["python", "numpy", "torch"],
+    ids=["python", "numpy", "old numpy", "torch"],
 )
 def test_random_numbers_of_a_generator(generator, drawn):
     cell = type("Mine", (Cell,), {"of": lambda self, h: h * drawn(self.generator)})()
@@ -436,6 +437,7 @@ def test_tensors_that_a_cell_keeps(name):
     """What stands for a tensor during tracing does not stay in the variables of the cell."""
     cell = type("Mine", (Cell,), {"of": KEEPS[name]})()
     cell.cache = {}
+    cell.options.itself = cell.options
     assert "it changes" in cell.explain(tree(20, 3)).reason
     assert_same(cell)
 

@@ -17,7 +17,6 @@ from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read
 from graphsent.propagation.recurrence.surroundings import (
     Place,
     containers,
-    copied,
     fact,
     facts_at,
     places_read,
@@ -134,7 +133,11 @@ def _traced(
     if any(hasattr(module, "parametrizations") for module in modules):
         return "modules have parametrizations"
     read = [*map(vars, modules), *(place() for place in places)]
-    held = [(each, copied(each)) for value in read for each in containers(value)]
+    before = [
+        (each, dict(each) if isinstance(each, dict) else list(each))
+        for value in read
+        for each in containers(value)
+    ]
     drawn_before = _random_states()
     try:
         with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
@@ -144,7 +147,7 @@ def _traced(
     except Exception as error:  # of other libraries, which expect tensors
         return f"it cannot be traced: {type(error).__name__}: {error}"
     finally:
-        changed = [restore(*pair) for pair in held]
+        changed = [restore(*pair) for pair in before]
         drawn = _random_states() != drawn_before
         _set_random_states(drawn_before)
     if any(changed):

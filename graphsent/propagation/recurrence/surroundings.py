@@ -16,12 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphsent.propagation.recurrence.symbols import leaves
-
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_SEQUENCES = (list, tuple, set, frozenset, deque, array, bytearray)
-_MANY = (*_SEQUENCES, dict)
-_CONTAINERS = (list, set, deque, dict)
+_CONTAINERS = (list, tuple, set, frozenset, deque, dict)
+_MANY = (*_CONTAINERS, array, bytearray)
 _OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
@@ -52,20 +49,22 @@ def fact(value: Any, depth: int = 4) -> Any:
     """A fingerprint of a value, which differs once the value, or what it contains, has changed."""
     if isinstance(value, _PLAIN):
         return value
+    if isinstance(value, _MANY) and len(value) > _LONG:
+        return _Same(value), len(value)
+    if depth and isinstance(value, dict):
+        return dict, *[(fact(name), fact(part, depth - 1)) for name, part in value.items()]
+    if depth and isinstance(value, _MANY):
+        return type(value), *[fact(part, depth - 1) for part in value]
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, np.random.Generator):
         return fact(value.bit_generator.state)
+    if isinstance(value, np.random.RandomState):
+        return fact(value.get_state(legacy=False))
     if isinstance(value, torch.Generator):
         return bytes(value.get_state().tolist())
-    if isinstance(value, _MANY) and len(value) > _LONG:
-        return _Same(value), len(value)
-    if depth and isinstance(value, _SEQUENCES):
-        return type(value), *[fact(part, depth - 1) for part in value]
-    if depth and isinstance(value, dict):
-        return dict, *[(fact(name), fact(part, depth - 1)) for name, part in value.items()]
     if isinstance(value, (Tensor, nn.Module)) or not depth:
         return _Same(value)
     if isinstance(value, MethodType):
@@ -91,31 +90,23 @@ def _held(value: Any) -> dict[str, Any]:
 
 
 def containers(value: Any, depth: int = 5) -> Iterator[Any]:
-    """The lists, sets, dictionaries and attributes of objects that :func:`fact` looks into."""
-    if isinstance(value, (*_PLAIN, Tensor, nn.Module)) or not depth:
+    """The lists, dictionaries and so on in a value, and the attributes of objects in it."""
+    if isinstance(value, (*_PLAIN, type, Tensor, nn.Module)) or not depth:
         return
-    if isinstance(value, _CONTAINERS):
-        yield value
-    if isinstance(value, dict):
-        parts: Any = value.values()
-    elif isinstance(value, _SEQUENCES):
-        parts = value
-    else:
-        own = None if isinstance(value, type) else getattr(value, "__dict__", None)
-        parts = [own] if isinstance(own, dict) else []
-    for part in [*parts]:
-        yield from containers(part, depth - 1)
+    found = value if isinstance(value, _CONTAINERS) else getattr(value, "__dict__", None)
+    if isinstance(found, _CONTAINERS):
+        yield found
+        for part in contents(found):
+            yield from containers(part, depth - 1)
 
 
-def copied(container: Any) -> Any:
-    """A copy of the contents of a container."""
-    if isinstance(container, dict):
-        return dict(container)
-    return set(container) if isinstance(container, set) else list(container)
+def contents(container: Any) -> list[Any]:
+    """The values in a container."""
+    return [*(container.values() if isinstance(container, dict) else container)]
 
 
 def restore(container: Any, before: Any) -> bool:
-    """Restores the contents of a container; returns whether they had changed."""
+    """Restores the values in a container, from a copy; returns whether they had changed."""
     if isinstance(container, dict):  # only what differs: other threads may use it
         missing = object()
         added = container.keys() - before.keys()
@@ -124,10 +115,7 @@ def restore(container: Any, before: Any) -> bool:
         for name in added:
             del container[name]
         return bool(changed or added)
-    ids = [[*map(id, each)] for each in (container, before)]
-    if isinstance(container, set):
-        ids = [sorted(each) for each in ids]
-    if ids[0] == ids[1]:
+    if [*map(id, container)] == [*map(id, before)]:
         return False
     container.clear()
     (container.update if isinstance(container, set) else container.extend)(before)
@@ -144,7 +132,7 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
     seen: set[FunctionType] = set()
     names_seen: set[str] = set()
     modules = list(cell.modules())
-    held = [part for module in modules for part in leaves(vars(module))]
+    held = [part for m in modules for each in containers(vars(m)) for part in contents(each)]
     held += [part.__self__ for part in held if isinstance(part, MethodType)]
     kinds = dict.fromkeys(part for value in (*modules, *held) for part in type(value).__mro__)
     of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
@@ -194,7 +182,8 @@ def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:
 def _defaults(function: Callable[[], FunctionType | None]) -> Any:
     """The default arguments of a function, which may be an attribute of the cell."""
     found = function()
-    return None if found is None else (found.__defaults__, found.__kwdefaults__)
+    parts = () if found is None else (found.__defaults__, found.__kwdefaults__)
+    return [part for part in parts if part] or None
 
 
 def _content(cell: CellType) -> Any:
