@@ -158,8 +158,18 @@ class Overlapping(SlottedCell):
         return (torch.tanh(self.pair(torch.cat([torch.zeros_like(both), both], -1)) + x),)
 
 
+class Unused(Overlapping):
+    """It computes what only its gradient needs."""
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        gate = torch.sigmoid(self.pair(children[0].flatten(1)))
+        unused = gate - gate * gate
+        del unused
+        return (torch.tanh(gate + x),)
+
+
 @pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
-@pytest.mark.parametrize("kind", [Latest, TimesMean, Overlapping])
+@pytest.mark.parametrize("kind", [Latest, TimesMean, Overlapping, Unused])
 def test_cells_that_need_care(kind, way, monkeypatch):
     torch.manual_seed(0)
     cell, graph = kind(IN_FEATS, IN_FEATS).double(), tree(25, 2)

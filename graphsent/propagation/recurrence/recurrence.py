@@ -36,7 +36,6 @@ class Traced:
         shapes: shapes of the constants.
         hoisted: values that depend only on inputs and are computed for all nodes at once; they are
             the inputs after those of the function.
-        num_values: number of values before gradients are added.
     """
 
     expressions: Expressions
@@ -45,7 +44,6 @@ class Traced:
     constants: list[Known]
     shapes: list[tuple[int, ...]]
     hoisted: list[Value]
-    num_values: int
 
     def tensors(self, named: Mapping[str, Tensor]) -> list[Tensor]:
         """The tensors of the constants, from parameters and buffers by name."""
@@ -130,7 +128,7 @@ def trace(
     if not is_a(state, (tuple, list)) or len(state) != num_parts:
         raise Untraceable(f"it does not return the {num_parts} parts of a state")
     results = [_columns(tracer, part, size) for part in state]
-    known = tracer.constants, tracer.shapes, tracer.hoisted, len(tracer.expressions.values)
+    known = tracer.constants, tracer.shapes, tracer.hoisted
     return Traced(tracer.expressions, results, tracer.calls, *known)
 
 

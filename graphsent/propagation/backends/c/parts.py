@@ -53,11 +53,8 @@ class Part:
         }
         self.forward = _choose_arrays(self.values, whole.values(), set())
         of_gradients = self.gradients.values()
-        self.back_values = [
-            value
-            for value in reached(of_gradients)
-            if value not in known and (value.number >= traced.num_values or value.op == "gradient")
-        ]
+        # Some may have been traced, but without use in the forward pass.
+        self.back_values = [value for value in reached(of_gradients) if value not in known]
         used = [v for value in self.back_values for v in value.inputs() if v in known]
         used += [v for v in of_gradients if v in known]
         used += [share.term.rows for share in self.gradients.weights]
