@@ -12,7 +12,7 @@ from torch import Tensor
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.untraced import untraced
 
-_functorch: Any = torch._C._functorch
+_functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
 _is_batched = getattr(_functorch, "is_legacy_batchedtensor", lambda _: False)  # torch before 2.1
 
 
