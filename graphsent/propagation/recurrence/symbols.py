@@ -70,10 +70,6 @@ class Shape(tuple):
     __slots__ = ()
     __class__ = _refused_type("it checks the type of the shape of a tensor")
 
-    def numel(self) -> int:
-        """Refuses to multiply sizes."""
-        raise Untraceable("it computes with the number of elements")
-
 
 def shape_of(numbers: Sequence[int]) -> Shape:
     """The shape that some sizes of a meta tensor represent."""
