@@ -35,6 +35,7 @@ def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
     return untraced(wrapper)
 
 
+@untraced
 def check_not_batched(*gradients: Tensor | None) -> None:
     """Raises a PropagationError if gradients of results are batched: these have no memory."""
     if any(part is not None and _is_batched(part) for part in gradients):
