@@ -11,7 +11,8 @@ import weakref
 from array import array
 from collections import deque
 from dataclasses import dataclass
-from functools import partial
+from enum import Enum
+from functools import partial, wraps
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -42,6 +43,26 @@ class Slotted:
     """An object with __slots__ instead of a dictionary."""
 
     factor: float = 1.0
+
+
+class Mode(Enum):
+    """Its members refer to each other."""
+
+    PLUS = 1
+    MINUS = -1
+
+
+def by_factor(function):
+    @wraps(function)
+    def wrapper(h):
+        return FACTOR * function(h)
+
+    return wrapper
+
+
+@by_factor
+def decorated(h):
+    return 2 * h
 
 
 def scaled(h, factors=[1.0]):  # noqa: B006
@@ -83,6 +104,7 @@ class Cell(TreeCell):
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
+        self.mode = Mode.PLUS
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.double()
 
@@ -301,6 +323,8 @@ CHANGES = {
         lambda c: setattr(Shared, "factor", Shared.factor + 1),
     ),
     "slots": (lambda s, h: s.slotted.factor * h, lambda c: setattr(c.slotted, "factor", 3.0)),
+    "decorated function": (lambda s, h: decorated(h), set_global),
+    "enumeration": (lambda s, h: s.mode.value * h, lambda c: setattr(c, "mode", Mode.MINUS)),
     "functions": (lambda s, h: s.functions[0](h), set_global),
     "method of an object": (lambda s, h: s.helper.scaled(h), set_global),
     "bound method": (lambda s, h: s.scaled(h), lambda c: setattr(c.helper, "factor", 3.0)),

@@ -71,7 +71,7 @@ def fact(value: Any, depth: int = 4) -> Any:
         return _Same(value.__func__), fact(value.__self__, depth - 1)
     if isinstance(value, partial):
         return fact((value.func, value.args, value.keywords), depth)
-    held = _held(value)
+    held = _held(value) if depth > 1 else {}  # a new dictionary
     return (_Same(value), fact(held, depth - 1)) if held else _Same(value)
 
 
@@ -146,6 +146,7 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
         if function is None or function in seen:
             continue
         seen.add(function)
+        waiting.append(vars(function).get("__wrapped__"))
         names = set(_names(function.__code__))
         names_seen |= names
         read: dict[tuple[int, str], Place] = {}
@@ -197,7 +198,8 @@ def _content(cell: CellType) -> Any:
 def _function_of(value: Any) -> FunctionType | None:
     """The user-defined function behind a callable; those of libraries do not change."""
     for name in ("__func__", "__wrapped__", "fget", "func"):
-        value = getattr(value, name, value) if not isinstance(value, Tensor) else value
+        if not isinstance(value, (Tensor, FunctionType)):
+            value = getattr(value, name, value)
     if not isinstance(value, FunctionType):
         return None
     return None if _is_of_library(value.__module__) else value
