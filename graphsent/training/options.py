@@ -52,7 +52,7 @@ class TrainingOptions:
         "Optimizer of all parameters except word vectors.",
         ("adagrad", "adadelta", "adam"),
     )
-    lr: float = _option(0.05, "Learning rate of --optimizer.")
+    lr: float = _option(0.05, "Learning rate, except of word vectors and an encoder.")
     embedding_optimizer: str = _option(
         "sgd",
         "Optimizer of the word vectors: sgd; same, as --optimizer; or lazy_adam, which unlike adam "

@@ -347,7 +347,7 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
     assert "--hidden HIDDEN Length of a state. (default: 4)" in shown
     assert re.search("--shout .*?(default: True)", shown)  # by its task_defaults
     assert "--dropout DROPOUT Dropout probability" in shown  # of the base
-    assert "Learning rate of --optimizer. (default: 0.03)" in shown
+    assert "Learning rate, except of word vectors and an encoder. (default: 0.03)" in shown
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def add_arguments(parser: Any) -> None:
     )
     add("--fast", action="store_true", help="Run a reduced version, labelled as such.")
     add("--seeds", type=str, default="0-4", help="Seeds, for tasks without folds (default: 0-4).")
-    add("--jobs", type=int, default=1, help="Parallel runs, one thread each (default: 1).")
+    add("--jobs", type=int, default=1, help="Parallel runs (default: 1).")
     add(
         "--budget",
         type=float,
