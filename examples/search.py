@@ -165,10 +165,19 @@ def _changed(config: Any, names: list[str], value: Any) -> dict[str, Any]:
     return {**config, first: _changed(config.get(first, {}), rest, value) if rest else value}
 
 
+def _parsed(text: str) -> Any:
+    """A value of a setting, as in a configuration file; for YAML alone, 1e-4 is not a number."""
+    value = yaml.safe_load(text)
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the search, prints the best trial, and returns the exit status."""
     options = arguments(given)
-    choices = {name: [yaml.safe_load(v) for v in values] for name, *values in options.choose}
+    choices = {name: list(map(_parsed, values)) for name, *values in options.choose}
     if min(options.trials, options.seeds) < 1 or not all(choices.values()):
         expected = "at least one trial and seed, and at least one value per setting"
         print(f"error: expected {expected}", file=sys.stderr)

@@ -43,9 +43,10 @@ def test_trials_begin_with_the_shipped_settings_and_resume(main, tmp_path, capsy
 
 
 def test_a_trial_of_two_seeds_is_their_mean(main, tmp_path):
-    one = ("--choose", "training.lr", "0.05")
+    one = ("--choose", "training.lr", "5e-2")
     assert search(main, "--trials=1", "--seeds=2", *one) == 0
     record = json.loads((tmp_path / "search" / "toy-tree.json").read_text())
+    assert record["choices"] == {"training.lr": [0.05]}
     places = sys.modules["search"].Places("data")
     (run,) = Run.of(Catalogue().configuration("toy-tree"), [1])
     config = places.locate(run.run_config())
