@@ -37,6 +37,7 @@ EXPRESSIONS: list[Callable[..., Tensor]] = [
 OVER_CHILDREN: list[Callable[..., Tensor]] = [
     lambda cell, a, b: a.sum(1),
     lambda cell, a, b: a.mean(1),
+    lambda cell, a, b: a.amax(1) + b.max(1).values,
     lambda cell, a, b: (torch.softmax(cell.single(a), 1) * b).sum(1),
     lambda cell, a, b: (torch.softmax(a, 1) * b).sum(1),
 ]
@@ -137,6 +138,29 @@ class TimesMean(Latest):
         return (torch.tanh(x * children[0].mean(1)),)
 
 
+class FirstOfLargest(Latest):
+    """The first of equal predecessors has the gradient."""
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (x + children[0].max(1, keepdim=True).values.squeeze(1),)
+
+
+class LargestProduct(Latest):
+    """Maxima of sums of products, which rounding must not turn into others for the gradient."""
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        (h,), each = children, x.unsqueeze(1)
+        largest = (h * each + each * 0.3).amax(1)
+        return (torch.tanh(largest - (h * 0.7 - each * each).max(1).values),)
+
+
+class AllOfLargest(Latest):
+    """Equal predecessors share the gradient."""
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (x + children[0].amax(1),)
+
+
 class Overlapping(SlottedCell):
     """A weight of which some rows are used whole, and others only in some columns."""
 
@@ -169,7 +193,7 @@ class Unused(Overlapping):
 
 
 @pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
-@pytest.mark.parametrize("kind", [Latest, TimesMean, Overlapping, Unused])
+@pytest.mark.parametrize("kind", [Latest, TimesMean, LargestProduct, Overlapping, Unused])
 def test_cells_that_need_care(kind, way, monkeypatch):
     torch.manual_seed(0)
     cell, graph = kind(IN_FEATS, IN_FEATS).double(), tree(25, 2)
@@ -180,3 +204,19 @@ def test_cells_that_need_care(kind, way, monkeypatch):
     for _ in range(5):  # in memory that was used before
         for one, other in zip(results(cell, graph, feat), expected, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
+@pytest.mark.parametrize("number", [0.0, torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize("kind", [FirstOfLargest, AllOfLargest])
+def test_equal_predecessors(kind, number, way, monkeypatch):
+    torch.manual_seed(0)
+    cell = kind(IN_FEATS, IN_FEATS).double()
+    monkeypatch.setenv(SWITCH, "1" if way == "compiled" else "0")
+    for graph in (tree(60, 5), shared(30, 5)):
+        feat = torch.randint(0, 2, (graph.num_nodes(), IN_FEATS)).double()
+        feat[torch.rand(feat.shape) < 0.1] = number
+        assert cell.explain(graph).way == way
+        expected = results(cell, graph, feat, engine="dgl")
+        for one, other in zip(results(cell, graph, feat), expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-10, equal_nan=True)

@@ -44,6 +44,29 @@ class ManyThings(TreeCell):
         return torch.tanh(self.last(self.out(pooled) + mean)), mean * mean + 1
 
 
+class Maxima(TreeCell):
+    """Maxima over predecessors, of parts of their states and of pairs with the input."""
+
+    state_names = ("h", "m")
+    project = Nary.project
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.W = nn.Linear(in_feats, hidden_feats)
+        self.pool = nn.Linear(hidden_feats, hidden_feats)
+        self.out = nn.Linear(2 * hidden_feats, hidden_feats)
+
+    def start(self, x):
+        return torch.tanh(x), torch.sigmoid(x)
+
+    def combine(self, children, x):
+        h, m = children
+        pooled = torch.relu(self.pool(h + x.unsqueeze(1))).amax(1)
+        largest = (h - m.amax(1, keepdim=True)).max(1).values
+        both = torch.cat((pooled, x), -1)
+        return torch.tanh(self.out(both)), torch.tanh(largest * m.max(1)[0] + x)
+
+
 class ManySlots(SlottedCell):
     """What the others lack per slot: one map each, attention, maxima, parts of a state."""
 
@@ -99,5 +122,5 @@ class Choices(SlottedCell):
 
 CELLS = {
     kind.__name__: kind
-    for kind in (Nary, Attentive, GatedSum, AttentionGRU, ManyThings, ManySlots, Choices)
+    for kind in (Nary, Attentive, GatedSum, AttentionGRU, ManyThings, Maxima, ManySlots, Choices)
 }

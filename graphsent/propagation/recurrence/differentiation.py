@@ -236,6 +236,18 @@ class _Reverse:
     def through_sum(self, result: Ref, gradient: Ref) -> None:
         self.give(result.value.args[0].part(result.first, result.width), gradient, Domain.EDGE)
 
+    def through_max(self, result: Ref, gradient: Ref) -> None:
+        arg = result.value.args[0].part(result.first, result.width)
+        first = self.make("first", Domain.EDGE, result.width, (arg, result)).ref()
+        self.give(arg, self.pointwise("mul", gradient, first), Domain.EDGE)
+
+    def through_amax(self, result: Ref, gradient: Ref) -> None:
+        arg = result.value.args[0].part(result.first, result.width)
+        equal = self.pointwise("step", arg, result)
+        count = self.make("sum", Domain.NODE, result.width, (equal,)).ref()
+        share = self.pointwise("div", gradient, count)
+        self.give(arg, self.pointwise("mul", share, equal), Domain.EDGE)
+
     def through_softmax(self, result: Ref, gradient: Ref) -> None:
         weighted = self.pointwise("mul", gradient, result)
         if weighted.value.domain != Domain.EDGE:

@@ -143,8 +143,7 @@ class _Values:
             return self.joined(value.args, value.domain)
         if op == "rowsum":
             return self.read(value.args[0], value.domain).sum(-1, keepdim=True)
-        rows = self.read(value.args[0], Domain.EDGE)
-        return self.sum(rows) if op == "sum" else self.softmax(rows)
+        return getattr(self, op)(self.read(value.args[0], Domain.EDGE))
 
     def product(self, terms: Sequence[Term]) -> Tensor:
         first, *others = terms
@@ -166,11 +165,27 @@ class _Values:
         sums = self.wide(rows.new_zeros(len(self.inputs[0]), rows.shape[1]))
         return sums.index_add(0, self.target, self.wide(rows)).to(rows.dtype)
 
+    def amax(self, rows: Tensor) -> Tensor:
+        """Maxima over the edges to each node; gradients go evenly to all that are the largest."""
+        # NaN, which equals nothing: even the values it replaces would take part of the gradient.
+        return self.reduced(rows, "amax", torch.nan)
+
+    def max(self, rows: Tensor) -> Tensor:
+        """Maxima over the edges to each node; gradients go to the first that is the largest."""
+        known = rows.detach()
+        largest = (known == self.amax(known).index_select(0, self.target)) | known.isnan()
+        edges = torch.arange(len(rows), device=rows.device).unsqueeze(1)
+        return rows.gather(0, self.reduced(torch.where(largest, edges, len(rows)), "amin", 0))
+
+    def reduced(self, rows: Tensor, how: str, missing: float) -> Tensor:
+        """Reduces rows over the edges to each node, as ``Tensor.scatter_reduce`` does."""
+        results = rows.new_full((len(self.inputs[0]), rows.shape[1]), missing)
+        index = self.target.unsqueeze(1).expand_as(rows)
+        return results.scatter_reduce(0, index, rows, how, include_self=False)
+
     def softmax(self, scores: Tensor) -> Tensor:
         """Softmax of scores over the edges to each node."""
-        highest = scores.new_full((len(self.inputs[0]), scores.shape[1]), -torch.inf)
-        index = self.target.unsqueeze(1).expand_as(scores)
-        highest.scatter_reduce_(0, index, scores.detach(), "amax")
+        highest = self.amax(scores.detach())
         weights = torch.exp(scores - highest.index_select(0, self.target))
         return weights / self.spread(self.sum(weights))
 

@@ -88,6 +88,9 @@ class Value:
             - ``"pack"``: arguments side by side.
             - ``"sum"``: over the edges to a node. ``"pull"``: over the edges from a source.
             - ``"softmax"``: over the edges to a node.
+            - ``"max"``, ``"amax"``: over the edges to a node; the gradient goes to the first of the
+              largest, or evenly to all of them.
+            - ``"first"``: 1 at the edge that the gradient of ``"max"`` goes to, else 0.
             - ``"degree"``: number of edges to a node.
         domain: what it has one row of.
         width: number of columns.

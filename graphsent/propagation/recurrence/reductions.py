@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -70,24 +70,20 @@ class _Largest(NamedTuple):
 def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> _Largest:
     if is_a(dim, (Symbol, Tensor)):
         raise Untraceable("it takes the maximum of two tensors")
-    _check_largest(a, dim)
-    pairs = _chain(tracer, a, dim_of(a, dim), keepdim, partial(tracer.pointwise, "maximum"))
-    return _Largest(pairs)
+    dim = dim_of(a, dim)
+    if a.shape[dim] is CHILDREN:
+        return _Largest(_over_edges(tracer, "max", a, dim, keepdim))
+    return _Largest(_chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "maximum")))
 
 
 @_register("amax")
 def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    _check_largest(a, dim)
-    parts = unbind(tracer, a, dim)
+    dim = dim_of(a, dim)
+    if a.shape[dim] is CHILDREN:
+        return _over_edges(tracer, "amax", a, dim, keepdim)
+    parts = _parts(tracer, a, dim)
     largest = tracer.pointwise("largest", *parts) if len(parts) > 1 else parts[0]
-    return unsqueeze(tracer, largest, dim_of(a, dim)) if keepdim else largest
-
-
-def _check_largest(a: Symbol, dim: Any) -> None:
-    if a.shape[dim_of(a, dim)] is CHILDREN:
-        raise Untraceable("it takes the maximum over a variable number of predecessors")
-    if a.codes.shape[dim_of(a, dim)] > 4 * FEW:
-        raise Untraceable(f"it reduces over a dimension of size {a.codes.shape[dim_of(a, dim)]}")
+    return unsqueeze(tracer, largest, dim) if keepdim else largest
 
 
 @_register("softmax")
@@ -130,16 +126,21 @@ def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
 def _chain(
     tracer: Tracer, a: Symbol, dim: int, keepdim: bool, combine: Callable[[Any, Any], Symbol]
 ) -> Symbol:
+    total = reduce(combine, _parts(tracer, a, dim))
+    return unsqueeze(tracer, total, dim) if keepdim else total
+
+
+def _parts(tracer: Tracer, a: Symbol, dim: int) -> Sequence[Symbol]:
+    """The parts of a tensor along a dimension, which must be few."""
     if is_a(a.shape[dim], Size):
         raise Untraceable("it mixes the nodes of a level")
     if a.codes.shape[dim] > 4 * FEW:
         raise Untraceable(f"it reduces over a dimension of size {a.codes.shape[dim]}")
-    total = reduce(combine, unbind(tracer, a, dim))
-    return unsqueeze(tracer, total, dim) if keepdim else total
+    return unbind(tracer, a, dim)
 
 
 def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
-    """A sum or softmax over the predecessors."""
+    """A sum, maximum or softmax over the predecessors."""
     domain = Domain.EDGE if op == "softmax" else Domain.NODE
 
     def make(ref: Ref) -> Ref:
@@ -150,5 +151,5 @@ def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> 
     result = tracer.each(make, a)
     if op == "softmax":
         return result
-    summed = Symbol(tracer, result.codes, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
-    return summed if keepdim else squeeze(tracer, summed, dim)
+    reduced = Symbol(tracer, result.codes, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
+    return reduced if keepdim else squeeze(tracer, reduced, dim)

@@ -14,7 +14,10 @@ from graphsent.propagation.recurrence.recurrence import Traced
 LEAVES = ("input", "constant", "state", "gradient", "number", "degree")
 """Values that are given."""
 
-_ARRAYS = ("product", "back", "rowsum", "sum", "pull", "softmax", "pack")
+OVER_EDGES = ("sum", "pull", "softmax", "max", "amax", "first")
+"""Loops over the edges of a node."""
+
+_ARRAYS = ("product", "back", "rowsum", "pack", *OVER_EDGES)
 CHEAP = 3
 """Up to this number of operations is repeated where their result is needed again."""
 
@@ -138,8 +141,10 @@ def _choose_arrays(
         slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
         if slow or _is_often_used(value, uses[value], cost[value]):
             chosen.add(value)
-        if value.op == "product":
-            chosen |= {term.rows for term in value.data if term.rows.op not in LEAVES}
+        read = [term.rows for term in value.data] if value.op == "product" else []
+        if value.op in ("max", "amax"):  # computed again, a maximum might differ in the last bit
+            read = [ref.value for ref in value.args]
+        chosen |= {one for one in read if one.op not in LEAVES}
     return chosen
 
 
@@ -149,7 +154,7 @@ def _is_often_used(value: Value, uses: list[tuple[Value, int, int]], cost: int) 
     for _, first, last in uses:
         most = max(most, sum(a < last and first < b for _, a, b in uses))
     at_edges = value.domain != Domain.EDGE and any(
-        user.domain == Domain.EDGE or user.op in ("sum", "pull") for user, *_ in uses
+        user.domain == Domain.EDGE or user.op in OVER_EDGES for user, *_ in uses
     )
     return (
         (most > 1 and cost > CHEAP) or (at_edges and cost > 1) or (value.op == "div" and most > 1)

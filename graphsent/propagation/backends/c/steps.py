@@ -7,7 +7,7 @@ from itertools import groupby
 from math import isfinite, isnan
 
 from graphsent.propagation.backends.c.layout import EDGE, Layout
-from graphsent.propagation.backends.c.parts import Part
+from graphsent.propagation.backends.c.parts import OVER_EDGES, Part
 from graphsent.propagation.backends.c.products import Products
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
@@ -21,6 +21,9 @@ AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
 
 FIRST_EDGE, LAST_EDGE = "w->first_edge[r]", "w->first_edge[r + 1]"
 """The edges to a node, half-open."""
+
+EACH_EDGE = f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++)"
+"""A loop over them."""
 
 
 class Body:
@@ -109,7 +112,7 @@ def over_columns(width: int, body: str, before: Iterable[str] = (), loop: str = 
 
 def over_edges(body: str) -> str:
     """A loop over the edges to a node."""
-    return f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++) {{\n{AT_EDGE}\n{body}}}\n"
+    return f"{EACH_EDGE} {{\n{AT_EDGE}\n{body}}}\n"
 
 
 def over_rows(domain: Domain, body: str) -> str:
@@ -164,7 +167,9 @@ class Steps:
     def _group(self, part: Part, values: Sequence[Value]) -> str:
         """Computes values other than products, one row after the other."""
         inner = ""
-        for at_edges, some in groupby(values, lambda v: v.domain == EDGE and v.op != "softmax"):
+        for at_edges, some in groupby(
+            values, lambda v: v.domain == EDGE and v.op not in OVER_EDGES
+        ):
             text = "".join(self._row(part, value) for value in some)
             inner += over_edges(text) if at_edges else text
         return over_rows(values[0].domain, inner)
@@ -175,9 +180,9 @@ class Steps:
         if value.op == "pack":
             return self.stored(part, value.args, to)
         body = self.body(part)
-        if value.op in ("sum", "pull", "rowsum", "softmax"):
-            name = body.code(value.args[0])
-            return getattr(self, f"_{value.op}")(value, body, name, to)
+        if value.op == "rowsum" or value.op in OVER_EDGES:
+            names = [body.code(arg) for arg in value.args]
+            return getattr(self, f"_{value.op}")(value, body, *names, to)
         return body.stored(body.made(value, value.ref()), value.width, to)
 
     def _sum(self, value: Value, body: Body, name: str, to: str) -> str:
@@ -215,12 +220,30 @@ class Steps:
 
     def _softmax(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
-        each = f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++) "
         step = (
-            f"vec highest = all(-INFINITY), total = all(0); {each}{{ {made} "
+            f"vec highest = all(-INFINITY), total = all(0); {EACH_EDGE} {{ {made} "
             f"highest = choose({name} > highest, {name}, highest); }} "
-            f"{each}{{ {made} vec y = exponential({name} - highest); total += y; "
+            f"{EACH_EDGE} {{ {made} vec y = exponential({name} - highest); total += y; "
             f"store({to} + (j), y, n); }} "
-            f"{each}{{ real *to = {to} + (j); store(to, load(to, n) / total, n); }}"
+            f"{EACH_EDGE} {{ real *to = {to} + (j); store(to, load(to, n) / total, n); }}"
+        )
+        return over_columns(value.width, step)
+
+    def _max(self, value: Value, body: Body, name: str, to: str) -> str:
+        made = " ".join([AT_EDGE, *body.before, *body.lines])
+        step = (
+            f"vec highest = all(-INFINITY); {EACH_EDGE} {{ {made} "
+            f"highest = first_of_largest(highest, {name}); }} store({to} + (j), highest, n);"
+        )
+        return over_columns(value.width, step)
+
+    _amax = _max
+
+    def _first(self, value: Value, body: Body, name: str, highest: str, to: str) -> str:
+        made = " ".join([AT_EDGE, *body.before, *body.lines])
+        step = (
+            f"vec left = all(1); {EACH_EDGE} {{ {made} vec first = "
+            f"choose(({name} == {highest}) | ({name} != {name}), left, all(0)); left -= first; "
+            f"store({to} + (j), first, n); }}"
         )
         return over_columns(value.width, step)
