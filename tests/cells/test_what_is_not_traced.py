@@ -195,6 +195,7 @@ NOT_TRACED = {
     "the type of a size": lambda self, h: h if isinstance(h.shape[0], int) else -h,
     "device": lambda self, h: h if h.is_cuda else -h,
     "type": lambda self, h: -h if isinstance(h, torch.Tensor) else h,
+    "exact type": lambda self, h: -h if type(h) is torch.Tensor else h,
 }
 
 

@@ -25,7 +25,13 @@ from graphsent.propagation.recurrence.surroundings import (
 from graphsent.propagation.recurrence.symbols import Untraceable
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_MODES = {f"is_{mode}_enabled" for mode in ("grad", "autocast", "inference_mode")}
+_NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
+    **dict.fromkeys(
+        [f"is_{mode}_enabled" for mode in ("grad", "autocast", "inference_mode")],
+        "it asks whether gradients or autocast are enabled",
+    ),
+    "type": "it calls type",
+}
 _OF_MODULES = frozenset(vars(nn.Module()))
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
 _CHANGES = "it changes attributes, variables or random generators"
@@ -65,9 +71,9 @@ def recurrence_of(
     if known is None or known.facts != facts or known.outside != facts_at(known.places):
         places, names = places_read(cell)
         outside = facts_at(places)
-        traced: Recurrence | str = "it asks whether gradients or autocast are enabled"
-        if not names & _MODES:
-            traced = _traced(cell, places, extra_widths, num_slots)
+        asked = sorted(names & _NOT_SEEN.keys())
+        traced: Recurrence | str
+        traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, places, extra_widths, num_slots)
         after = [*_facts(cell), dtype, num_slots, *extra_widths]
         if not isinstance(traced, str) and (after != facts or facts_at(places) != outside):
             traced = _CHANGES

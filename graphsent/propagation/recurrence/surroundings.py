@@ -123,7 +123,7 @@ def restore(container: Any, before: Any) -> bool:
 
 
 def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
-    """The variables that a cell reads, and all names in its code.
+    """The variables that a cell reads, and all names in its code, except Python's own functions.
 
     Its code is the methods of its modules, and of objects and functions that are attributes of
     these, and all functions that these call.
@@ -148,7 +148,8 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
         seen.add(function)
         waiting.append(vars(function).get("__wrapped__"))
         names = set(_names(function.__code__))
-        names_seen |= names
+        if (function.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
+            names_seen |= names
         read: dict[tuple[int, str], Place] = {}
         for space in _spaces(function, names):
             read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
