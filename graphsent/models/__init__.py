@@ -41,7 +41,7 @@ from graphsent.models.maxtdnn import MaxTDNN
 from graphsent.models.nbow import NBoW
 from graphsent.models.recnn import RecNN
 from graphsent.models.registry import MODELS, load_pretrained, model_class
-from graphsent.models.reranker import ParseReranker, ranking_loss
+from graphsent.models.reranker import ParseReranker, expected_errors, ranking_loss
 from graphsent.models.sequence import SequenceClassifier, SequenceRelatedness
 from graphsent.models.treelstm import TreeLSTMClassifier
 from graphsent.models.treenet import TreeNetClassifier
@@ -99,6 +99,7 @@ __all__ = [
     "draw_attention",
     "draw_feature_graph",
     "draw_ngrams",
+    "expected_errors",
     "feature_graph",
     "filter_ngrams",
     "load_pretrained",

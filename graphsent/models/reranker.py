@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
@@ -26,8 +27,10 @@ from graphsent.models.encoders.bitreelstm import BiTreeLSTMEncoder
 from graphsent.trees import ParseList
 from graphsent.vocabulary import Vocabulary
 
-__all__ = ["ParseReranker", "ranking_loss"]
+__all__ = ["ParseReranker", "expected_errors", "ranking_loss"]
 
+_OBJECTIVES = ("margin", "risk")
+_MARGIN = 0.1  # as in CoreNLP's reranker
 _WEIGHTS = (0.0, *(2.0**power for power in range(-4, 9)))  # of the parser's score
 
 
@@ -43,8 +46,9 @@ class ParseReranker(ReadsTrees):
     with learned embeddings n of the children's labels and the vector :math:`r_A` of
     :class:`~graphsent.models.encoders.bitreelstm.BiTreeLSTMEncoder`, in the paper's experiment the
     bottom-up state :math:`h_A`. The score f of a tree is the sum over its nodes with children, plus
-    :math:`\alpha` times the parser's own score. Training minimizes :func:`ranking_loss`;
-    :math:`\alpha` is then tuned on the dev split.
+    :math:`\alpha` times the parser's own score. Training minimizes :func:`ranking_loss` with
+    :math:`\alpha = 0` or, with ``objective="risk"``, :func:`expected_errors` with
+    :math:`\alpha = 1`; :math:`\alpha` is then tuned on the dev split.
 
     Args:
         vocab: The vocabulary; unknown words share the vector of ``<unk>``.
@@ -55,14 +59,16 @@ class ParseReranker(ReadsTrees):
         label_dim: Size of the label embeddings.
         directions: Directions of the Tree-LSTM passes: ``"up"``, as in the paper, ``"down"`` or
             ``"both"``.
-        margin: Margin :math:`\kappa` per wrong bracket, by which the gold tree must outscore a
-            candidate.
+        objective: ``"margin"``, the loss of the paper, or ``"risk"``, the expected number of wrong
+            brackets.
+        margin: With ``objective="margin"``, the margin :math:`\kappa` per wrong bracket by which
+            the gold tree must outscore a candidate.
         embedding_dropout: Dropout probability of the word vectors.
         **options: Options of the encoder, and ``sparse_embedding`` as in
             :class:`~graphsent.models.heads.classification.Classifier`.
 
     Raises:
-        ModelError: A size is not positive, or ``margin`` is negative.
+        ModelError: A size is not positive, ``objective`` is neither, or ``margin`` is negative.
     """
 
     name = "parse-reranker"
@@ -82,7 +88,8 @@ class ParseReranker(ReadsTrees):
         label_dim: int = 50,
         *,
         directions: str = "up",
-        margin: float = 0.1,
+        objective: str = "margin",
+        margin: float = _MARGIN,
         embedding_dropout: float = 0.5,
         **options: Any,
     ) -> None:
@@ -91,10 +98,14 @@ class ParseReranker(ReadsTrees):
         super().__init__(
             vocab, embedding_dim, hidden, embedding_dropout=embedding_dropout, **options
         )
+        if objective not in _OBJECTIVES:
+            raise ModelError(unknown("objective", objective, _OBJECTIVES))
+        if objective != "margin" and margin != _MARGIN:
+            raise ModelError(f"margin needs objective='margin', got {objective!r}")
         if margin < 0:
             raise ModelError(f"margin: expected a non-negative number, got {margin}")
         self.label_names = tuple(label_names)
-        self.margin = margin
+        self.objective, self.margin = objective, margin
         self._index = {label: place for place, label in enumerate(self.label_names, start=1)}
         num_labels = len(self.label_names) + 1
         self.encoder = BiTreeLSTMEncoder(
@@ -132,8 +143,8 @@ class ParseReranker(ReadsTrees):
     def forward(self, batch: RerankBatch) -> torch.Tensor:
         """The score of every tree, (num_trees,).
 
-        In training mode, gold trees are scored too and the parser's score is left out; in
-        evaluation mode the score of gold trees is -inf.
+        In training mode, the weight of the parser's score is that of the objective, and gold trees
+        are scored too; in evaluation mode their score is -inf.
         """
         words = self.embedding.of_nodes(batch.graph)
         states = self.encoder(batch.graph, words, engine=self.engine)[batch.inner]
@@ -141,13 +152,14 @@ class ParseReranker(ReadsTrees):
         outputs = torch.relu(self.of_children(children) + self.of_state(states))
         of_nodes = torch.log_softmax(outputs, 1).gather(1, batch.labels[:, None])[:, 0]
         scores = of_nodes.new_zeros(len(batch.base)).index_add(0, batch.trees, of_nodes)
-        if self.training:
-            return scores
-        of_parser = self.base_weight * batch.base.nan_to_num(neginf=0.0)
-        return torch.where(torch.isinf(batch.base), batch.base, scores + of_parser)
+        weight = float(self.objective == "risk") if self.training else self.base_weight
+        scores = scores + weight * batch.base.nan_to_num(neginf=0.0)
+        return scores if self.training else torch.where(batch.base.isinf(), batch.base, scores)
 
     def loss(self, outputs: torch.Tensor, batch: RerankBatch, nodes: str = "all") -> torch.Tensor:
-        """:func:`ranking_loss` with the model's margin; ``nodes`` has no effect."""
+        """The loss of the model's objective; ``nodes`` has no effect."""
+        if self.objective == "risk":
+            return expected_errors(outputs, batch)
         return ranking_loss(outputs, batch, self.margin)
 
     def choose_on_dev(self, examples: Sequence[ParseList]) -> None:
@@ -218,3 +230,25 @@ def ranking_loss(scores: torch.Tensor, batch: RerankBatch, margin: float) -> tor
         if gold >= 0
     ]
     return torch.stack(losses).sum() / len(batch.roots) if losses else scores.sum() * 0.0
+
+
+def expected_errors(scores: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
+    r"""The expected number of wrong brackets of n-best lists, averaged over the lists.
+
+    .. math::
+        r = \sum_{\hat y} \mathrm{softmax}(f)_{\hat y}\, E(y, \hat y)
+
+    where :math:`E` is the number of brackets that only one of :math:`y` and :math:`\hat y` has: the
+    risk of a log-linear model (`Smith and Eisner 2006 <https://aclanthology.org/P06-2101>`_). Gold
+    trees are not candidates, and lists without a gold tree contribute 0.
+
+    Args:
+        scores: f of every tree, (num_trees,).
+        batch: The n-best lists.
+    """
+    errors = batch.counts[:, 1] + batch.counts[:, 2] - 2 * batch.counts[:, 0]
+    risks = [
+        torch.softmax(scores[begin:end], 0) @ errors[begin:end].to(scores.dtype)
+        for begin, end in batch.candidates
+    ]
+    return torch.stack(risks).mean() if risks else scores.sum() * 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,9 +11,9 @@ import torch
 
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
-from graphsent.models import Inputs, ParseReranker, load_pretrained, ranking_loss
+from graphsent.models import Inputs, ParseReranker, expected_errors, load_pretrained, ranking_loss
 from graphsent.models.batches.trees import tree_graph
-from graphsent.trees import Candidate, ParseList, Tree, binarize, collapse_unary
+from graphsent.trees import Candidate, ParseList, Tree, binarize, bracket_counts, collapse_unary
 from graphsent.vocabulary import Vocabulary
 
 WORDS = ("a", "b", "c", "d")
@@ -89,8 +90,44 @@ def test_the_loss_by_hand():
     assert float(ranking_loss(torch.tensor([-1.0, -1.0, -1.0, -1.0]), same, 0.1)) == 0
 
 
-def test_it_learns_to_choose_and_is_saved(tmp_path):
-    reranker = model()
+def test_the_risk_by_hand():
+    batch = SimpleNamespace(
+        counts=torch.tensor([[2, 4, 5], [3, 4, 5], [5, 5, 5], [0, 0, 0]]),
+        candidates=[(0, 2), (3, 4)],
+        roots=torch.tensor([0, 3]),
+    )
+    scores = torch.tensor([math.log(3.0), 0.0, 9.0, 2.0], requires_grad=True)
+    risk = expected_errors(scores, batch)
+    # 5 and 3 wrong brackets with probabilities 3/4 and 1/4; no gold tree, no error.
+    assert risk.item() == pytest.approx(4.5 / 2)
+    (gradient,) = torch.autograd.grad(risk, scores)
+    # p (E - mean E)
+    torch.testing.assert_close(2 * gradient, torch.tensor([0.375, -0.375, 0.0, 0.0]))
+    none = SimpleNamespace(counts=batch.counts[:0], candidates=[])
+    assert expected_errors(scores[:0], none).item() == 0
+
+
+def test_the_risk_includes_the_parser_score():
+    reranker = model(objective="risk")
+    batch = reranker.collate(LISTS)
+    plain = reranker.eval()(batch)  # before the parser's score gets a weight
+    scores = reranker.train()(batch)
+    candidates = torch.cat([torch.arange(*each) for each in batch.candidates])
+    torch.testing.assert_close(scores[candidates], (plain + batch.base)[candidates])
+    expected = torch.zeros(())
+    for each, (begin, end) in zip(LISTS, batch.candidates, strict=True):
+        shares = torch.softmax(scores[begin:end], 0)
+        for candidate, share in zip(each.candidates, shares, strict=True):
+            if each.gold is not None:
+                counts = bracket_counts(candidate.tree, each.gold)
+                wrong = counts.predicted - counts.matched + counts.gold - counts.matched
+                expected = expected + share * wrong
+    torch.testing.assert_close(reranker.loss(scores, batch), expected / len(LISTS))
+
+
+@pytest.mark.parametrize("objective", ["margin", "risk"])
+def test_it_learns_to_choose_and_is_saved(objective, tmp_path):
+    reranker = model(objective=objective)
     optimizer = torch.optim.Adam(reranker.parameters(), 0.02)
     batch = reranker.collate(LISTS)
     before = float(reranker.loss(reranker(batch), batch).detach())
@@ -100,7 +137,8 @@ def test_it_learns_to_choose_and_is_saved(tmp_path):
         optimizer.step()
     assert float(reranker.loss(reranker(batch), batch).detach()) < before / 2
     reranker.eval().choose_on_dev(LISTS)
-    assert float(reranker.base_weight) == 0  # alone, it chooses correctly
+    if objective == "margin":
+        assert float(reranker.base_weight) == 0  # alone, it chooses correctly
     ranked = reranker.predict(LISTS)
     assert ranked[0].best == 1
     assert ranked[0].tree == LISTS[0].gold
@@ -131,6 +169,10 @@ def test_inputs_that_are_not_lists():
         model().predict([LISTS[0], LEFT])
     with pytest.raises(ModelError, match="margin: expected a non-negative number"):
         model(margin=-1.0)
+    with pytest.raises(ModelError, match="unknown objective 'risks'"):
+        model(objective="risks")
+    with pytest.raises(ModelError, match="margin needs objective='margin', got 'risk'"):
+        model(objective="risk", margin=0.2)
     assert model().eval().predict([]) == []
 
 
