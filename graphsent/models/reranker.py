@@ -30,7 +30,7 @@ from graphsent.vocabulary import Vocabulary
 __all__ = ["ParseReranker", "expected_errors", "ranking_loss"]
 
 _OBJECTIVES = ("margin", "risk")
-_MARGIN = 0.1  # as in CoreNLP's reranker
+_MARGIN = 0.1  # the paper gives none; that of the CVG parser (Socher et al. 2013)
 _WEIGHTS = (0.0, *(2.0**power for power in range(-4, 9)))  # of the parser's score
 
 

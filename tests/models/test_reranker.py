@@ -94,7 +94,6 @@ def test_the_risk_by_hand():
     batch = SimpleNamespace(
         counts=torch.tensor([[2, 4, 5], [3, 4, 5], [5, 5, 5], [0, 0, 0]]),
         candidates=[(0, 2), (3, 4)],
-        roots=torch.tensor([0, 3]),
     )
     scores = torch.tensor([math.log(3.0), 0.0, 9.0, 2.0], requires_grad=True)
     risk = expected_errors(scores, batch)
@@ -137,8 +136,7 @@ def test_it_learns_to_choose_and_is_saved(objective, tmp_path):
         optimizer.step()
     assert float(reranker.loss(reranker(batch), batch).detach()) < before / 2
     reranker.eval().choose_on_dev(LISTS)
-    if objective == "margin":
-        assert float(reranker.base_weight) == 0  # alone, it chooses correctly
+    assert float(reranker.base_weight) == 0  # alone, it chooses correctly
     ranked = reranker.predict(LISTS)
     assert ranked[0].best == 1
     assert ranked[0].tree == LISTS[0].gold
