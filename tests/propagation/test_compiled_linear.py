@@ -20,6 +20,8 @@ from graphsent.propagation.linear import linear
 pytestmark = pytest.mark.skipif(not kernels_for(torch.empty(0)), reason="no compiled kernels")
 
 SHAPES = [(1, 1, 1), (3, 5, 31), (12, 7, 32), (13, 4, 33), (70, 33, 65), (150, 40, 96)]
+SHAPES += [(7, 5, 13), (7, 5, 25)]  # one column more than half of the last panel
+SHAPES += [(2100, 33, 20)]  # rows in several blocks
 
 
 @pytest.fixture(autouse=True)
@@ -67,9 +69,11 @@ def test_agrees_with_torch(
     assert counted == ["forward", "backward"]
 
 
-def test_single_precision():
+@pytest.mark.parametrize("out_feats", [44, 60])  # at most half of the last panel, and more
+def test_single_precision(out_feats):
     of = {"dtype": torch.float32}
-    check(numbers(50, 40, **of), numbers(60, 40, **of), numbers(60, **of), rtol=1e-4)
+    weight, bias = numbers(out_feats, 40, **of), numbers(out_feats, **of)
+    check(numbers(50, 40, **of), weight, bias, rtol=1e-4)
 
 
 @pytest.mark.parametrize("wanted", range(3))

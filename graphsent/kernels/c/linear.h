@@ -23,25 +23,26 @@ static struct affine affine_of(const struct linear *l, struct arena *arena) {
 }
 
 int64_t linear_numbers(const struct linear *l, int64_t backward) {
-  if (!backward) return l->num_threads * l->in_feats * PANEL;
+  if (!backward) return l->in_feats * padded(l->columns);
   struct arena arena = {0};
   affine_of(l, &arena);
   return numbers_in(&arena);
 }
 
-// Each thread computes some columns of all rows.
+// Each thread computes some columns of all rows, by blocks of rows that stay in the cache.
 static void linear_forward_by(const struct linear *l, int64_t thread, int64_t threads) {
   const int64_t depth = l->in_feats, columns = l->columns, panels = padded(columns) / PANEL;
-  const int64_t last = share(0, panels, thread + 1, threads);
-  real *packed = l->workspace + thread * depth * PANEL;
-  for (int64_t panel = share(0, panels, thread, threads); panel < last; panel++) {
-    const int64_t j = panel * PANEL, width = smaller(columns - j, PANEL);
-    const struct sums to = {l->sums + j, columns, NULL, 0, l->bias != NULL};
-    for (int64_t n = 0; n < l->num_rows && l->bias; n++) {
-      memcpy(to.matrix + n * columns, l->bias + j, width * sizeof(real));
+  const int64_t first = share(0, panels, thread, threads) * PANEL;
+  const int64_t width = smaller(columns, share(0, panels, thread + 1, threads) * PANEL) - first;
+  real *packed = l->workspace + first * depth;
+  pack_transposed(l->weight, depth, depth, columns, l->workspace, thread, threads);
+  for (int64_t n = 0, count; n < l->num_rows; n += count) {
+    count = smaller(l->num_rows - n, CACHE / depth / TILE_ROWS * TILE_ROWS + TILE_ROWS);
+    const struct sums to = {l->sums + n * columns + first, columns, NULL, 0, l->bias != NULL};
+    for (int64_t row = 0; row < count && l->bias; row++) {
+      memcpy(to.matrix + row * columns, l->bias + first, width * sizeof(real));
     }
-    pack_panel(l->weight, depth, depth, columns, panel, packed);
-    multiply_into(l->inputs, depth, l->num_rows, packed, depth, width, to);
+    multiply_into(l->inputs + n * depth, depth, count, packed, depth, width, to);
   }
 }
 

@@ -85,9 +85,14 @@ struct tile {
   int64_t count;
 };
 
-// If rows are few, each has SPLIT independent sums, of every SPLIT-th product, to hide latency.
-#define TILE(ROWS, SPLIT)                                                         \
-  static void tile##ROWS(const struct tile *t) {                                  \
+// If rows are few, each has SPLIT independent sums, of every SPLIT-th product, to hide latency. A
+// half tile computes only the first LANES columns of its panel.
+#define TILE(ROWS, SPLIT)             \
+  TILE_OF(half##ROWS, 0, ROWS, SPLIT) \
+  TILE_OF(tile##ROWS, 1, ROWS, SPLIT)
+
+#define TILE_OF(NAME, WHOLE, ROWS, SPLIT)                                         \
+  static void NAME(const struct tile *t) {                                        \
     const int64_t across = t->across, along = t->along, depth = t->depth;         \
     for (int64_t n = 0; n < t->count * ROWS; n += ROWS) {                         \
       const real *restrict at = t->rows + n * across, *restrict panel = t->panel; \
@@ -97,33 +102,32 @@ struct tile {
       }                                                                           \
       int64_t k = 0;                                                              \
       for (; k + SPLIT <= depth; k += SPLIT) {                                    \
-        UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(ROWS, s) }             \
+        UNROLL for (int s = 0; s < SPLIT; s++) { TILE_STEP(WHOLE, ROWS, s) }      \
       }                                                                           \
-      for (; k < depth; k++) { TILE_STEP(ROWS, 0) }                               \
+      for (; k < depth; k++) { TILE_STEP(WHOLE, ROWS, 0) }                        \
       UNROLL for (int i = 0; i < ROWS; i++) {                                     \
         real *sums = place_of(&t->to, n + i);                                     \
         UNROLL for (int s = 1; s < SPLIT; s++) {                                  \
           left[0][i] += left[s][i];                                               \
           right[0][i] += right[s][i];                                             \
         }                                                                         \
-        if (t->to.add) {                                                          \
-          left[0][i] += load(sums, LANES);                                        \
-          right[0][i] += load(sums + LANES, LANES);                               \
-        }                                                                         \
+        if (t->to.add) left[0][i] += load(sums, LANES);                           \
         store(sums, left[0][i], LANES);                                           \
-        store(sums + LANES, right[0][i], LANES);                                  \
+        if (WHOLE && t->to.add) right[0][i] += load(sums + LANES, LANES);         \
+        if (WHOLE) store(sums + LANES, right[0][i], LANES);                       \
       }                                                                           \
     }                                                                             \
   }
 
-#define TILE_STEP(ROWS, s)                                    \
-  vec a = load(panel, LANES), b = load(panel + LANES, LANES); \
-  UNROLL for (int i = 0; i < ROWS; i++) {                     \
-    vec x = all(at[i * across]);                              \
-    left[s][i] += x * a;                                      \
-    right[s][i] += x * b;                                     \
-  }                                                           \
-  at += along;                                                \
+#define TILE_STEP(WHOLE, ROWS, s)            \
+  vec a = load(panel, LANES), b = a;         \
+  if (WHOLE) b = load(panel + LANES, LANES); \
+  UNROLL for (int i = 0; i < ROWS; i++) {    \
+    vec x = all(at[i * across]);             \
+    left[s][i] += x * a;                     \
+    if (WHOLE) right[s][i] += x * b;         \
+  }                                          \
+  at += along;                               \
   panel += PANEL;
 
 TILE(1, 4)
@@ -141,17 +145,21 @@ TILE(11, 1)
 TILE(12, 1)
 #endif
 
-static void (*const tiles[])(const struct tile *) = {
-    NULL,  tile1, tile2, tile3,  tile4,  tile5,  tile6,
+static void (*const tiles[][2])(const struct tile *) = {
+    {NULL, NULL},     {half1, tile1},   {half2, tile2},   {half3, tile3},
+    {half4, tile4},   {half5, tile5},   {half6, tile6},
 #if TILE_ROWS > 6
-    tile7, tile8, tile9, tile10, tile11, tile12,
+    {half7, tile7},   {half8, tile8},   {half9, tile9},   {half10, tile10},
+    {half11, tile11}, {half12, tile12},
 #endif
 };
 
-// Computes the sums of tiles, of which the first `columns` are stored.
-static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
-  if (columns >= PANEL) {
-    tiles[height](t);
+// Computes the sums of tiles, of whose panel `columns` are left; with `room`, sums have space for
+// all of its columns.
+static void run_tiles(int64_t height, const struct tile *t, int64_t columns, int room) {
+  void (*const run)(const struct tile *) = tiles[height][columns > LANES];
+  if (columns >= PANEL || room) {
+    run(t);
     return;
   }
   real corner[TILE_ROWS * PANEL];
@@ -160,7 +168,7 @@ static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
   one.count = 1;
   for (int64_t n = 0; n < t->count * height; n += height) {
     one.rows = t->rows + n * t->across;
-    tiles[height](&one);
+    run(&one);
     for (int64_t i = 0; i < height; i++) {
       real *sums = place_of(&t->to, n + i);
       for (int64_t j = 0; j < columns; j++) {
@@ -171,23 +179,23 @@ static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
 }
 
 // sums = rows @ packed; if rows of sums have stride padded(columns), numbers after the last column
-// are overwritten.
+// may be overwritten.
 static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
                           int64_t depth, int64_t columns, struct sums to) {
   if (!num_rows) return;
   const int64_t num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
   const int64_t height = num_rows / num_tiles, taller = num_rows % num_tiles;
   const int64_t first = taller * (height + 1);
-  if (to.stride == padded(columns)) columns = padded(columns);
+  const int room = to.stride == padded(columns);
   for (int64_t j = 0; j < columns; j += PANEL, to.matrix += PANEL) {
     const real *panel = packed + j * depth;
     if (taller) {
       const struct tile t = {rows, stride, 1, panel, depth, to, taller};
-      run_tiles(height + 1, &t, columns - j);
+      run_tiles(height + 1, &t, columns - j, room);
     }
     const struct tile t = {rows + first * stride, stride, 1, panel, depth, after(to, first),
                            num_tiles - taller};
-    run_tiles(height, &t, columns - j);
+    run_tiles(height, &t, columns - j, room);
   }
 }
 
@@ -210,7 +218,7 @@ static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows 
       struct tile t = {turned + at * depth, 1, TILE_ROWS, packed, depth, after(to, first), 1};
       for (int64_t j = 0; j < columns; j += PANEL, t.to.matrix += PANEL) {
         t.panel = packed + j * depth;
-        run_tiles(smaller(TILE_ROWS, end - first), &t, columns - j);
+        run_tiles(smaller(TILE_ROWS, end - first), &t, columns - j, 0);
       }
     }
     to.add = 1;

@@ -100,7 +100,7 @@ class SiblingBatch(NamedTuple):
 
     def unit_states(self, states: torch.Tensor) -> torch.Tensor:
         """The states of the tree nodes among those of the graph's nodes."""
-        return states[self.nodes.to(states.device)]
+        return states.index_select(0, self.nodes.to(states.device))
 
 
 def is_labelled(labels: torch.Tensor) -> torch.Tensor:
