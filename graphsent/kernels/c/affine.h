@@ -2,8 +2,7 @@
 
 // Takes the arrays of a map from an arena.
 static void begin_affine(struct affine *a, struct arena *arena, int backward, int64_t threads) {
-  a->block = CACHE / (a->in_feats + a->columns) / TILE_ROWS * TILE_ROWS + TILE_ROWS;
-  a->block = smaller(a->block, larger(a->num_rows, 1));
+  a->block = smaller(rows_in_cache(a->in_feats + a->columns), larger(a->num_rows, 1));
   a->stride = backward ? scratch_for_transposed(a->in_feats)
                        : a->block * padded(a->columns) + PANEL * a->in_feats;
   a->scratch = take(arena, threads * a->stride);

@@ -37,7 +37,7 @@ static void linear_forward_by(const struct linear *l, int64_t thread, int64_t th
   real *packed = l->workspace + first * depth;
   pack_transposed(l->weight, depth, depth, columns, l->workspace, thread, threads);
   for (int64_t n = 0, count; n < l->num_rows; n += count) {
-    count = smaller(l->num_rows - n, CACHE / depth / TILE_ROWS * TILE_ROWS + TILE_ROWS);
+    count = smaller(l->num_rows - n, rows_in_cache(depth));
     const struct sums to = {l->sums + n * columns + first, columns, NULL, 0, l->bias != NULL};
     for (int64_t row = 0; row < count && l->bias; row++) {
       memcpy(to.matrix + row * columns, l->bias + first, width * sizeof(real));

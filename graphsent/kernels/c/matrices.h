@@ -10,6 +10,11 @@ static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static inline int64_t padded(int64_t columns) { return (columns + PANEL - 1) / PANEL * PANEL; }
 
+// A multiple of TILE_ROWS rows whose numbers just about fill the cache.
+static inline int64_t rows_in_cache(int64_t numbers_a_row) {
+  return CACHE / numbers_a_row / TILE_ROWS * TILE_ROWS + TILE_ROWS;
+}
+
 // The beginning of part `part` of `parts` of a range.
 static inline int64_t share(int64_t first, int64_t last, int64_t part, int64_t parts) {
   return first + (last - first) * part / parts;

@@ -42,7 +42,7 @@ static void choose_block(struct own *s) {
   for (int64_t r = 0; w->first_edge && r < s->inner; r++) {
     degree = larger(degree, w->first_edge[r + 1] - w->first_edge[r]);
   }
-  s->block = CACHE / NUMBERS_A_NODE / TILE_ROWS * TILE_ROWS + TILE_ROWS;
+  s->block = rows_in_cache(NUMBERS_A_NODE);
   s->edge_block = larger(s->block, degree);
   s->block = smaller(s->block, largest);
 }
