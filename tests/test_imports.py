@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 import graphsent
 
+ROOT = Path(graphsent.__file__).parent
 HEAVY = {
     "conllu",
     "dgl",
@@ -27,6 +31,12 @@ HEAVY = {
     "torch",
     "torchmetrics",
     "tqdm",
+}
+
+
+MODULES = {
+    ".".join(path.with_suffix("").relative_to(ROOT.parent).parts).removesuffix(".__init__"): path
+    for path in ROOT.rglob("*.py")
 }
 
 
@@ -89,3 +99,36 @@ def test_both_ways_of_importing_give_the_same_object():
     from graphsent.vocabulary import Vocabulary as defined
 
     assert Vocabulary is defined
+
+
+def imported(module: str) -> Iterator[str]:
+    """The modules of the package that a module imports anywhere, for types too."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module, f"{module}, line {node.lineno}: expected an absolute import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "graphsent":
+                yield name if name in MODULES else name.rpartition(".")[0]
+
+
+def packages_around(module: str) -> Iterator[str]:
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
+
+
+def test_no_module_imports_itself_through_others():
+    """Counting imports inside functions, those for types alone, and ``__init__`` of packages."""
+    needed = {}
+    for module in MODULES:
+        found = set(imported(module))
+        around = {package for name in found for package in packages_around(name)}
+        own = {module, *packages_around(module)}  # these are running already
+        needed[module] = (found | around - own) - {module}
+    assert len(needed) > 300
+    TopologicalSorter(needed).prepare()  # raises a CycleError

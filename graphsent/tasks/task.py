@@ -19,6 +19,7 @@ from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource, find_corpus
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.held_out import held_out
+from graphsent.tasks.own_source import OwnSource
 from graphsent.tasks.parses import resolve_parses_dir
 from graphsent.tasks.sources import SOURCES
 from graphsent.tasks.spool import Spooled
@@ -26,8 +27,6 @@ from graphsent.trees import unescape
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
-
-    from graphsent.tasks.own.source import OwnSource
 
 __all__ = ["Place", "Task", "TaskData", "TaskStream"]
 

@@ -19,8 +19,8 @@ from graphsent.tasks.own.labelling import kind_of, labelled
 from graphsent.tasks.own.labels import check_labels, in_order, score_of
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
-from graphsent.tasks.own.source import OwnSource
 from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
+from graphsent.tasks.own_source import OwnSource
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
 if TYPE_CHECKING:
