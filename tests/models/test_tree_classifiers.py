@@ -27,13 +27,20 @@ def labelled(seed: int, num_leaves: int = 6) -> Tree:
     return Tree(labels, tree.tokens, tree.parents)
 
 
-def test_the_bag_of_words_is_the_squashed_sum_below_each_node():
-    model = NBoW(VOCAB, 2, 5).double()
+@pytest.mark.parametrize("pooling", ["sum", "mean"])
+def test_the_bag_of_words_is_the_squashed_sum_or_the_mean_below_each_node(pooling):
+    model = NBoW(VOCAB, 2, 5, pooling=pooling).double()
     tree = labelled(0)
     states = model.node_states(model.collate([labelled(1), tree]))[-tree.num_nodes :]
     for node, (begin, end) in enumerate(tree.spans.tolist()):
         rows = [model.embedding.weight[VOCAB[word]] for word in tree.words[begin:end]]
-        torch.testing.assert_close(states[node], torch.tanh(sum(rows)))
+        expected = torch.tanh(sum(rows)) if pooling == "sum" else sum(rows) / len(rows)
+        torch.testing.assert_close(states[node], expected)
+
+
+def test_an_unknown_pooling_is_refused():
+    with pytest.raises(ModelError, match="unknown pooling 'max': expected one of"):
+        NBoW(VOCAB, 2, 5, pooling="max")
 
 
 @settings(max_examples=20)
