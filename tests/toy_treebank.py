@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ ADAM = {
 TINY = ["--hidden=6", "--embedding-dim=6", "--num-threads=1"]
 WORDS = {"superb": 4, "good": 3, "plain": 2, "dull": 1, "awful": 0}
 SIZES = {"train": 60, "dev": 20, "test": 20}
+GOOD_PARSE = "(ROOT (S (NP (DT the) (NN {0})) (VP (VBZ runs))))"
+BAD_PARSE = "(ROOT (S (DT the) (VP (NN {0}) (VBZ runs))))"
 
 
 def sentence(rng: random.Random) -> str:
@@ -38,6 +41,21 @@ def write_treebank(directory: Path, seed: int = 0) -> Path:
     for split, size in SIZES.items():
         text = "".join(sentence(rng) + "\n" for _ in range(size))
         (corpus / f"{split}.txt").write_text(text, encoding="utf-8")
+    return directory
+
+
+def write_nbest(directory: Path) -> Path:
+    """Writes the n-best lists of task `rerank`: the first of two parses is right in a third."""
+    for name, number in (("train", 60), ("heldout", 10)):
+        blocks = []
+        for place in range(number):
+            good, bad = (text.format(f"{name}{place}") for text in (GOOD_PARSE, BAD_PARSE))
+            first, second = (good, bad) if place % 3 == 0 else (bad, good)
+            blocks.append(
+                f"# sent_id = {place}\ngold\t{good}\ncand\t2\t{first}\ncand\t1\t{second}\n"
+            )
+        path = directory / f"wsj.nbest.{name}.gz"
+        path.write_bytes(gzip.compress("\n".join(blocks).encode()))
     return directory
 
 

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
+from toy_treebank import write_nbest
 
 from graphsent.cli import main
 from graphsent.tasks import get_task
 from graphsent.trees import read_nbest
 
-GOOD = "(ROOT (S (NP (DT the) (NN {0})) (VP (VBZ runs))))"
-BAD = "(ROOT (S (DT the) (VP (NN {0}) (VBZ runs))))"
-
 
 @pytest.fixture
 def lists(tmp_path):
-    for name, number in (("train", 60), ("heldout", 10)):
-        blocks = []
-        for place in range(number):
-            good, bad = (text.format(f"{name}{place}") for text in (GOOD, BAD))
-            first, second = (good, bad) if place % 3 == 0 else (bad, good)
-            blocks.append(
-                f"# sent_id = {place}\ngold\t{good}\ncand\t2\t{first}\ncand\t1\t{second}\n"
-            )
-        (tmp_path / f"wsj.nbest.{name}.gz").write_bytes(gzip.compress("\n".join(blocks).encode()))
-    return tmp_path
+    return write_nbest(tmp_path)
 
 
 def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, capsys):

@@ -9,6 +9,7 @@ from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
 
 from graphsent.kernels.library import SWITCH
 from graphsent.models import MODELS, model_class
+from graphsent.trees import Candidate, ParseList
 
 IN_FEATS = 13  # no other size is the same
 SIZES = {"embedding_dim": IN_FEATS, "hidden": 5}
@@ -29,7 +30,15 @@ CASES = [
     ("arnn", {"attention": "none", "cell": "gru"}, "dependency"),
     ("arnn-relatedness", {}, "pairs"),
     ("apdcnn", {"branches": "tree"}, "constituency"),
+    ("parse-reranker", {}, "lists"),
 ]
+TREES = sentences("constituency", 40)
+EXAMPLES = {  # and number of classes, or labels
+    "constituency": (TREES, NUM_CLASSES),
+    "dependency": (sentences("dependency", 40), NUM_CLASSES),
+    "pairs": (pairs(40), 5),
+    "lists": ([ParseList((Candidate(tree, 0.0),), tree, "") for tree in TREES], ("0", "1", "2")),
+}
 
 
 class Products(TorchDispatchMode):
@@ -50,7 +59,7 @@ class Products(TorchDispatchMode):
 def test_every_graph_model_is_covered():
     """Sequential models have no nodes without words, and no cell."""
     of_words = {name for name in MODELS if model_class(name).tree_kind == "words"}
-    others = {"parse-reranker", "sequence", "sequence-relatedness"}
+    others = {"sequence", "sequence-relatedness"}
     assert set(MODELS) - of_words - others == {name for name, *_ in CASES}
 
 
@@ -58,15 +67,16 @@ def test_every_graph_model_is_covered():
 def test_products_are_computed_on_distinct_words(name, options, kind, monkeypatch):
     monkeypatch.setenv(SWITCH, "0")  # compiled code makes the same products unseen
     options = {"embedding_dropout": 0.0, **SIZES, **options}
-    model = model_class(name)(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, **options).train()
-    batch = model.collate(pairs(40) if kind == "pairs" else sentences(kind, 40))
+    examples, of_output = EXAMPLES[kind]
+    model = model_class(name)(VOCABULARY, of_output, **options).train()
+    batch = model.collate(examples)
     graph = batch.sentences.graph if kind == "pairs" else batch.graph
     tokens = graph.ndata["token"]
     words = len(tokens.unique()) - 1  # -1 is no word
     if kind in ("dependency", "pairs") and name != "treenet":
         words += 1  # where all nodes have words
     # Head words are the nodes' own.
-    inner = int((tokens < 0).sum()) if name == "bitreelstm" else 0
+    inner = int((tokens < 0).sum()) if name in ("bitreelstm", "parse-reranker") else 0
     with Products() as products:
         model(batch)
     assert products.rows

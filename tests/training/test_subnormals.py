@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from toy_treebank import silent
+from toy_treebank import silent, write_nbest
 
 from graphsent.cells import ChildSumTreeLSTM
 from graphsent.graphs import constituency_batch
@@ -24,8 +24,7 @@ from graphsent.trees import Tree
 TINY = torch.finfo(torch.float32).tiny
 EXPONENT, FRACTION = 0x7F800000, 0x007FFFFF
 SIZES = {"embedding_dim": 12, "hidden": 10, "comparison": 8}
-# Models of trees and of pairs; the reranker has its own tests.
-NAMES = [name for name in sorted(MODELS) if model_class(name).examples != "lists"]
+TASKS = {"trees": "sst5", "pairs": "sick", "lists": "rerank"}
 
 
 def count_subnormals(tensors: Iterable[torch.Tensor]) -> int:
@@ -49,19 +48,20 @@ def test_counting_finds_subnormals():
     assert subnormal_results() == 10
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_no_subnormals_after_a_hundred_steps(name, toy_data, tmp_path, monkeypatch):
     """Weights, gradients, optimizer states, outputs: in this thread, and in the saved model."""
     cls = model_class(name)
-    pairs = cls.examples == "pairs"
-    steps = {"batch_size": 10, "epochs": 1} if pairs else {"batch_size": 1, "epochs": 3}
+    task, of_trees = TASKS[cls.examples], cls.examples == "trees"
+    steps = {"batch_size": 10, "epochs": 1} if task == "sick" else {"batch_size": 1, "epochs": 3}
     taken = inspect.signature(cls).parameters
     config = RunConfig(
-        "sick" if pairs else "sst5",
+        task,
         name,
         model_options={key: size for key, size in SIZES.items() if key in taken},
-        data_dir=None if pairs else str(toy_data),
-        tree_kind=None if pairs or cls.tree_kind == "words" else "constituency",
+        data_dir=str(toy_data) if of_trees else None,
+        parses_dir=str(write_nbest(tmp_path)) if task == "rerank" else None,
+        tree_kind="constituency" if of_trees and cls.tree_kind != "words" else None,
         training=replace(default_training(name), num_threads=1, **steps),
     )
     found: dict[str, int] = {}
