@@ -12,11 +12,11 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from graphsent.kernels.library import kernels_for, needs_gradients
+from graphsent.layers.chains import Chains, Step, chain_recurrence, chain_states, make_chains
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_lengths
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
-from graphsent.propagation.chains import Chains, Step, chain_recurrence, chain_states, make_chains
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.untraced import untraced
@@ -136,7 +136,7 @@ class Recurrent(nn.RNNBase):
         layer: int = 0,
         reverse: bool = False,
     ) -> tuple[Tensor, ...]:
-        """The states of one layer and direction along chains, see :mod:`.propagation.chains`.
+        """The states of one layer and direction along chains, see :mod:`.chains`.
 
         Args:
             chains: the sequences, in the reading order of this direction.

@@ -7,6 +7,8 @@ its arguments; its caller then computes the same in torch.
 from __future__ import annotations
 
 import ctypes
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,7 +17,8 @@ from torch.autograd import Function
 
 from graphsent.kernels.library import kernels_for, kernels_of, threads_for
 from graphsent.kernels.structures import Convolution, Largest, Windows
-from graphsent.propagation.gradients import first_order
+from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -110,6 +113,25 @@ def _zeros(*shape: int, like: Tensor) -> Tensor:
     return empty(*shape, like=like).zero_()
 
 
+def _first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates the ``backward`` of an autograd function that has no second-order gradients.
+
+    With ``create_graph=True`` it raises a PropagationError.
+    """
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
+        check_not_batched(*gradients)
+        if torch.is_grad_enabled():
+            raise PropagationError(
+                "expected first-order gradients, got create_graph=True: compiled convolution and "
+                "pooling have no second-order gradients; set GRAPHSENT_KERNELS=0 to get them"
+            )
+        return backward(ctx, *gradients)
+
+    return untraced(wrapper)
+
+
 class _SumWindows(Function):
     @staticmethod
     def forward(
@@ -126,7 +148,7 @@ class _SumWindows(Function):
         return sums
 
     @staticmethod
-    @first_order
+    @_first_order
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         ranges, words = ctx.saved_tensors
         gradient = gradient.contiguous()
@@ -156,7 +178,7 @@ class _KeepLargest(Function):
         return kept, steps
 
     @staticmethod
-    @first_order
+    @_first_order
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         ranges, counts, steps = ctx.saved_tensors
         gradient = gradient.contiguous()
@@ -178,7 +200,7 @@ class _Convolve(Function):
         return y
 
     @staticmethod
-    @first_order
+    @_first_order
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, ranges, weight = ctx.saved_tensors
         of_x, of_weight = ctx.needs_input_grad[0], ctx.needs_input_grad[2]

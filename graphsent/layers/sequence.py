@@ -9,9 +9,9 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from graphsent._names import nearest
 from graphsent.errors import ModelError
+from graphsent.layers.chains import Chains, make_chains
 from graphsent.layers.errors import LayerError
 from graphsent.layers.recurrent import GRU, LSTM
-from graphsent.propagation.chains import Chains, make_chains
 from graphsent.propagation.untraced import untraced
 
 _CELLS = {"lstm": LSTM, "gru": GRU}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,25 +13,6 @@ from graphsent.propagation.untraced import untraced
 
 _functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
 _is_batched = getattr(_functorch, "is_legacy_batchedtensor", lambda _: False)  # torch before 2.1
-
-
-def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates the ``backward`` of an autograd function that has no second-order gradients.
-
-    With ``create_graph=True`` it raises a PropagationError.
-    """
-
-    @functools.wraps(backward)
-    def wrapper(ctx: Any, *gradients: Tensor | None) -> Any:
-        check_not_batched(*gradients)
-        if torch.is_grad_enabled():
-            raise PropagationError(
-                "expected first-order gradients, got create_graph=True: compiled convolution and "
-                "pooling have no second-order gradients; set GRAPHSENT_KERNELS=0 to get them"
-            )
-        return backward(ctx, *gradients)
-
-    return untraced(wrapper)
 
 
 @untraced

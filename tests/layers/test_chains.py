@@ -10,7 +10,7 @@ from torch import nn
 from graphsent._dgl import dgl
 from graphsent.kernels.library import kernels_in_use
 from graphsent.layers import GRU, LSTM
-from graphsent.propagation.chains import make_chains
+from graphsent.layers.chains import make_chains
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.schedule.slots import make_slots
 
