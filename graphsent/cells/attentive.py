@@ -12,10 +12,9 @@ from graphsent.cells.base import State, TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.treegru import PooledTreeGRU
-from graphsent.cells.treelstm import PooledTreeLSTM
+from graphsent.cells.treelstm import PooledTreeLSTM, lstm_state
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.pointwise import lstm_state
 from graphsent.propagation.untraced import untraced
 
 _QUERY = "query"

@@ -11,7 +11,7 @@ from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.pointwise import lstm_state
+from graphsent.cells.treelstm import lstm_state
 
 KIND = "kind"
 
