@@ -146,10 +146,7 @@ def edge_slots(graph: dgl.DGLGraph) -> Tensor:
     """The slot of every edge: ``child_index``, or else its position among the node's edges."""
     if CHILD_INDEX in graph.edata:
         return graph.edata[CHILD_INDEX].long()
-    nodes = graph.edges()[1].long()
-    order = torch.argsort(nodes, stable=True)
-    degrees = graph.in_degrees().long()
-    first = torch.cumsum(degrees, 0) - degrees
-    slots = torch.empty_like(order)
-    slots[order] = torch.arange(len(order), device=order.device) - first[nodes[order]]
-    return slots
+    schedule = schedule_of(graph)
+    slots = torch.empty_like(schedule.edges)
+    slots[schedule.edges] = torch.from_numpy(schedule.places)
+    return slots.to(graph.device)

@@ -34,9 +34,6 @@ ROWS_A_THREAD = 64
 _TYPES = {torch.float32: "float", torch.float64: "double"}
 # Argument types of the functions: i(n)tegers, (p)ointers and (r)eal numbers.
 _FUNCTIONS = {
-    "fill_schedule": "nnppppp",
-    "fill_slots": "nnnnppp",
-    "distinct_words": "npnppp",
     "adadelta_rows": "nnnppppppnrrrr",
     "convolution_vectors": "p",
     "linear_numbers": "pn",
@@ -97,7 +94,7 @@ def _transformed() -> bool:
 
 
 def library_for(real: str) -> ctypes.CDLL | None:
-    """The kernels for a C type, ``"float"`` or ``"double"``; both include those for indices."""
+    """The kernels for a C type, ``"float"`` or ``"double"``."""
     if switched_off():
         return None
     with _lock:

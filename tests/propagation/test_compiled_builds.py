@@ -51,7 +51,7 @@ def useless(tmp_path_factory, built_library) -> dict[str, Path]:
     directory = tmp_path_factory.mktemp("useless")
     files = {name: directory / f"{name}.so" for name in ("other", "alien", "cut")}
     source = directory / "other.c"
-    source.write_text("int fill_schedule(void) { return 0; }\n")
+    source.write_text("int adadelta_rows(void) { return 0; }\n")
     compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
     subprocess.run([compiler, "-shared", "-fPIC", "-o", files["other"], source], check=True)
     content = built_library.read_bytes()

@@ -16,7 +16,6 @@
 #include "functions.h"
 #include "matrices.h"
 #include "products.h"
-#include "indices.h"
 #include "adadelta.h"
 #include "arena.h"
 #include "library.h"

@@ -14,7 +14,8 @@ from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
 from graphsent.layers import Dropout
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.schedule.indices import distinct_words, to_device
+from graphsent.propagation.schedule.indices import to_device
+from graphsent.propagation.untraced import untraced
 
 __all__ = ["WordEmbedding"]
 
@@ -133,11 +134,10 @@ class WordEmbedding(nn.Embedding):
         index[with_word] = np.arange(len(with_word))
         return torch.from_numpy(tokens[with_word]), torch.from_numpy(index)
 
+    @untraced
     def _distinct(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        found = distinct_words(token)
-        if found is not None:
-            return found
-        tokens = token.numpy()
+        """Each word once, in the order of last occurrences; the index of each token, or -1."""
+        tokens = token.long().numpy()
         with_word = np.flatnonzero(tokens >= 0)
         words = tokens[with_word]
         occurrence = np.arange(len(words))

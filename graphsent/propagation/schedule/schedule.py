@@ -26,7 +26,7 @@ from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule.indices import fill_schedule, invalid_structure, to_device
+from graphsent.propagation.schedule.indices import to_device
 
 
 class Bucket(NamedTuple):
@@ -115,6 +115,12 @@ class Schedule(Unchanging):
             first, last = parts[0], parts[-1]
             levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
         return tuple(levels)
+
+    @property
+    def places(self) -> np.ndarray:
+        """(num_edges,) place of each row of the mailbox among those of the same target."""
+        first = np.cumsum(self.degrees) - self.degrees
+        return np.arange(self.num_edges) - np.repeat(first, self.degrees)
 
     @cached_property
     def first_edge(self) -> Tensor:
@@ -223,19 +229,10 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
     Raises:
         ValueError: if there are no such nodes or levels.
     """
-    found = fill_schedule(source, target, level) or _fill(source, target, level)
-    packed, ends, degrees = found
-    return Schedule(ends, degrees, torch.from_numpy(packed), len(source))
-
-
-def _fill(
-    source: np.ndarray, target: np.ndarray, level: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """:func:`fill_schedule` in numpy."""
     num_nodes = len(level)
     for numbers in (source, target, level):
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= num_nodes:
-            raise invalid_structure(num_nodes)
+            raise ValueError(f"expected node numbers below {num_nodes}, and levels without gaps")
     degree = np.bincount(target, minlength=num_nodes)
     nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
     position = np.empty_like(nodes)
@@ -244,7 +241,8 @@ def _fill(
     target = position[target]
     edges = _argsort(target)
     packed = np.concatenate((nodes, position, edges, position[source[edges]], target[edges]))
-    return packed, np.cumsum(np.bincount(level)), degree[nodes]
+    ends = np.cumsum(np.bincount(level))
+    return Schedule(ends, degree[nodes], torch.from_numpy(packed), len(source))
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:

@@ -8,10 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.kernels.library import library_for
 from graphsent.propagation.schedule.indices import to_device
 from graphsent.propagation.schedule.schedule import Schedule
-from graphsent.propagation.untraced import untraced
 
 
 class Slots(NamedTuple):
@@ -45,61 +43,22 @@ def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> 
         ValueError: if a slot is out of range or taken twice, or the number of places differs from
             that of the edges.
     """
-    if places is not None:
-        if places.shape != (schedule.num_edges,):
-            raise ValueError(
-                f"expected one slot per edge, ({schedule.num_edges},), got {tuple(places.shape)}"
-            )
-        places = places.to("cpu", torch.int64)
-    source = schedule.packed.new_empty((schedule.num_nodes - schedule.num_sources) * count)
-    fit = fill_slots(schedule, places, count, source)
-    if fit is None:
-        fit = _fill(schedule, places, count, source.numpy())
-    if not fit:
-        raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
-    return Slots(count, source)
-
-
-@untraced
-def fill_slots(
-    schedule: Schedule, places: Tensor | None, count: int, source: Tensor
-) -> bool | None:
-    """Fills ``source`` of :class:`Slots`, by compiled code; None if there is none.
-
-    Returns:
-        False if a slot is out of range or taken twice.
-    """
-    library = library_for("float")
-    if library is None:
-        return None
-    places = None if places is None else places.contiguous()
-    result = library.fill_slots(
-        schedule.num_nodes,
-        schedule.num_edges,
-        schedule.num_sources,
-        count,
-        schedule.packed.data_ptr(),
-        None if places is None else places.data_ptr(),
-        source.data_ptr(),
-    )
-    return bool(result)
-
-
-def _fill(schedule: Schedule, places: Tensor | None, count: int, source: np.ndarray) -> bool:
-    """:func:`fill_slots` in numpy."""
-    target = schedule.target.numpy()
     if places is None:
-        place = np.arange(len(target)) - np.searchsorted(target, target)
+        place = schedule.places
+    elif places.shape == (schedule.num_edges,):
+        place = places.to("cpu", torch.int64).numpy()[schedule.edges.numpy()]
     else:
-        place = places.numpy()[schedule.edges.numpy()]
-    if place.min(initial=0) < 0 or place.max(initial=0) >= count:
-        return False
-    rows = (target - schedule.num_sources) * count + place
-    if rows.min(initial=0) < 0 or np.bincount(rows).max(initial=0) > 1:
-        return False
-    source[:] = schedule.num_nodes
-    source[rows] = schedule.source.numpy()
-    return True
+        raise ValueError(
+            f"expected one slot per edge, ({schedule.num_edges},), got {tuple(places.shape)}"
+        )
+    slot = (schedule.target.numpy() - schedule.num_sources) * count + place
+    exist = place.min(initial=0) >= 0 and place.max(initial=0) < count and slot.min(initial=0) >= 0
+    if not exist or np.bincount(slot).max(initial=0) > 1:
+        raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
+    num_slots = (schedule.num_nodes - schedule.num_sources) * count
+    source = np.full(num_slots, schedule.num_nodes)
+    source[slot] = schedule.source.numpy()
+    return Slots(count, torch.from_numpy(source))
 
 
 def slots_of(schedule: Schedule, count: int, places: Tensor | None) -> Slots:
