@@ -22,7 +22,6 @@ import torch
 
 from graphsent._cache import cache_directory
 from graphsent.kernels.processes import only_builder, run
-from graphsent.kernels.structures import Convolution, Largest, Linear, Windows, layout_in_c
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
 """Timeout in seconds of a compiler run, and of waiting for another process that builds."""
-
-SHARED = (Linear, Windows, Largest, Convolution)
-"""Structures that ``kernels.c`` shares with Python."""
 
 PATIENCE = 2.0
 """Seconds after which a warning says that a build is running."""
@@ -58,7 +54,7 @@ _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {
 }
 _TRIAL = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 _log = logging.getLogger(__name__)
-_KERNELS = f'#include "kernels.c"\n{layout_in_c(SHARED)}'
+_KERNELS = '#include "kernels.c"\n'
 Loaded = TypeVar("Loaded")
 
 
@@ -72,9 +68,7 @@ def options_of(real: str) -> tuple[str, ...]:
     return (*options, *(f"-D{name}={value}" for name, value in macros.items()))
 
 
-def build(
-    options: tuple[str, ...], load: Callable[[Path], Loaded], text: str | None = None
-) -> Loaded:
+def build(options: tuple[str, ...], load: Callable[[Path], Loaded], text: str = _KERNELS) -> Loaded:
     """Loads a library from the cache, or builds it if there is no usable one.
 
     Args:
@@ -93,7 +87,7 @@ def build(
         raise RuntimeError("they are built on Unix only")
     directory, key = cache_directory(), _key(options, text)
     _make_private(directory)
-    if text is not None:  # in separate directories, so that builds do not wait for each other
+    if text != _KERNELS:  # in separate directories, so that builds do not wait for each other
         directory = directory / "recurrences" / key[:2]
         _make_private(directory)
     loaded = _load_cached(directory, key, load)
@@ -143,13 +137,13 @@ def _load_built(
     scratch: Path,
     options: tuple[str, ...],
     load: Callable[[Path], Loaded],
-    text: str | None,
+    text: str,
 ) -> Loaded:
     """The first usable library of all compilers, with or without OpenMP."""
     problems = []
     with resources.as_file(_source()) as source:
         file = scratch / "library.c"
-        file.write_text(_KERNELS if text is None else text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
         for compiler in _compilers():
             for openmp in (("-fopenmp",), ()):
                 made = scratch / "kernels.so"
@@ -183,11 +177,11 @@ def _source() -> Traversable:
     return resources.files("graphsent.kernels") / "c"
 
 
-def _key(options: tuple[str, ...], text: str | None) -> str:
+def _key(options: tuple[str, ...], text: str) -> str:
     """A hash of everything that a library depends on."""
     files = sorted(_source().iterdir(), key=lambda file: file.name)
     texts = [file.read_text(encoding="utf-8") for file in files if file.name.endswith((".c", ".h"))]
-    parts = (*_COMMAND, *options, platform.platform(), *texts, _KERNELS if text is None else text)
+    parts = (*_COMMAND, *options, platform.platform(), *texts, text)
     return _digest("\0".join(parts).encode())
 
 

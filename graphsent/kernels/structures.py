@@ -1,21 +1,16 @@
-"""Structures shared by Python and C, whose layouts are compared when a library is loaded."""
+"""The structures of C functions' arguments, as the headers declare them."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import re
+from importlib import resources
 
 from torch import Tensor
 
 
 class Structure(ctypes.Structure):
-    """The arguments of a C function: integers first, then pointers.
-
-    Attributes:
-        tag: name of the structure in C.
-    """
-
-    tag: str
+    """The arguments of a C function."""
 
     def point(self, **tensors: Tensor | None) -> None:
         """Sets pointers by name; the caller keeps the contiguous tensors alive."""
@@ -40,83 +35,52 @@ def address_of(tensor: Tensor | None) -> int | None:
     return address
 
 
-def fields(numbers: str, pointers: str) -> list[tuple[str, type]]:
-    """The fields of a structure, from names separated by spaces."""
-    return [
-        *((name, ctypes.c_int64) for name in numbers.split()),
-        *((name, ctypes.c_void_p) for name in pointers.split()),
-    ]
+def fields_of(tag: str, header: str) -> list[tuple[str, type]]:
+    """The fields of a structure, from the C that declares it: int64_t and pointers.
 
-
-def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
-    """C source that declares the size and offsets of structures for :func:`check_layout`."""
-    text = ""
-    for kind in kinds:
-        offsets = "".join(f", offsetof(struct {kind.tag}, {name})" for name, *_ in kind._fields_)
-        text += f"const int64_t layout_of_{kind.tag}[] = {{sizeof(struct {kind.tag}){offsets}}};\n"
-    return text
-
-
-def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None:
-    """Raises an OSError if the layout of a structure differs between C and Python.
-
-    Raises an AttributeError if the library does not declare it.
+    Raises:
+        ValueError: if a field is something else.
     """
-    for kind in kinds:
-        here = [ctypes.sizeof(kind), *(getattr(kind, name).offset for name, *_ in kind._fields_)]
-        try:
-            there = list((ctypes.c_int64 * len(here)).in_dll(library, f"layout_of_{kind.tag}"))
-        except ValueError as error:
-            raise AttributeError(str(error)) from None
-        if there != here:
-            raise OSError(f"expected struct {kind.tag} of size and offsets {here}, got {there}")
+    text = re.sub("//.*", "", header)
+    found: list[tuple[str, type]] = []
+    for line in text.partition(f"struct {tag} {{")[2].partition("}")[0].split(";")[:-1]:
+        if "*" not in line and not line.strip().startswith("int64_t "):
+            raise ValueError(f"expected integers or pointers in struct {tag}, got {line.strip()}")
+        kind = ctypes.c_void_p if "*" in line else ctypes.c_int64
+        found += [(name, kind) for name in re.findall(r"(\w+)\s*(?:,|$)", line)]
+    return found
+
+
+def _fields(tag: str, header: str) -> list[tuple[str, type]]:
+    file = resources.files("graphsent.kernels") / "c" / header
+    return fields_of(tag, file.read_text(encoding="utf-8"))
 
 
 class Linear(Structure):
-    """``struct linear`` of ``c/linear.h``."""
+    """``struct linear``."""
 
-    tag = "linear"
-    _fields_ = fields(
-        "num_rows in_feats columns num_threads",
-        "inputs weight bias sums dinputs dweight dbias workspace",
-    )
+    _fields_ = _fields("linear", "linear.h")
 
 
 class Windows(Structure):
-    """``struct windows`` of ``c/windows.h``."""
+    """``struct windows``."""
 
-    tag = "windows"
-    _fields_ = fields("width size num_units num_threads", "ranges words products sums")
+    _fields_ = _fields("windows", "windows.h")
 
 
 class Largest(Structure):
-    """``struct largest`` of ``c/largest.h``."""
+    """``struct largest``."""
 
-    tag = "largest"
-    _fields_ = fields(
-        "size num_units longest num_threads", "ranges counts rows kept steps workspace"
-    )
+    _fields_ = _fields("largest", "largest.h")
 
 
 class Convolution(Structure):
-    """``struct convolution`` of ``c/rows.h``."""
+    """``struct convolution``."""
 
-    tag = "convolution"
-    _fields_ = fields(
-        "num_groups inputs outputs width num_units longest num_threads",
-        "ranges x y weight dx dy dweight workspace",
-    )
+    _fields_ = _fields("convolution", "rows.h")
 
 
 class Walk(Structure):
-    """``struct walk`` of ``c/recurrence.h``."""
+    """``struct walk``."""
 
-    tag = "walk"
-    _fields_ = fields(
-        "num_levels num_sources num_starts num_nodes num_edges num_threads count keep "
-        "num_projected start_feats start_outputs kept_size places_size workspace_size",
-        "level_ends source first_edge leaves nodes input_strides start_strides input_rows "
-        "inputs start_inputs start_x start_weight start_bias start constants results dresults "
-        "dinput_rows dinputs dstart_inputs dstart dconstants dstart_x dstart_weight dstart_bias "
-        "kept workspace places seen",
-    )
+    _fields_ = _fields("walk", "recurrence.h")

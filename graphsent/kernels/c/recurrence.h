@@ -1,5 +1,4 @@
-// The arguments of generated walks over the levels of a schedule; structures.py has the same
-// structure.
+// The arguments of generated walks over the levels of a schedule.
 //
 // Rows of states: those of the start, then those of inner nodes by position, then a row of zeros.
 

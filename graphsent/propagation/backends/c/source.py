@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
 from graphsent.propagation.backends.c.parts import Part, width_of
 from graphsent.propagation.backends.c.products import Products
@@ -39,7 +38,7 @@ def source_of(layout: Layout) -> str:
     headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
     text = _HEAD + _sizes(layout, passes) + headers + _projected(layout) + functions
-    return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
+    return text + '#include "recurrence_walk.h"\n'
 
 
 def _sizes(layout: Layout, passes: _Passes) -> str:
