@@ -118,7 +118,7 @@ def test_structures_are_laid_out_as_in_c(kind, tmp_path):
     source, library = tmp_path / "layout.c", tmp_path / "layout.so"
     offsets = [f"offsetof(struct {tag}, {name})" for name in names]
     numbers = ", ".join([f"sizeof(struct {tag})", *offsets])
-    headers = '#include <math.h>\n#include "kernels.c"\n#include "recurrence.h"\n'
+    headers = '#include "kernels.c"\n#include "recurrence.h"\n'
     source.write_text(f"{headers}const int64_t layout[] = {{{numbers}}};\n")
     compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
     directory = Path(compiled_library.__file__).parent / "c"

@@ -4,21 +4,9 @@
 // Plain C with the vector types of GCC and Clang, built once per type of numbers: SINGLE is 1 for
 // float, 0 for double. VECTOR_BYTES and TILE_ROWS depend on the processor.
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-#include "team.h"
-#include "vectors.h"
-#include "functions.h"
-#include "matrices.h"
+#include "common.h"
 #include "products.h"
 #include "adadelta.h"
-#include "arena.h"
-#include "library.h"
 #include "affine.h"
 #include "linear.h"
 #include "windows.h"

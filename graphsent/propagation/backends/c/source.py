@@ -11,21 +11,6 @@ from graphsent.propagation.backends.c.steps import ZEROS, Steps, over_edges, ove
 from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain
 
-_HEAD = """#define GENERATED
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-#include "team.h"
-#include "vectors.h"
-#include "functions.h"
-#include "matrices.h"
-#include "arena.h"
-#include "library.h"
-"""
 _WALK = "  const struct walk *w = &s->walk;\n  (void)w;\n"
 _ROWS = f"{_WALK}  (void)first;\n  (void)last;\n"
 
@@ -37,7 +22,8 @@ def source_of(layout: Layout) -> str:
     functions += _functions("struct own *s", _WALK, passes.of_all())
     headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
-    text = _HEAD + _sizes(layout, passes) + headers + _projected(layout) + functions
+    text = '#define GENERATED\n#include "common.h"\n'
+    text += _sizes(layout, passes) + headers + _projected(layout) + functions
     return text + '#include "recurrence_walk.h"\n'
 
 
