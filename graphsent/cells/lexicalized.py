@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent._dgl import dgl
 from graphsent.cells.base import State
@@ -15,6 +14,7 @@ from graphsent.cells.initialization import glorot_
 from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation import resolve_engine
 from graphsent.propagation.feats import IndexedFeat
+from graphsent.propagation.recurrence.modules import has_hooks
 from graphsent.propagation.untraced import untraced
 
 
@@ -105,13 +105,7 @@ class HeadLexicalizer(SlottedCell):
 
     def _is_modified(self) -> bool:
         """Whether a subclass, a hook or a patched ``forward`` may change what a call does."""
-        return (
-            type(self) is not HeadLexicalizer
-            or "forward" in vars(self)
-            or bool(self._forward_hooks or self._forward_pre_hooks)
-            or bool(self._backward_hooks or self._backward_pre_hooks)
-            or bool(_has_any_global_hook())
-        )
+        return type(self) is not HeadLexicalizer or "forward" in vars(self) or has_hooks(self)
 
     def edge_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
         """The share of each child in its parent's head word: z of left, 1 - z of right children.

@@ -81,6 +81,11 @@ def recurrence_of(
     return known.recurrence
 
 
+def has_hooks(module: nn.Module) -> bool:
+    """Whether functions are called before or after a module, or all modules."""
+    return bool(_has_any_global_hook()) or any(vars(module)[name] for name in _HOOKS)
+
+
 def parameters_of(cell: Any) -> dict[str, Tensor]:
     """Parameters and buffers by name."""
     found: dict[str, Tensor] = {}
@@ -134,7 +139,7 @@ def _traced(
     cell: nn.Module, places: Sequence[Place], extra_widths: Sequence[int], num_slots: int | None
 ) -> Recurrence | str:
     modules = list(cell.modules())
-    if _has_any_global_hook() or any(len(vars(m)[name]) for m in modules for name in _HOOKS):
+    if any(map(has_hooks, modules)):
         return "modules have hooks"
     if any(hasattr(module, "parametrizations") for module in modules):
         return "modules have parametrizations"
