@@ -30,7 +30,9 @@ SWITCH = "GRAPHSENT_KERNELS"
 ROWS_A_THREAD = 64
 """Number of rows per thread below which more threads do not pay off."""
 
-_TYPES = {torch.float32: "float", torch.float64: "double"}
+TYPES = {torch.float32: "float", torch.float64: "double"}
+"""Types of numbers for which code is compiled, and their names in C."""
+
 # Argument types of the functions: i(n)tegers, (p)ointers and (r)eal numbers.
 _FUNCTIONS = {
     "adadelta_rows": "nnnppppppnrrrr",
@@ -64,12 +66,12 @@ def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
     tensors is ignored.
     """
     dtype = next((part.dtype for part in tensors if part is not None), None)
-    if dtype not in _TYPES or _transformed():
+    if dtype not in TYPES or _transformed():
         return None
     for part in tensors:
         if part is not None and not (part.is_cpu and part.dtype == dtype and in_memory(part)):
             return None
-    return library_for(_TYPES[dtype])
+    return library_for(TYPES[dtype])
 
 
 def in_memory(tensor: Tensor) -> bool:
@@ -102,7 +104,7 @@ def library_for(real: str) -> ctypes.CDLL | None:
 
 def kernels_of(like: Tensor) -> ctypes.CDLL:
     """The kernels for the dtype of ``like``, which are known to exist."""
-    library = _load(_TYPES[like.dtype])
+    library = _load(TYPES[like.dtype])
     assert library is not None
     return library
 

@@ -12,13 +12,12 @@ from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.untraced import untraced
 
 _functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
-_is_batched = getattr(_functorch, "is_legacy_batchedtensor", lambda _: False)  # torch before 2.1
 
 
 @untraced
 def check_not_batched(*gradients: Tensor | None) -> None:
     """Raises a PropagationError if gradients of results are batched: these have no memory."""
-    if any(part is not None and _is_batched(part) for part in gradients):
+    if any(part is not None and _functorch.is_legacy_batchedtensor(part) for part in gradients):
         raise PropagationError(
             "expected gradients one at a time, got is_grads_batched=True or vectorize=True: "
             'only cells called with engine="dgl" have batched gradients'

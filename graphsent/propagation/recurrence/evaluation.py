@@ -16,7 +16,8 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Valu
 from graphsent.propagation.recurrence.operations import OPERATIONS
 
 SUMMED_AT_ONCE = 256
-"""Longer sums over edges are computed in double precision, to limit rounding errors."""
+"""Longer sums over edges are computed in double precision, in C in parts of this length, to limit
+rounding errors."""
 
 
 class Evaluation:

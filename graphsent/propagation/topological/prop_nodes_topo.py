@@ -104,14 +104,10 @@ def _check_functions(message_func: Any, reduce_func: Any, apply_node_func: Any) 
 
 def _check_rows(kind: str, data: Mapping[str, Tensor], num_rows: int) -> None:
     for name, values in data.items():
-        if not isinstance(values, Tensor) or values.dim() == 0:
-            raise PropagationError(
-                f"expected {kind} data {name!r} of {num_rows} rows, got {described(values)}"
-            )
-        if len(values) != num_rows:
-            raise PropagationError(
-                f"expected {kind} data {name!r} of {num_rows} rows, got {len(values)}"
-            )
+        has_rows = isinstance(values, Tensor) and values.dim() > 0
+        if not has_rows or len(values) != num_rows:
+            got = len(values) if has_rows else described(values)
+            raise PropagationError(f"expected {kind} data {name!r} of {num_rows} rows, got {got}")
 
 
 def _device(graph: dgl.DGLGraph, given: Iterable[Mapping[str, Tensor]]) -> torch.device:

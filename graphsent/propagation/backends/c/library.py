@@ -11,22 +11,21 @@ from pathlib import Path
 import torch
 
 from graphsent.kernels.build import build, options_of
-from graphsent.kernels.library import SWITCH, library_for, switched_off
+from graphsent.kernels.library import SWITCH, TYPES, library_for, switched_off
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.parts import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
-_TYPES = {torch.float32: "float", torch.float64: "double"}
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
 
 def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL | str:
     """The library of a recurrence for a dtype, or why there is none."""
-    if dtype not in _TYPES:
+    if dtype not in TYPES:
         return f"there is no compiled code for {dtype}"
-    kernels = library_for(_TYPES[dtype])
+    kernels = library_for(TYPES[dtype])
     if kernels is None:
         if switched_off():
             return f"{SWITCH}=0 turns compiled code off"
@@ -35,7 +34,7 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     if isinstance(text, Unsupported):
         return str(text)
     with _lock:
-        return _load(text, _TYPES[dtype], kernels)
+        return _load(text, TYPES[dtype], kernels)
 
 
 def _text(recurrence: Recurrence) -> str | Unsupported:

@@ -9,13 +9,11 @@ from math import isfinite, isnan
 from graphsent.propagation.backends.c.layout import EDGE, Layout
 from graphsent.propagation.backends.c.parts import OVER_EDGES, Part
 from graphsent.propagation.backends.c.products import Products
+from graphsent.propagation.recurrence.evaluation import SUMMED_AT_ONCE
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
 
 ZEROS = "all(0)"
-SUMMED_AT_ONCE = 256
-"""Longer sums are split into parts of this length, to limit rounding errors."""
-
 AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
 """The source of an edge."""
 
