@@ -35,16 +35,11 @@ def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
         except dgl.DGLError as error:
             if "loop detected" not in str(error):
                 raise
-            raise DataError(cycle_message(num_nodes)) from error
+            raise DataError(
+                f"expected an acyclic graph, got one with a cycle among its {num_nodes} "
+                "nodes: there is no topological order"
+            ) from error
     level = np.empty(num_nodes, np.int64)
     sizes = [len(frontier) for frontier in frontiers]
     level[torch.cat(list(frontiers)).numpy()] = np.repeat(np.arange(len(sizes)), sizes)
     return level
-
-
-def cycle_message(num_nodes: int) -> str:
-    """The error message for a graph with a cycle."""
-    return (
-        f"expected an acyclic graph, got one with a cycle among its {num_nodes} "
-        "nodes: there is no topological order"
-    )
