@@ -56,10 +56,10 @@ def _fields(tag: str, header: str) -> list[tuple[str, type]]:
     return fields_of(tag, file.read_text(encoding="utf-8"))
 
 
-class Linear(Structure):
-    """``struct linear``."""
+class Affine(Structure):
+    """``struct affine``."""
 
-    _fields_ = _fields("linear", "linear.h")
+    _fields_ = _fields("affine", "library.h")
 
 
 class Windows(Structure):

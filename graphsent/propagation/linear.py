@@ -11,7 +11,7 @@ from torch.autograd import Function
 from torch.nn import functional
 
 from graphsent.kernels.library import contiguous, kernels_for, kernels_of, threads_for
-from graphsent.kernels.structures import Linear
+from graphsent.kernels.structures import Affine
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
@@ -77,7 +77,7 @@ class _Linear(Function):
 def _run(name: str, in_feats: int, *, sums: Tensor, **others: Tensor | None) -> None:
     """Calls ``linear_forward`` or ``linear_backward``, which fill their output tensors."""
     num_rows, columns = sums.shape
-    call = Linear(num_rows, in_feats, columns, threads_for(num_rows))
+    call = Affine(num_rows, in_feats, columns, columns, threads_for(num_rows))
     named = {"sums": sums, **others}
     tensors = dict(zip(named, contiguous(list(named.values())), strict=True))
     library, pointer = kernels_of(sums), ctypes.byref(call)

@@ -2,10 +2,13 @@
 
 // The first outputs of a linear map: sums = inputs @ weight.T + bias, in blocks of rows.
 struct affine {
-  int64_t in_feats, num_rows, columns, num_outputs;  // columns of the sums, rows of the weight
-  int64_t block;                                     // rows per block
-  const real *inputs, *weight, *bias;
-  real *dinputs, *dweight, *dbias;  // NULL if not requested
+  int64_t num_rows, in_feats, columns, num_outputs;  // columns of the sums, rows of the weight
+  int64_t num_threads;                               // of linear.h
+  const real *inputs, *weight, *bias;  // the bias may be NULL in linear.h
+  real *sums;                          // of linear.h: (num_rows, columns), or their gradients
+  real *dinputs, *dweight, *dbias;     // NULL if not requested
+  real *workspace;                     // of linear.h: linear_numbers() numbers
+  int64_t block;                       // rows per block
   real *packed;   // the weight, or NULL if the forward pass packs it panel by panel
   real *scratch;  // `stride` numbers per thread
   int64_t stride;
