@@ -86,21 +86,15 @@ def has_hooks(module: nn.Module) -> bool:
     return bool(_has_any_global_hook()) or any(vars(module)[name] for name in _HOOKS)
 
 
-def parameters_of(cell: Any) -> dict[str, Tensor]:
+def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by name."""
-    found: dict[str, Tensor] = {}
-    _add_parameters(cell, "", found)
-    return found
-
-
-def _add_parameters(module: nn.Module, prefix: str, found: dict[str, Tensor]) -> None:
-    for tensors in (module._parameters, module._buffers):
-        for name, tensor in tensors.items():
-            if tensor is not None:
-                found[prefix + name] = tensor
-    for name, child in module._modules.items():
-        if child is not None:
-            _add_parameters(child, f"{prefix}{name}.", found)
+    return {
+        f"{prefix}.{name}" if prefix else name: tensor
+        for prefix, module in cell.named_modules(remove_duplicate=False)
+        for tensors in (module._parameters, module._buffers)
+        for name, tensor in tensors.items()
+        if tensor is not None
+    }
 
 
 def _facts(cell: Any) -> list[Any]:
