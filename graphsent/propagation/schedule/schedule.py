@@ -123,6 +123,7 @@ class Schedule(Unchanging):
         return np.arange(self.num_edges) - np.repeat(first, self.degrees)
 
     @cached_property
+    @torch.inference_mode(False)
     def first_edge(self) -> Tensor:
         """(num_inner + 1,) first mailbox row of each node after the first level, and the end."""
         inner = torch.arange(self.num_sources, self.num_nodes + 1, device=self.device)
@@ -148,6 +149,7 @@ class Schedule(Unchanging):
         """Device of the tensors."""
         return self.packed.device
 
+    @torch.inference_mode(False)
     def to(self, device: torch.device | str) -> Schedule:
         """The schedule on a device, cached; the host does not wait for the copy."""
         device = torch.device(device)
@@ -218,6 +220,7 @@ def schedule_of(
     return notes.facts[key]
 
 
+@torch.inference_mode(False)  # it is cached, and gradients may need it later
 def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> Schedule:
     """The schedule of nodes with given levels.
 

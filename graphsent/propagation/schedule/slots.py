@@ -23,6 +23,7 @@ class Slots(NamedTuple):
     count: int  # type: ignore[assignment]  # a method of tuples
     source: Tensor
 
+    @torch.inference_mode(False)
     def to(self, device: torch.device) -> Slots:
         """The slots on a device; the host does not wait for the copy."""
         if self.source.device == device:
@@ -30,6 +31,7 @@ class Slots(NamedTuple):
         return Slots(self.count, to_device(self.source, device))
 
 
+@torch.inference_mode(False)  # they are cached, and gradients may need them later
 def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> Slots:
     """The slots of a schedule.
 
