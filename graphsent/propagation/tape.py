@@ -18,6 +18,7 @@ from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.untraced import untraced
 
 Rows = slice | Tensor
+_engine: Any = torch.autograd.Variable._execution_engine
 
 
 class Tape:
@@ -33,8 +34,7 @@ class Column:
     def __init__(self, tape: Tape, values: Tensor) -> None:
         self.tape = tape
         self.values = values.detach()
-        self.gradient: Tensor | None = None
-        self._backward_pass = -1
+        self._gradients: dict[int, Tensor] = {}  # by backward pass: several may run at once
         if torch.is_grad_enabled() and values.requires_grad:
             tape.token = _Enter.apply(self, tape.token, values)
 
@@ -79,12 +79,16 @@ class Column:
         return has_gradient and self.tape.token is not None and torch.is_grad_enabled()
 
     def _gradient(self) -> Tensor:
-        """The gradient buffer of this backward pass, which need not be the first."""
+        """The gradient buffer of this backward pass; freed when the pass ends."""
         backward_pass = torch._C._current_graph_task_id()
-        if self.gradient is None or self._backward_pass != backward_pass:
-            self.gradient = torch.zeros_like(self.values)
-            self._backward_pass = backward_pass
-        return self.gradient
+        if backward_pass not in self._gradients:
+            self._gradients[backward_pass] = torch.zeros_like(self.values)
+            _engine.queue_callback(lambda: self._gradients.pop(backward_pass, None))
+        return self._gradients[backward_pass]
+
+    def drop_gradient(self) -> None:
+        """Frees the gradient buffer of this backward pass."""
+        self._gradients.pop(torch._C._current_graph_task_id(), None)
 
 
 def _token(like: Tensor) -> Tensor:
@@ -104,7 +108,7 @@ class _Enter(Function):
     @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
         gradient = ctx.column.take_gradient(slice(None))
-        ctx.column.gradient = None
+        ctx.column.drop_gradient()
         return None, token if ctx.needs_input_grad[1] else None, gradient
 
 
