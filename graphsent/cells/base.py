@@ -320,7 +320,8 @@ class TreeCell(nn.Module):
         """DGL reduce function: ``combine`` on the received states."""
         messages = tuple(nodes.mailbox[name] for name in self.state_names)
         children = self.arrange(messages, nodes.mailbox.get(SLOT))
-        return self._named(self.checked_combine(children, *self._inputs_of(nodes)))
+        state = self.checked_combine(children, *self._inputs_of(nodes))
+        return self._named(_in_types(state, messages))
 
     def apply_node_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL apply function: computes the states of nodes that received no message."""
@@ -334,6 +335,7 @@ class TreeCell(nn.Module):
             started = self.checked_combine(self.arrange(before), *inputs)
         else:
             started = self.checked_start(*inputs)
+        started = _in_types(started, reduced)
         if leaf.all():
             return self._named(started)
         pairs = zip(started, reduced, strict=True)
@@ -476,3 +478,8 @@ class TreeCell(nn.Module):
             if name in vars(owner):
                 return True
         return False
+
+
+def _in_types(state: State, columns: State) -> State:
+    """A state in the dtypes of the columns it is stored in, which may differ under autocast."""
+    return tuple(part.to(column.dtype) for part, column in zip(state, columns, strict=True))
