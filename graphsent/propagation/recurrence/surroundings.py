@@ -8,6 +8,7 @@ import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from functools import partial
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -20,6 +21,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, set, frozenset, deque, dict)
 _MANY = (*_CONTAINERS, array, bytearray)
 _OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
+_OF_NEW = ("__init__", "__new__")
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
@@ -65,6 +67,8 @@ def fact(value: Any, depth: int = 4) -> Any:
         return fact(value.get_state(legacy=False))
     if isinstance(value, torch.Generator):
         return bytes(value.get_state().tolist())
+    if isinstance(value, ContextVar) and depth:
+        return _Same(value), fact(value.get(None), depth - 1)
     if isinstance(value, (Tensor, nn.Module)) or not depth:
         return _Same(value)
     if isinstance(value, MethodType):
@@ -126,7 +130,7 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
     """The variables that a cell reads, and all names in its code, except Python's own functions.
 
     Its code is the methods of its modules, and of objects and functions that are attributes of
-    these, and all functions that these call.
+    these, and all functions that these call, also through a container, an object or a class.
     """
     found: dict[tuple[int, str], Place] = {}
     seen: set[FunctionType] = set()
@@ -139,7 +143,8 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
     known = {name for attributes in of_kinds for name in attributes}
     for own in of_kinds:
         found |= {(id(own), name): partial(own.get, name) for name in _CALLED if name in own}
-    waiting = [own[name] for own in of_kinds for name in (*_CALLED, *_OF_CELLS) if name in own]
+    waiting = [own[name] for own in of_kinds for name in _OF_CELLS if name in own]
+    waiting += [own[name] for own in of_kinds for name in own if _is_implicit(name)]
     waiting += held
     while waiting:
         function = _function_of(waiting.pop())
@@ -147,9 +152,11 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
             continue
         seen.add(function)
         waiting.append(vars(function).get("__wrapped__"))
-        names = set(_names(function.__code__))
+        codes = [*_codes(function.__code__)]
+        names = {name for code in codes for name in code.co_names}
         if (function.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
             names_seen |= names
+        names |= {part for code in codes for part in code.co_consts if isinstance(part, str)}
         read: dict[tuple[int, str], Place] = {}
         for space in _spaces(function, names):
             read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
@@ -158,7 +165,7 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
         read[id(function), "defaults"] = partial(_defaults, weakref.ref(function))
-        waiting += [place() for place in read.values()]
+        waiting += [each for place in read.values() for each in _called_in(place(), names)]
         found |= read
     return [place for place in found.values() if _matters(place())], names_seen
 
@@ -211,11 +218,31 @@ def _is_of_library(module: str | None) -> bool:
     return (module or "").partition(".")[0] in _LIBRARIES
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _called_in(value: Any, names: set[str], depth: int = 3) -> Iterator[Any]:
+    """What code with these names may call in a value: itself, its items, methods, operators."""
+    yield value
+    if isinstance(value, _CONTAINERS):
+        for part in contents(value) if depth and len(value) <= _LONG else ():
+            yield from _called_in(part, names, depth - 1)
+    elif not isinstance(value, (*_PLAIN, FunctionType, ModuleType, Tensor, nn.Module)):
+        is_class = isinstance(value, type)
+        for kind in (value if is_class else type(value)).__mro__:
+            for name, part in [] if _is_of_library(kind.__module__) else [*vars(kind).items()]:
+                if name in names or _is_implicit(name) or (is_class and name in _OF_NEW):
+                    yield part
+
+
+def _is_implicit(name: str) -> bool:
+    """Whether Python calls a method of an object without naming it."""
+    return name == "forward" or (name.startswith("__") and name not in _OF_NEW)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and of functions defined in it."""
+    yield code
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _names(part)
+            yield from _codes(part)
 
 
 def _matters(value: Any) -> bool:
