@@ -198,8 +198,8 @@ class _Passes:
             row = f"{to} + r * {width}"
             if number or ranges == ((0, ranges[-1][1]),):
                 rows = self._filled(part, shares, row, width)
-            else:  # only the columns of the projection that are read
-                rows = f"if (!w->num_projected) memset({row}, 0, {width} * sizeof(real));\n"
+            else:  # only the columns of the projection that are read, with a gradient or without
+                rows = f"memset({row}, 0, {width} * sizeof(real));\n"
                 for first, ref, _ in shares:
                     before = sum(
                         min(first, last) - begin for begin, last in ranges if begin < first
