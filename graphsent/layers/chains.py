@@ -107,7 +107,7 @@ def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Re
     def start(x: Any) -> list[Any]:  # never called: initial states are given
         return [torch.zeros_like(x[:, :size])] * num_parts
 
-    sizes = ([width], size, num_parts)
+    sizes = (weights[0].dtype, [width], size, num_parts)
     traced = trace(combine, named, *sizes, children=True, num_slots=1)
     zeros = trace(start, named, *sizes, children=False)
     return Recurrence(size, num_parts, 1, traced, zeros, (width,), None, ((0, width),))

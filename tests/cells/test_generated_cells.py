@@ -14,14 +14,22 @@ from generated_cases import (
     each_cell,
     graphs_for,
     needs_compiler,
+    results,
     star,
     tree,
 )
+from poisoned import poisoned  # noqa: F401 (a fixture)
 from torch import nn
 from users_cells import Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
-from graphsent.cells import AttentiveTreeLSTM, ChildSumTreeLSTM, IndexedFeat, SlottedCell
+from graphsent.cells import (
+    AttentiveTreeLSTM,
+    ChildSumTreeLSTM,
+    IndexedFeat,
+    SlottedCell,
+    TreeCell,
+)
 from graphsent.cells.errors import CellError
 from graphsent.kernels.library import SWITCH
 
@@ -361,3 +369,132 @@ def test_inputs_of_another_type_are_not_read_as_numbers_of_the_features():
     assert (explanation.way, explanation.reason) == ("levels", "inputs have different dtypes")
     expected = cell(graph, feat, engine="dgl")
     torch.testing.assert_close(cell(graph, feat), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("inner_input", [True, False])
+def test_a_projection_whose_bias_is_a_row(inner_input, monkeypatch):
+    class Rows(Nary):
+        def __init__(self):
+            super().__init__(IN_FEATS, HIDDEN_FEATS)
+            self.b = nn.Parameter(torch.randn(1, len(self.W.bias)))
+
+        def project(self, feat):
+            return self.W(feat) + self.b
+
+    cell, graph = Rows().double(), tree(60, 2)
+    cell.W.bias = None
+    cell.inner_input = inner_input
+    rows = torch.randn(9, IN_FEATS, dtype=torch.float64)
+    index = torch.where(graph.in_degrees() == 0, torch.arange(60) % 9, -1)
+    assert_same(cell, graph, IndexedFeat(rows, index), monkeypatch)
+    assert_same(cell, graph, rows.repeat(7, 1)[:60], monkeypatch)
+
+
+class Bare(TreeCell):
+    """It has no parameters, and reads the dtype of its inputs."""
+
+    state_names = ("h",)
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        scale = torch.finfo(x.dtype).eps ** 0.1
+        return (torch.tanh(scale * x + children[0].sum(1)),)
+
+
+def test_a_cell_without_parameters(monkeypatch):
+    cell, graph = Bare(IN_FEATS, IN_FEATS), tree(60, 3)
+    for dtype in (torch.float64, torch.float32):
+        feat = torch.randn(60, IN_FEATS, dtype=dtype)
+        tolerance = 1e-12 if dtype == torch.float64 else 1e-5
+        assert_same(cell, graph, feat, monkeypatch, tolerance)
+
+
+PARTS = {
+    "chunk": lambda weight: torch.cat(weight.chunk(2)[::-1]),
+    "split": lambda weight: torch.cat(weight.split(7)),
+    "unbind": lambda weight: torch.stack(weight.unbind()[::-1]),
+    "iteration": lambda weight: torch.stack([*weight]),
+    "maximum": lambda weight: weight * weight.max(0).values,
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", PARTS)
+def test_functions_of_parameters_that_return_tuples(name, monkeypatch):
+    class Parts(Bare):
+        def __init__(self):
+            super().__init__(IN_FEATS, IN_FEATS)
+            self.U = nn.Parameter(torch.randn(IN_FEATS, IN_FEATS))
+
+        def combine(self, children, x):
+            weight = PARTS[name](self.U)
+            return (torch.tanh(x + nn.functional.linear(children[0].sum(1), weight)),)
+
+    feat = torch.randn(60, IN_FEATS, dtype=torch.float64)
+    assert_same(Parts().double(), tree(60, 3), feat, monkeypatch)
+
+
+@pytest.mark.parametrize("switch", ["1", "0"])
+@each_cell
+def test_training_on_a_graph_after_inference(name, switch, monkeypatch):
+    monkeypatch.setenv(SWITCH, switch)
+    cell = build(name)
+    graph = graphs_for(cell)["trees"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    with torch.inference_mode():
+        cell(graph, feat)
+    found = results(cell, graph, feat)
+    expected = results(cell, graphs_for(cell)["trees"], feat)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("switch", ["1", "0"])
+def test_backward_passes_that_overlap(switch, monkeypatch):
+    """One begins and ends within another."""
+    monkeypatch.setenv(SWITCH, switch)
+    cell, graph = GatedSum(IN_FEATS, HIDDEN_FEATS).double(), tree(30, 3)
+    feat = torch.randn(30, IN_FEATS, dtype=torch.float64, requires_grad=True)
+    h = cell(graph, feat)
+    other = h.square().sum()
+    wanted = [feat, *cell.parameters()]
+    expected = torch.autograd.grad(h.sum(), wanted, retain_graph=True)
+    inner = torch.autograd.grad(other, feat, retain_graph=True)
+    found = []
+
+    def begin_another(gradient):
+        found.extend(torch.autograd.grad(other, feat, retain_graph=True))
+
+    for parameter in cell.parameters():
+        parameter.register_hook(begin_another)
+    for one, same in zip(
+        torch.autograd.grad(h.sum(), wanted, retain_graph=True), expected, strict=True
+    ):
+        torch.testing.assert_close(one, same)
+    assert found
+    for one in found:
+        torch.testing.assert_close(one, inner[0])
+
+
+def test_a_state_of_another_dtype_under_autocast():
+    class Mixed(Bare):
+        def __init__(self):
+            super().__init__(IN_FEATS, IN_FEATS)
+            self.U = nn.Linear(IN_FEATS, IN_FEATS)
+            self.p = nn.Parameter(torch.randn(IN_FEATS))
+
+        def project(self, feat):
+            return self.U(feat)
+
+        def combine(self, children, x):
+            return (self.U(children[0].sum(1)) * self.p + x,)
+
+    cell, graph, feat = Mixed(), tree(30, 3), torch.randn(30, IN_FEATS)
+    with torch.autocast("cpu", torch.bfloat16):
+        h = cell(graph, feat, engine="dgl")
+    torch.testing.assert_close(h.float(), cell(graph, feat), rtol=0.1, atol=0.1)

@@ -10,10 +10,12 @@ import threading
 import weakref
 from array import array
 from collections import deque
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
 from types import ModuleType, SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from torch import nn
 from torch.nn import functional
 
 from graphsent.cells import IndexedFeat, TreeCell
+from graphsent.propagation.recurrence import modules
 
 SIZE = 4
 FACTOR = 1.0
@@ -43,6 +46,13 @@ class Slotted:
     """An object with __slots__ instead of a dictionary."""
 
     factor: float = 1.0
+
+
+class Pair(NamedTuple):
+    """Two tensors."""
+
+    first: torch.Tensor
+    second: torch.Tensor
 
 
 class Mode(Enum):
@@ -104,7 +114,7 @@ class Cell(TreeCell):
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
-        self.mode = Mode.PLUS
+        self.mode, self.items = Mode.PLUS, Items()
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.double()
 
@@ -189,6 +199,8 @@ NOT_TRACED = {
     "an error that it catches": caught,
     "a type error that it catches": caught_type_error,
     "any error": caught_any,
+    "a choice of conditions": lambda self, h: torch.where(h > 0, h < 1, h),
+    "parameters in a named tuple": lambda self, h: h * torch.stack(Pair(self.p, self.b)).sum(),
     "a choice by numbers": lambda self, h: h.where((h * 2).bool(), -h),
     "the type of a shape": lambda self, h: h if isinstance(h.shape, torch.Size) else -h,
     "elements": lambda self, h: h * h.shape[1:].numel(),
@@ -302,7 +314,53 @@ def set_free(cell):
         cell.V.weight = nn.Parameter(cell.U.weight + 1)
 
 
+class Formula:
+    """An object made at each call, with a method of its own class."""
+
+    def __init__(self, h):
+        self.h = h
+
+    def __mul__(self, other):
+        return FACTOR * other * self.h
+
+    @staticmethod
+    def scaled(h):
+        return FACTOR * h
+
+    @classmethod
+    def scaled_by_class(cls, h):
+        return FACTOR * h
+
+    @property
+    def factor(self):
+        return FACTOR
+
+
+class Items:
+    """An object whose items depend on a variable."""
+
+    def __getitem__(self, item):
+        return FACTOR * item
+
+
+FORMULA, ITEMS = Formula(1.0), Items()
+FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
+CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
+
 CHANGES = {
+    "method of a global object": (lambda s, h: FORMULA.scaled(h), set_global),
+    "property of a global object": (lambda s, h: FORMULA.factor * h, set_global),
+    "static method": (lambda s, h: Formula.scaled(h), set_global),
+    "class method": (lambda s, h: Formula.scaled_by_class(h), set_global),
+    "function in a container": (lambda s, h: FUNCTIONS["all"][0]["scaled"](h), set_global),
+    "operator of a new object": (lambda s, h: Formula(h) * 2.0, set_global),
+    "operator of a global object": (lambda s, h: ITEMS[2.0] * h, set_global),
+    "operator of an attribute": (lambda s, h: s.items[2.0] * h, set_global),
+    "context variable": (lambda s, h: CONTEXT.get() * h, lambda c: CONTEXT.set(3.0)),
+    "name in a string": (
+        lambda s, h: getattr(s, "factor", 0.0) * h,
+        lambda c: setattr(type(c), "factor", 3.0),
+    ),
     "class": (lambda s, h: s.factor * h, lambda c: setattr(type(c), "factor", 3.0)),
     "private": (lambda s, h: s._number * h, lambda c: setattr(c, "_number", 3.0)),
     "list": (lambda s, h: s.numbers[0] * h, lambda c: c.numbers.__setitem__(0, 3.0)),
@@ -394,6 +452,24 @@ def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
     assert cell.explain(tree(20, 3)).reason.startswith("it changes attributes")
     assert float(cell.b) == 2
     assert random.getstate() == state
+
+
+def test_random_numbers_that_another_thread_draws(monkeypatch):
+    """They are not those of the cell, and are not drawn twice."""
+    trace, drawn = modules._trace, []
+
+    def trace_meanwhile(*arguments):
+        if not drawn:
+            drawn.append(float(torch.rand(())))
+        return trace(*arguments)
+
+    monkeypatch.setattr(modules, "_trace", trace_meanwhile)
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    torch.manual_seed(3)
+    expected = torch.rand(2).tolist()
+    torch.manual_seed(3)
+    assert cell.explain(tree(20, 3)).way != "levels"
+    assert [*drawn, float(torch.rand(()))] == pytest.approx(expected)
 
 
 def test_random_numbers_of_python():

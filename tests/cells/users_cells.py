@@ -120,7 +120,30 @@ class Choices(SlottedCell):
         return torch.where(o != 0, torch.sigmoid(o + h_o) * new, new), new
 
 
+class Unused(TreeCell):
+    """Leaves that read columns of a projection without gradients."""
+
+    state_names = ("h",)
+    project = Nary.project
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.W = nn.Linear(in_feats, 4 * hidden_feats)
+        self.U = nn.Linear(hidden_feats, hidden_feats)
+
+    def start(self, x):
+        _, gate, new, unused = x.chunk(4, -1)
+        torch.sigmoid(unused)
+        return (torch.where(gate > 0, new, -new),)
+
+    def combine(self, children, x):
+        return (torch.tanh(x[:, : self.hidden_feats] + self.U(children[0].sum(1))),)
+
+
 CELLS = {
     kind.__name__: kind
-    for kind in (Nary, Attentive, GatedSum, AttentionGRU, ManyThings, Maxima, ManySlots, Choices)
+    for kind in (
+        *(Nary, Attentive, GatedSum, AttentionGRU),
+        *(ManyThings, Maxima, ManySlots, Choices, Unused),
+    )
 }

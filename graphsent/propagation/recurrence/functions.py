@@ -110,8 +110,10 @@ _register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a,
 
 @_register("where")
 def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
-    if is_a(a, Condition):  # as a method, a.where(condition, b)
-        condition, a = a, condition
+    if is_a(a, Condition):
+        if is_a(condition, Condition):
+            raise Untraceable("it chooses between the results of comparisons")
+        condition, a = a, condition  # as a method, a.where(condition, b)
     if not is_a(condition, Condition):
         raise Untraceable("it chooses by a tensor that is not the result of a comparison")
     if all(is_a(part, (int, float, Condition)) for part in (a, b)):

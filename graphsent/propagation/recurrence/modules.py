@@ -73,7 +73,8 @@ def recurrence_of(
         outside = facts_at(places)
         asked = sorted(names & _NOT_SEEN.keys())
         traced: Recurrence | str
-        traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, places, extra_widths, num_slots)
+        sizes = dtype, extra_widths, num_slots
+        traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, places, sizes)
         after = [*_facts(cell), dtype, num_slots, *extra_widths]
         if not isinstance(traced, str) and (after != facts or facts_at(places) != outside):
             traced = _CHANGES
@@ -129,35 +130,50 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
             _add_facts(child, facts)
 
 
-def _traced(
-    cell: nn.Module, places: Sequence[Place], extra_widths: Sequence[int], num_slots: int | None
-) -> Recurrence | str:
+_Sizes = tuple[torch.dtype, Sequence[int], int | None]
+"""Arguments of :func:`recurrence_of` after the cell."""
+
+
+def _traced(cell: nn.Module, places: Sequence[Place], sizes: _Sizes) -> Recurrence | str:
     modules = list(cell.modules())
     if any(map(has_hooks, modules)):
         return "modules have hooks"
     if any(hasattr(module, "parametrizations") for module in modules):
         return "modules have parametrizations"
     read = [*map(vars, modules), *(place() for place in places)]
+    before = _random_states()
+    recurrence, draws = _traced_once(cell, read, sizes)
+    if draws or recurrence == _CHANGES:  # it may have been another thread
+        recurrence, draws = _traced_once(cell, read, sizes)
+    if draws:
+        _set_random_states(before)
+    return recurrence
+
+
+def _traced_once(
+    cell: nn.Module, read: Sequence[Any], sizes: _Sizes
+) -> tuple[Recurrence | str, bool]:
+    """The recurrence, or why there is none, and whether random numbers were drawn meanwhile."""
     before = [
         (each, dict(each) if isinstance(each, dict) else list(each))
         for value in read
         for each in containers(value)
     ]
+    recurrence: Recurrence | str
     drawn_before = _random_states()
     try:
         with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
-            recurrence = _trace(cell, extra_widths, num_slots)
+            recurrence = _trace(cell, *sizes)
     except Untraceable as problem:
-        return str(problem)
+        recurrence = str(problem)
     except Exception as error:  # of other libraries, which expect tensors
-        return f"it cannot be traced: {type(error).__name__}: {error}"
+        recurrence = f"it cannot be traced: {type(error).__name__}: {error}"
     finally:
         changed = [restore(*pair) for pair in before]
-        drawn = _random_states() != drawn_before
-        _set_random_states(drawn_before)
-    if any(changed):
-        return _CHANGES
-    return "it draws random numbers" if drawn else recurrence
+    draws = _random_states() != drawn_before
+    if draws and not isinstance(recurrence, str):
+        recurrence = "it draws random numbers"
+    return (_CHANGES if any(changed) else recurrence), draws
 
 
 def _random_states() -> tuple[Any, ...]:
@@ -174,11 +190,13 @@ def _set_random_states(states: tuple[Any, ...]) -> None:
     np.random.set_state(of_numpy)
 
 
-def _trace(cell: Any, extra_widths: Sequence[int], num_slots: int | None) -> Recurrence:
+def _trace(
+    cell: Any, dtype: torch.dtype, extra_widths: Sequence[int], num_slots: int | None
+) -> Recurrence:
     tensors = parameters_of(cell)
-    projection, width = _projection(cell, tensors)
+    projection, width = _projection(cell, tensors, dtype)
     widths = (width, *extra_widths)
-    sizes = (widths, cell.hidden_feats, len(cell.state_names))
+    sizes = (dtype, widths, cell.hidden_feats, len(cell.state_names))
     combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
     start = trace(cell.start, tensors, *sizes, children=False)
     columns = ((0, width),) if start.hoisted else columns_read(start)
@@ -188,11 +206,13 @@ def _trace(cell: Any, extra_widths: Sequence[int], num_slots: int | None) -> Rec
     )
 
 
-def _projection(cell: Any, tensors: dict[str, Tensor]) -> tuple[tuple[str, str | None] | None, int]:
+def _projection(
+    cell: Any, tensors: dict[str, Tensor], dtype: torch.dtype
+) -> tuple[tuple[str, str | None] | None, int]:
     try:
-        return linear_map(cell.project, tensors, cell.in_feats)
+        return linear_map(cell.project, tensors, dtype, cell.in_feats)
     except Untraceable:
-        like = next(iter(tensors.values()), torch.empty(0))
+        like = next(iter(tensors.values()), torch.empty(0, dtype=dtype))
         buffers = [(buffer, buffer.clone()) for buffer in cell.buffers()]
         with torch.no_grad():
             x = cell.project(like.new_zeros(1, cell.in_feats))

@@ -97,6 +97,7 @@ class Recurrence(Unchanging):
 def trace(
     function: Callable[..., Any],
     tensors: Mapping[str, Tensor],
+    dtype: torch.dtype,
     input_widths: Sequence[int],
     size: int,
     num_parts: int,
@@ -109,6 +110,7 @@ def trace(
     Args:
         function: the function, which is called with symbols.
         tensors: parameters and buffers by name.
+        dtype: dtype of these and of the inputs.
         input_widths: widths of the inputs.
         size: size of a state.
         num_parts: number of parts of a state.
@@ -118,7 +120,7 @@ def trace(
     Raises:
         Untraceable: if it cannot be traced.
     """
-    tracer = Tracer(FUNCTIONS, tensors, num_slots)
+    tracer = Tracer(FUNCTIONS, tensors, dtype, num_slots)
     tracer.num_inputs = len(input_widths)
     inputs: list[Any] = [tracer.input(n, width) for n, width in enumerate(input_widths)]
     if children:
@@ -157,7 +159,10 @@ def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
 
 
 def linear_map(
-    function: Callable[[Any], Any], tensors: Mapping[str, Tensor], in_feats: int
+    function: Callable[[Any], Any],
+    tensors: Mapping[str, Tensor],
+    dtype: torch.dtype,
+    in_feats: int,
 ) -> tuple[tuple[str, str | None] | None, int]:
     """Analyzes a projection of inputs.
 
@@ -168,7 +173,7 @@ def linear_map(
     Raises:
         Untraceable: if it cannot be traced, or does not return a matrix.
     """
-    tracer = Tracer(FUNCTIONS, tensors)
+    tracer = Tracer(FUNCTIONS, tensors, dtype)
     rows = tracer.input(0, in_feats)
     with torch.enable_grad(), tracer:
         result = function(rows)
@@ -185,5 +190,7 @@ def linear_map(
     numbers = [terms[0].weight, *(ref.value.data for ref in added[1:])]
     names = [tracer.constants[n].key for n in numbers]
     if len(terms) > 1 or terms[0].rows.op != "input" or any(isinstance(n, int) for n in names):
+        return None, width
+    if any(tracer.shapes[n] != (width,) for n in numbers[1:]):  # a bias of shape (1, width)
         return None, width
     return (names[0], names[1] if len(names) > 1 else None), width

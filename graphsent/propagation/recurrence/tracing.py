@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,6 +62,7 @@ class Tracer(TorchFunctionMode):
     Args:
         functions: supported functions of torch by name, with the tracer as first argument.
         tensors: parameters and buffers by name, all of one dtype and on one device.
+        dtype: their dtype, and that of the inputs.
         num_slots: slots per node; None if predecessors are unordered.
     """
 
@@ -68,11 +70,12 @@ class Tracer(TorchFunctionMode):
         self,
         functions: Mapping[str, Callable[..., Any]],
         tensors: Mapping[str, Tensor],
+        dtype: torch.dtype,
         num_slots: int | None = None,
     ) -> None:
         super().__init__()
         self.functions, self.num_slots = functions, num_slots
-        self.like = next(iter(tensors.values()), torch.empty(0))
+        self.like = next(iter(tensors.values()), torch.empty(0, dtype=dtype))
         self.expressions = Expressions()
         self.num_inputs: int | None = None  # set if products of inputs are to be hoisted
         self.hoisted: list[Value] = []
@@ -178,13 +181,24 @@ class Tracer(TorchFunctionMode):
             result = func(*args, **kwargs)
         if tensors and not _is_fixed(func.__name__, result):
             raise Untraceable("it depends on the values of a tensor")
-        made = is_a(result, Tensor) and id(result) not in self._known
-        if made and all(id(tensor) in self._known for tensor in tensors):
+        if all(id(tensor) in self._known for tensor in tensors):
             known = mapped(lambda leaf: self._known.get(id(leaf), leaf), (args, kwargs))
-            self._known[id(result)] = Known(len(self.calls))
-            self.calls.append(Call(func, *known))
-            self._kept.append(result)
+            if not _contain(Tensor, known):  # in a container that is not mapped
+                self._record(Call(func, *known), result)
         return result
+
+    def _record(self, call: Call, result: Any) -> None:
+        """Records the call of a function of known tensors with its results."""
+        if is_a(result, Tensor):
+            if id(result) not in self._known:
+                self._known[id(result)] = Known(len(self.calls))
+                self.calls.append(call)
+                self._kept.append(result)
+        elif is_a(result, (tuple, list)) and any(is_a(part, Tensor) for part in result):
+            number = len(self.calls)
+            self.calls.append(call)
+            for place, part in enumerate(result):
+                self._record(Call(operator.getitem, (Known(number), place), {}), part)
 
     # For the functions of torch
 

@@ -1,0 +1,19 @@
+"""Uninitialized memory that is not a number: whatever reads it gives wrong results."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphsent.propagation import memory
+from graphsent.propagation.backends.c import walk
+
+
+@pytest.fixture(autouse=True)
+def poisoned(monkeypatch):
+    """Fills the buffers of walks with NaN."""
+
+    def empty(*shape, like):
+        made = memory.empty(*shape, like=like)
+        return made.detach().fill_(float("nan")) if made.is_floating_point() else made
+
+    monkeypatch.setattr(walk, "empty", empty)
