@@ -216,7 +216,8 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
-        - q: (attention_feats,)
+        - q: (attention_feats,); with dynamic attention, ``query`` is (batch_size, attention_feats)
+          or (num_nodes, attention_feats)
         - h, c: (num_nodes, hidden_feats)
         - a: (num_edges,)
 
@@ -295,7 +296,8 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
-        - q: (attention_feats,)
+        - q: (attention_feats,); with dynamic attention, ``query`` is (batch_size, attention_feats)
+          or (num_nodes, attention_feats)
         - h: (num_nodes, hidden_feats)
         - a: (num_edges,)
 

@@ -150,7 +150,7 @@ class TreeCell(nn.Module):
         raise self._undefined("combine", returned, "children", *self.input_names)
 
     def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
-        """The node data of ``input_names`` after x, on ``device``."""
+        """The node data of ``input_names`` after x, (num_nodes, ...) each, on ``device``."""
         return {}
 
     def arrange(self, messages: State, slots: Tensor | None = None) -> State:
@@ -365,8 +365,8 @@ class TreeCell(nn.Module):
             graph: one tree or a batch, with edges from predecessor to successor.
             feat: inputs of all nodes, (num_nodes, in_feats). Rows of nodes that have no input in
                 this cell are ignored.
-            initial_state: state of a predecessor, the only or first child, that stands before each
-                node without incoming edges: ``h``, or ``(h, c)`` in cells with a memory, each
+            initial_state: state of an additional predecessor of each node without incoming edges,
+                its only child, in slot 0: ``h``, or ``(h, c)`` in cells with a memory, each
                 (num_nodes, hidden_feats). Rows of other nodes are ignored. By default such nodes
                 have no predecessor.
             return_cell: whether to return all parts of the state, not only ``h``.

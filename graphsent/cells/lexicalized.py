@@ -255,7 +255,7 @@ class LexicalizedTreeLSTM(SlottedCell):
     def words(
         self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, engine: str = "auto"
     ) -> Tensor | IndexedFeat:
-        """The input x of every node: its head word, or words at leaves and zeros elsewhere."""
+        """The input x of every node, (num_nodes, in_feats): its head word, or words at leaves."""
         if self.lexicalizer is not None:
             return self.lexicalizer.heads(graph, feat, engine)
         inner = graph.in_degrees() != 0

@@ -143,7 +143,7 @@ class SlottedCell(TreeCell):
 
 
 def edge_slots(graph: dgl.DGLGraph) -> Tensor:
-    """The slot of every edge: ``child_index``, or else its position among the node's edges."""
+    """The slot of every edge, (num_edges,) int64: ``child_index``, or else its place among them."""
     if CHILD_INDEX in graph.edata:
         return graph.edata[CHILD_INDEX].long()
     schedule = schedule_of(graph)

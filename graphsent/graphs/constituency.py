@@ -25,7 +25,7 @@ def constituency_graph(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """Build the graph of a constituency tree; arguments, data as in :func:`constituency_batch`.
+    """Build the graph of a constituency tree; arguments and data as in :func:`constituency_batch`.
 
     Example:
         >>> graph = constituency_graph("(3 (2 a) (3 (3 lovely) (2 film)))")
@@ -53,7 +53,7 @@ def constituency_batch(
 
     * ``"bottom_up"``: from every child to its parent;
     * ``"top_down"``: from every parent to its children;
-    * ``"sibling"`` (TreeNet, Cheng et al. 2017, section 4): from every node to its right sibling,
+    * ``"sibling"`` (TreeNet, Cheng et al. 2018, section 4): from every node to its right sibling,
       and from every rightmost child to its parent. Words are separate nodes here, after the
       tree's nodes and in sentence order; each is the only child of its bracket, which then has no
       ``token`` and no ``position``.

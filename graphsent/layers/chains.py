@@ -41,7 +41,7 @@ class Chains(NamedTuple):
         return len(self.lengths)
 
     def node(self, chain: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """The index of steps of chains among all steps."""
+        """The index of steps of chains among all steps, shaped as ``chain``."""
         return np.append(0, self.ends)[step] + chain
 
     def last(self) -> np.ndarray:
@@ -49,7 +49,7 @@ class Chains(NamedTuple):
         return self.node(np.arange(self.num_chains), self.lengths - 1)
 
     def steps(self) -> tuple[np.ndarray, np.ndarray]:
-        """The chain of each step, and its position in the chain, from 0."""
+        """The chain of each step, and its position in it from 0, each (all steps,) int64."""
         sizes = np.diff(self.ends, prepend=0)
         step = np.repeat(np.arange(len(sizes)), sizes)
         return np.arange(len(step)) - np.repeat(self.ends - sizes, sizes), step

@@ -28,8 +28,9 @@ class LSTM(Recurrent, nn.LSTM):
     on batches without padding or of fewer than 16 steps.
 
     Args:
-        *args: arguments of ``torch.nn.LSTM``, which also takes the other keyword arguments.
+        *args: positional arguments of ``torch.nn.LSTM``.
         engine: ``"auto"``, ``"levels"`` (the engine, if it supports the layer) or ``"torch"``.
+        **options: keyword arguments of ``torch.nn.LSTM``.
 
     Raises:
         LayerError: the engine is unknown; in ``forward``, the lengths do not fit the batch.
@@ -77,11 +78,15 @@ class GRU(Recurrent, nn.GRU):
     31 steps, and for training up to 3 steps, for any number of sequences.
 
     Args:
-        *args: arguments of ``torch.nn.GRU``, which also takes the other keyword arguments.
+        *args: positional arguments of ``torch.nn.GRU``.
         engine: see :class:`LSTM`.
+        **options: keyword arguments of ``torch.nn.GRU``.
 
     Raises:
         LayerError: the engine is unknown; in ``forward``, the lengths do not fit the batch.
+
+    Shapes:
+        as of :class:`LSTM`, with h alone as ``hx`` and as the state after the last step
 
     Example:
         >>> import torch

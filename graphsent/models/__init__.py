@@ -48,8 +48,6 @@ from graphsent.models.treenet import TreeNetClassifier
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 
-WordPairBatch = PairBatch  # former name for pairs without trees, kept for compatibility
-
 __all__ = [
     "APDCNN",
     "DCNN",
@@ -93,7 +91,6 @@ __all__ = [
     "TreeNetClassifier",
     "TreePair",
     "TreeRelatednessModel",
-    "WordPairBatch",
     "attention_table",
     "classification_loss",
     "draw_attention",

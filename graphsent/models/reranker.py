@@ -68,7 +68,8 @@ class ParseReranker(ReadsTrees):
             :class:`~graphsent.models.heads.classification.Classifier`.
 
     Raises:
-        ModelError: A size is not positive, ``objective`` is neither, or ``margin`` is negative.
+        ModelError: A size is not positive, ``objective`` is unknown, or ``margin`` is negative or
+            set with ``objective="risk"``.
     """
 
     name = "parse-reranker"

@@ -13,7 +13,7 @@ ENGINES = ("auto", "dgl", "levels")
 together, and walks the levels in reverse for the gradients. It was faster than ``"dgl"`` at every
 measured size and shape of batch. The graph may stay on the CPU if the inputs are on another device.
 
-``"auto"`` always is ``"levels"``: it runs every cell that ``"dgl"`` can run.
+``"auto"`` is always ``"levels"``: it runs every cell that ``"dgl"`` can run.
 """
 
 

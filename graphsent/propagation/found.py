@@ -32,7 +32,7 @@ class Found(NamedTuple):
     dtype: torch.dtype
 
     def linear(self) -> tuple[Tensor, Tensor] | None:
-        """Weight and bias of the projection if it is a linear map; a missing bias is zeros."""
+        """Weight (width, in_feats) and bias (width,) of the projection if it is a linear map."""
         if self.recurrence.projection is None:
             return None
         weight, bias = self.recurrence.projection

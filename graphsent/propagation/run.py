@@ -71,7 +71,7 @@ class Run:
     """One run of a cell over a graph; see :meth:`states`.
 
     Args:
-        cell: the cell, a :class:`graphsent.cells.recursion.Recursion`.
+        cell: the cell, a :class:`graphsent.cells.TreeCell`.
         schedule: of the graph, on the CPU.
         slots: the predecessor in each slot, on the CPU, of cells with ordered predecessors.
         feat: inputs of all nodes, (num_nodes, in_feats), on the device to compute on.

@@ -16,7 +16,7 @@ __all__ = ["evaluate"]
 
 
 class Report(Protocol):
-    """A consumer of model outputs, such as :class:`~graphsent.tasks.ClassReport`."""
+    """A consumer of model outputs, such as :class:`~graphsent.tasks.class_report.ClassReport`."""
 
     def update(self, outputs: torch.Tensor, batch: Any, /) -> None:
         """Adds the outputs of the model for a batch, and the batch."""

@@ -20,7 +20,7 @@ def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> An
 
 @dataclass(frozen=True)
 class InputOptions:
-    """The word inputs of a model; help texts also appear in the command line's help.
+    """The word inputs of a model; ``graphsent train --help-all`` explains each field.
 
     Raises:
         TrainingError: A value is of the wrong type or out of range.

@@ -39,7 +39,7 @@ def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> An
 class TrainingOptions:
     """How a model is trained; defaults as in Tai et al. 2015 for sentiment.
 
-    The help text of each field also appears in the command line's help.
+    ``graphsent train --help-all`` explains each field.
 
     Raises:
         TrainingError: A value is out of range or not among the choices.

@@ -252,6 +252,14 @@ def test_phrases_of_trees_are_rejected(toy_data, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_sentences_of_trees_without_their_phrases(toy_data, tmp_path):
+    options = {"maps": 2, "embedding_dim": 6, "phrases": False}
+    config = tiny_config(toy_data, epochs=1)
+    config = replace(config, model="kimcnn", model_options=options, stream=True)
+    results = train(config, tmp_path / "run", echo=silent)
+    assert results["corpus"]["splits"]["train"]["examples"] == 60
+
+
 def test_a_broken_file_is_a_data_error(tmp_path):
     data = write_treebank(tmp_path / "data")
     with (data / "sentiment" / "dev.txt").open("a") as file:

@@ -1,8 +1,9 @@
 """Download the corpora of tasks from their publishers.
 
-Every file is verified by its SHA-256. Downloads are cached ($GRAPHSENT_CACHE, else
+Every download is verified by its SHA-256. Downloads are cached ($GRAPHSENT_CACHE, else
 ~/.cache/graphsent), and an interrupted download is resumed. Without a network, --from-dir takes the
-files from a local directory: the published files or archives, or another data directory.
+files from a local directory: the published files or archives, or another data directory. A file of
+which only the archive's SHA-256 is known is then copied unchecked, which is reported.
 
 Examples:
   graphsent download mr subj cr --data-dir DATA

@@ -5,8 +5,9 @@ NAME selects the parser:
   stanza:LANGUAGE     trees of either kind from models fetched by stanza.download
   benepar:DIRECTORY   constituency trees from a Berkeley neural parser
   corenlp:URL         trees of either kind from a CoreNLP server
+  shape:SHAPE         trees of a fixed shape: balanced, left, right or random
   module:function     custom: a function from a list of sentences to a list of trees
-Each needs its extra: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
+The first four need their extras: pip install 'graphsent[spacy]', 'graphsent[stanza]' and so on.
 
 IN is text, one sentence per line; label<TAB>sentence, or columns below a header, if named *.tsv; or
 a table with named columns, *.csv or *.jsonl. Dependency trees are written as CoNLL-U, to an OUT
@@ -39,8 +40,8 @@ _BATCH_SIZE = constant("graphsent.parsing.files:BATCH_SIZE")
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     parser.add_argument("file", type=str, metavar="IN", help="Sentences; - is standard input.")
-    parser.add_argument("--out", type=str, metavar="OUT", help="Output file of trees.")
-    parser.add_argument("--parser", type=str, metavar="NAME", help="Parser, see above.")
+    parser.add_argument("--out", type=str, metavar="OUT", help="Output file of trees (required).")
+    parser.add_argument("--parser", type=str, metavar="NAME", help="Parser, see above (required).")
     parser.add_argument(
         "--text-column", type=str, metavar="NAME", help="Column of sentences in a table."
     )

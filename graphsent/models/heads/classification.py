@@ -265,7 +265,8 @@ class ConvolutionClassifier(SentenceClassifier):
             examples: Trees and sentences.
         """
         if not self.phrases:  # unlabelled sentences would only make batches smaller
-            return [each for each in examples if each.labels[int(each.depths.argmin())]]
+            labelled = [each for each in examples if each.labels[int(each.depths.argmin())]]
+            return examples if len(labelled) == len(examples) else labelled
         if all(tree.num_nodes == 1 for tree in examples):
             return examples
         found: dict[tuple[tuple[str, ...], str], Phrase] = {}

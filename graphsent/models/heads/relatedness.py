@@ -50,7 +50,8 @@ class RelatednessModel(Model):
 
     Raises:
         ModelError: A size is not positive, a dropout rate is not a probability, the goal is
-            unknown, there are fewer than two classes, or there is not one name per class.
+            unknown, there are fewer than two classes for classification, or there is not one name
+            per class.
     """
 
     examples = "pairs"

@@ -46,17 +46,18 @@ def own(
             from 1 for a table without a header. By default, common names are looked for.
         label_column: Name or number of the label column; by default, common names are looked for.
         regression: Whether labels are numbers to predict instead of classes.
-        split: Share of train to hold out for each of dev and test without a file; 0 for none.
-        split_seed: Seed of the held-out splits.
+        split: Share of train to hold out for each of dev and test without a file; by default 0.1,
+            0 for none.
+        split_seed: Seed of the held-out splits; 0 by default.
         train_trees: File with the trees of the training sentences, in the same order, bracketed or
             in CoNLL-U; two files for pairs.
         dev_trees: As --train-trees, for dev.
         test_trees: As --train-trees, for test.
         input: Whether texts are raw ``text`` or bracketed ``trees``; ``auto`` goes by the first.
-        encoding: Encoding of the files.
+        encoding: Encoding of the files; utf-8 by default.
         labels: The labels; by default those of train.
         fold: The cross-validation fold of train that is the test split, from 0; by default none.
-        num_folds: Number of cross-validation folds of train.
+        num_folds: Number of cross-validation folds of train; 10 by default.
 
     Raises:
         DataError: A value has the wrong type or is out of range, or there is no training file.
