@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from graphsent._machine import processor, system_fields
 from graphsent.propagation import kernels_in_use
 
 PACKAGES = ("torch", "dgl", "numpy", "dynet38", "pytorch-tree-lstm", "graphsent")
@@ -18,7 +18,7 @@ PACKAGES = ("torch", "dgl", "numpy", "dynet38", "pytorch-tree-lstm", "graphsent"
 def machine() -> dict[str, Any]:
     """Processor, cores, memory and versions."""
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": cpu_count(),
         "memory_gib": round(_gib("MemTotal") or 0, 1),
@@ -42,28 +42,8 @@ def free_gib() -> float | None:
 
 
 def _gib(name: str) -> float | None:
-    kilobytes = _fields("/proc/meminfo").get(name, "").removesuffix(" kB")
+    kilobytes = system_fields("/proc/meminfo").get(name, "").removesuffix(" kB")
     return int(kilobytes) / 2**20 if kilobytes else None
-
-
-def _processor() -> str:
-    """The name of the processor, as reported by the system."""
-    fields = _fields("/proc/cpuinfo")
-    name = fields.get("model name") or platform.processor() or platform.machine()
-    family, model = fields.get("cpu family"), fields.get("model")
-    return f"{name} (family {family}, model {model})" if family and model else name
-
-
-def _fields(path: str) -> dict[str, str]:
-    """Names and values of a Linux system file; empty on other systems."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    found: dict[str, str] = {}
-    for name, _, value in (line.partition(":") for line in lines):
-        found.setdefault(name.strip(), value.strip())
-    return found
 
 
 def _version(package: str) -> str:

@@ -147,8 +147,10 @@ def _check(
     if found.is_same:
         print(f"{run.name}: identical on every example")
         return
-    same_versions = found.kept["versions"] == found.repeated["versions"]
-    others = "" if same_versions else ", on other versions or hardware"
+    before, now = found.kept["versions"], found.repeated["versions"]
+    others = "" if before == now else ", on other versions or hardware"
+    if before == {name: each for name, each in now.items() if name != "processor"}:
+        others = ", perhaps on another processor"  # which older records do not name
     against = "the finished run" if found.num_kept == 1 else f"{found.num_kept} finished runs"
     said = f"from {against}, p = {found.difference.p:.4f}{others}"
     if not found.is_chance:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from graphsent._machine import processor
 from graphsent.errors import GraphsentError
 from graphsent.reproduction.examples import Examples, pack
 from graphsent.reproduction.finished import FinishedRuns
@@ -86,6 +87,7 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
     begin = time.process_time()
     test, examples = _judged(directory)
     seconds += time.process_time() - begin
+    hardware = {"machine": platform.machine(), "processor": processor()}
     content = {
         "data": data,
         "best_epoch": results["best_epoch"],
@@ -93,7 +95,7 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
         "dev": _rounded(results["dev"]),
         "test": _rounded(test),
         "minutes": round(seconds / 60, 2),
-        "versions": {**results["versions"], "machine": platform.machine()},
+        "versions": {**results["versions"], **hardware},
         "examples": examples,
     }
     FinishedRuns(execution.finished).write(run, content)

@@ -103,8 +103,16 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
         path.write_text(json.dumps(content))
 
     change(lambda right: np.concatenate((1 - right[:1], right[1:])))
-    assert main(command) == 0
-    assert "chance explains the difference from the finished run, p = " in capsys.readouterr().out
+    path = FinishedRuns(execution.finished).file(run)
+    content = json.loads(path.read_text())
+    processor = content["versions"].pop("processor")
+    for another, said in ((processor, ""), ("6502", "versions or hardware"), (None, "perhaps on")):
+        versions = {**content["versions"], **({"processor": another} if another else {})}
+        path.write_text(json.dumps({**content, "versions": versions}))
+        assert main(command) == 0
+        printed = capsys.readouterr().out
+        assert "chance explains the difference from the finished run, p = " in printed
+        assert said in printed if said else "on " not in printed.split("p = ")[1]
     change(lambda right: np.full_like(right, right.mean() < 0.5))
     assert main(command) == 1
     assert "chance does not explain the difference" in capsys.readouterr().err
