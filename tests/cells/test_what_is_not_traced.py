@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
 from types import ModuleType, SimpleNamespace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -110,7 +110,8 @@ class Cell(TreeCell):
         self.register_buffer("b", torch.tensor(2.0))
         self.V.weight = self.U.weight
         self._number, self.numbers, self.named = 1.0, [1.0], {"a": [1.0]}
-        self.options = SimpleNamespace(factor=1.0)
+        self.options = SimpleNamespace(factor=1.0, module=Temperature())
+        self.modules_in_list = [Temperature()]
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
@@ -347,7 +348,44 @@ FORMULA, ITEMS = Formula(1.0), Items()
 FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
 
+
+class Temperature(nn.Module):
+    """A module with an attribute, and with a count of its calls."""
+
+    shared: ClassVar[list] = []  # of modules, of all cells
+
+    def __init__(self):
+        super().__init__()
+        self.factor, self.calls = 1.0, [0]
+
+    def forward(self, h):
+        return self.factor * h
+
+
+TEMPERATURE = Temperature()
+Temperature.shared.append(TEMPERATURE)
+
+
+def closure(module):
+    return lambda s, h: module(h)
+
+
+def set_module(cell):
+    TEMPERATURE.factor += 1
+
+
 CHANGES = {
+    "module in a list": (
+        lambda s, h: s.modules_in_list[0](h),
+        lambda c: setattr(c.modules_in_list[0], "factor", 3.0),
+    ),
+    "module of an object": (
+        lambda s, h: s.options.module(h),
+        lambda c: setattr(c.options.module, "factor", 3.0),
+    ),
+    "global module": (lambda s, h: TEMPERATURE(h), set_module),
+    "module in a list of a class": (lambda s, h: Temperature.shared[0](h), set_module),
+    "module in a closure": (closure(TEMPERATURE), set_module),
     "method of a global object": (lambda s, h: FORMULA.scaled(h), set_global),
     "property of a global object": (lambda s, h: FORMULA.factor * h, set_global),
     "static method": (lambda s, h: Formula.scaled(h), set_global),
@@ -452,6 +490,19 @@ def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
     assert cell.explain(tree(20, 3)).reason.startswith("it changes attributes")
     assert float(cell.b) == 2
     assert random.getstate() == state
+
+
+def test_a_module_that_is_not_registered_counts_its_calls():
+    def of(self, h):
+        module = self.modules_in_list[0]
+        module.calls[0] += 1
+        module.factor = module.factor + 1
+        return module(h)
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert "changes attributes" in cell.explain(tree(20, 3)).reason
+    (module,) = cell.modules_in_list
+    assert (module.calls, module.factor) == ([0], 1.0)
 
 
 def test_random_numbers_that_another_thread_draws(monkeypatch):

@@ -22,6 +22,7 @@ _CONTAINERS = (list, tuple, set, frozenset, deque, dict)
 _MANY = (*_CONTAINERS, array, bytearray)
 _OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
 _OF_NEW = ("__init__", "__new__")
+_TENSORS = ("_parameters", "_buffers")
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
@@ -69,13 +70,13 @@ def fact(value: Any, depth: int = 4) -> Any:
         return bytes(value.get_state().tolist())
     if isinstance(value, ContextVar) and depth:
         return _Same(value), fact(value.get(None), depth - 1)
-    if isinstance(value, (Tensor, nn.Module)) or not depth:
+    if isinstance(value, Tensor) or not depth:
         return _Same(value)
     if isinstance(value, MethodType):
         return _Same(value.__func__), fact(value.__self__, depth - 1)
     if isinstance(value, partial):
         return fact((value.func, value.args, value.keywords), depth)
-    held = _held(value) if depth > 1 else {}  # a new dictionary
+    held = _held(value) if depth > 1 else {}  # a new dictionary, so never compared by identity
     return (_Same(value), fact(held, depth - 1)) if held else _Same(value)
 
 
@@ -83,6 +84,8 @@ def _held(value: Any) -> dict[str, Any]:
     """The attributes of an object and its classes, by name."""
     is_class = isinstance(value, type)
     own = None if is_class else getattr(value, "__dict__", None)
+    if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
+        own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
     held: dict[str, Any] = {}
     for kind in reversed((value if is_class else type(value)).__mro__):
         if not _is_of_library(kind.__module__):
@@ -95,7 +98,7 @@ def _held(value: Any) -> dict[str, Any]:
 
 def containers(value: Any, depth: int = 5) -> Iterator[Any]:
     """The lists, dictionaries and so on in a value, and the attributes of objects in it."""
-    if isinstance(value, (*_PLAIN, type, Tensor, nn.Module)) or not depth:
+    if isinstance(value, (*_PLAIN, type, Tensor)) or not depth:
         return
     found = value if isinstance(value, _CONTAINERS) else getattr(value, "__dict__", None)
     if isinstance(found, _CONTAINERS):
@@ -167,7 +170,9 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
         read[id(function), "defaults"] = partial(_defaults, weakref.ref(function))
         waiting += [each for place in read.values() for each in _called_in(place(), names)]
         found |= read
-    return [place for place in found.values() if _matters(place())], names_seen
+    own_modules = set(map(id, modules))  # whose attributes the caller compares
+    places = [place for place in found.values() if id(place()) not in own_modules]
+    return [place for place in places if _matters(place())], names_seen
 
 
 def facts_at(places: Iterable[Place]) -> list[Any]:
@@ -224,7 +229,7 @@ def _called_in(value: Any, names: set[str], depth: int = 3) -> Iterator[Any]:
     if isinstance(value, _CONTAINERS):
         for part in contents(value) if depth and len(value) <= _LONG else ():
             yield from _called_in(part, names, depth - 1)
-    elif not isinstance(value, (*_PLAIN, FunctionType, ModuleType, Tensor, nn.Module)):
+    elif not isinstance(value, (*_PLAIN, FunctionType, ModuleType, Tensor)):
         is_class = isinstance(value, type)
         for kind in (value if is_class else type(value)).__mro__:
             for name, part in [] if _is_of_library(kind.__module__) else [*vars(kind).items()]:
@@ -249,4 +254,4 @@ def _matters(value: Any) -> bool:
     """Whether a value, or what it contains, may change."""
     if isinstance(value, type):
         return not _is_of_library(value.__module__)
-    return not isinstance(value, (Tensor, nn.Module, ModuleType))
+    return not isinstance(value, (Tensor, ModuleType))

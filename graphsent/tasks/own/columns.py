@@ -121,7 +121,8 @@ def _other_label(names: Sequence[str], texts: Sequence[int], where: str) -> int:
     if len(names) == 2 and len(texts or _usual_texts(names)) == 1:
         return 1 - (texts or _usual_texts(names))[0]
     raise DataError(
-        f"{where}: which column holds the label? Name one of {_listed(names)} with --label-column"
+        f"{where}: which column holds the label? Name one of {_listed(names)} with --label-column, "
+        "or give its number if this is not a header"
     )
 
 
@@ -133,7 +134,7 @@ def _other_texts(names: Sequence[str], label: int | None, where: str) -> tuple[i
         return (1 - label,)
     raise DataError(
         f"{where}: which column holds the text? Name one of {_listed(names)}, or two for pairs, "
-        "with --text-column"
+        "with --text-column, or give its number if this is not a header"
     )
 
 
