@@ -30,7 +30,7 @@ def run(arguments: Any) -> None:
         FailedError: There are bad lines.
     """
     given = with_own_data({k: v for k, v in vars(arguments).items() if v is not None})
-    check_target(arguments.json, "--json")
+    check_target(arguments.json, "--json", arguments.vectors or ())
     splits, label_names, problems = _read(given)
     inspections = {
         split: inspect_examples(examples, label_names) for split, examples in splits.items()
@@ -86,6 +86,7 @@ def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str
             tree_kind=given.get("tree_kind", WORDS),
             parses_dir=given.get("parses_dir"),
         )
+        check_target(given.get("json"), "--json", data.source.paths())
         print(f"data: {data.source.summary()}")
         return data.splits, _names(task), []
     if "train" not in own:
@@ -95,6 +96,7 @@ def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str
         raise UsageError("--tree-kind is for --task: your own data are read as they are")
     task = get_task("own", **own)
     assert isinstance(task, OwnTask)
+    check_target(given.get("json"), "--json", task.paths())
     task.tokenizer = given.get("tokenizer", task.tokenizer)
     splits, problems = task.checked()
     return splits, _names(task), problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,13 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
 
 def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
     """Raises a UsageError if an output would overwrite one of the files to keep."""
+    written: dict[str, str] = {}
     for name in ("json", "confusion", "errors_file", "page"):
-        check_target(getattr(arguments, name), flag(name), keep)
+        path = getattr(arguments, name)
+        check_target(path, flag(name), keep)
+        other = written.setdefault(os.path.realpath(path), name) if path else name
+        if other != name:
+            raise UsageError(f"{flag(other)} and {flag(name)} name the same file, {path}")
 
 
 def _check_asked(arguments: Any, *, several: bool) -> None:

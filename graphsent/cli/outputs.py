@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -160,6 +161,8 @@ class _Pictures(Output):
 
     def close(self) -> None:
         """Prints what was written."""
+        if self._path not in self._written and self._path.is_file():
+            self._path.unlink()  # an earlier one
         match self._written:
             case [path]:
                 print(f"wrote {path}")
@@ -179,7 +182,9 @@ class _Page(Output):
             self._predictions.append(each.answer)
 
     def close(self) -> None:
-        """Writes the page."""
+        """Writes the page; without predictions there is none."""
+        if not self._predictions and os.path.isfile(self._path):
+            os.unlink(self._path)  # an earlier one
         if self._predictions:
             count = write_page(self._predictions, self._path)
             print(f"wrote {self._path}: {counted(count, 'sentence')}")

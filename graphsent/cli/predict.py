@@ -25,6 +25,7 @@ from graphsent.cli.trees_in import name_of
 from graphsent.cli.usage import UsageError
 from graphsent.models import Model, ParseReranker, RelatednessModel, Sentence
 from graphsent.trees import iter_nbest, parse_nbest
+from graphsent.trees.records import lines_of
 
 __all__ = ["run", "write"]
 
@@ -32,7 +33,9 @@ _COMMAND = "predict"
 _JSON = ("json", "jsonl")
 _TREES = ("brackets", "trees")
 _OF_TEXT = ("", ".txt", ".tsv")
-_OF_CLASSES = (*_TREES, "html", "png", "svg")
+_DRAWN = ("html", "png", "svg")
+_OF_CLASSES = (*_TREES, *_DRAWN)
+_STDIN = "<stdin>"
 
 
 def run(arguments: Any) -> None:
@@ -126,8 +129,13 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
         raise UsageError(
             f"the model {model.name!r} reads n-best lists: expected one file and no --parser"
         )
+    if form in _DRAWN:
+        raise UsageError(f"--format {form} is for classes of nodes: n-best lists need text or json")
+    for name in ("unknown", "input"):
+        if getattr(arguments, name) not in (None, False, "auto"):
+            raise UsageError(f"--{name} is for sentences and trees: {model.name!r} reads lists")
     (file,) = request.files
-    lists = parse_nbest(enumerate(sys.stdin, 1), "<stdin>") if file == "-" else iter_nbest(file)
+    lists = parse_nbest(_numbered_lines(), _STDIN) if file == "-" else iter_nbest(file)
     count = 0
     with output_of(form if form in _JSON else "text", arguments.out) as output:
         while piece := list(itertools.islice(lists, arguments.batch_size)):
@@ -137,3 +145,12 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
             sys.stdout.flush()
     if not count:
         say(_COMMAND, f"{name_of(file)} is empty: there is nothing to predict")
+
+
+def _numbered_lines() -> Iterator[tuple[int, str]]:
+    """The lines of standard input; raises a TreeError where they are not UTF-8."""
+    for lines in lines_of(sys.stdin.buffer, _STDIN):
+        for line in lines:
+            if line.error is not None:
+                raise line.error
+            yield line.number, line.text

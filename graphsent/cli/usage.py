@@ -33,6 +33,7 @@ __all__ = [
 
 _HELP_ALL = "--help-all"
 _RARE_EXAMPLES = "More examples:"
+_TEXTS = ("tree", "title", "sentence")  # options whose values are shown, not paths
 
 
 class UsageError(Exception):
@@ -93,6 +94,8 @@ class CommandParser(ArgumentParser):
             is_empty = value == "" or (isinstance(value, list) and "" in value)
             if is_empty and action.option_strings and action.const != "":
                 raise UsageError(f"{action.option_strings[0]}: expected a value, got an empty one")
+            if action.dest in _TEXTS and isinstance(value, str) and not _is_utf8(value):
+                raise UsageError(f"{action.option_strings[0]}: expected text in UTF-8")
         return given
 
     def _parsed(self) -> Any:
@@ -114,6 +117,8 @@ class CommandParser(ArgumentParser):
                     flags.extend(itertools.islice(rest, number))  # its values
         if not positionals or not self._get_positional_actions():
             return self.parse_args(self.arguments)
+        if "--" in self.arguments:  # positionals may look like flags
+            return self.parse_args([*flags, "--", *positionals])
         return self.parse_args([*positionals, *flags])
 
     def _hide_rare(self) -> None:
@@ -205,6 +210,15 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
     for other in keep if os.path.exists(path) else ():
         if other is not None and os.path.exists(other) and os.path.samefile(path, other):
             raise UsageError(f"{name} {path} would overwrite an input or a file of the run")
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether an argument was valid UTF-8; other bytes are surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unrecognized(match: re.Match[str], parser: CommandParser) -> str:

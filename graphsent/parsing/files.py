@@ -291,7 +291,8 @@ def _clear(partial: Path) -> None:
 
 
 def _finish(path: Path, complete: Path) -> None:
-    if path.suffix != ".gz":
+    is_new = not path.is_symlink() and (path.is_file() or not path.exists())
+    if is_new and path.suffix != ".gz":
         os.replace(complete, path)
         return
     with complete.open(encoding="utf-8", newline="") as file:

@@ -16,7 +16,16 @@ from graphsent.reproduction.runs import Run
 
 __all__ = ["FinishedRuns"]
 
-_NEEDED = ("digest", "data", "dev", "test", "examples", "best_epoch", "minutes", "versions")
+_NEEDED = {
+    "digest": str,
+    "data": dict,
+    "dev": dict,
+    "test": dict,
+    "examples": dict,
+    "best_epoch": int,
+    "minutes": (int, float),
+    "versions": dict,
+}
 _TOLERANCE = 5e-4  # scores of examples are stored in thousandths
 
 
@@ -56,8 +65,13 @@ class FinishedRuns:
             return None
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: damaged: {error}") from None
-        if not isinstance(content, dict) or any(name not in content for name in _NEEDED):
+        if not isinstance(content, dict) or not all(
+            isinstance(content.get(name), kind) for name, kind in _NEEDED.items()
+        ):
             raise DataError(f"{path}: damaged: expected a finished run with {', '.join(_NEEDED)}")
+        figures = [*content["dev"].values(), *content["test"].values()]
+        if not content["test"] or not all(isinstance(each, int | float) for each in figures):
+            raise DataError(f"{path}: damaged: expected figures as dev and test metrics")
         if any(content.get(name) != value for name, value in run.key.items()):
             return None
         name, figure = next(iter(content["test"].items()))

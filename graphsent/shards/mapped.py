@@ -8,6 +8,7 @@ import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
@@ -70,13 +71,15 @@ class MappedFile:
         if begin > len(self._map):
             raise ValueError(f"{path}: truncated")
         header = json.loads(self._map[_HEADER_LENGTH_BYTES:begin])
-        self.about: dict[str, str] = header.pop("__metadata__", {})
-        self.arrays = {}
-        for name, entry in header.items():
-            shape, dtype = entry["shape"], np.dtype(_TYPES[entry["dtype"]])
-            if begin + entry["data_offsets"][1] > len(self._map):
-                raise ValueError(f"{path}: truncated")
-            values = np.frombuffer(
-                self._map, dtype, math.prod(shape), begin + entry["data_offsets"][0]
-            )
-            self.arrays[name] = values.reshape(shape)
+        try:
+            self.about: dict[str, str] = header.pop("__metadata__", {})
+            self.arrays = {name: self._array(begin, entry) for name, entry in header.items()}
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}: malformed: {error!r}") from None
+
+    def _array(self, begin: int, entry: Mapping[str, Any]) -> np.ndarray:
+        shape, (first, last) = entry["shape"], entry["data_offsets"]
+        if begin + last > len(self._map):
+            raise ValueError("truncated")
+        dtype = np.dtype(_TYPES[entry["dtype"]])
+        return np.frombuffer(self._map, dtype, math.prod(shape), begin + first).reshape(shape)

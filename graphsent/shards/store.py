@@ -110,7 +110,7 @@ class ShardSet:
             index = MappedFile(self.directory / _INDEX)
             words, labels = (strings_of(index.arrays[name]) for name in ("words", "labels"))
             counts, num_examples = index.arrays["counts"].tolist(), int(index.about["num_examples"])
-        except (FileNotFoundError, ValueError, KeyError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
         symbols = Symbols(words, labels)
         shards = list(self._sound(symbols))

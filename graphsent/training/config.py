@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
@@ -215,7 +215,10 @@ class RunConfig:
         Raises:
             DataError: The file is missing or is not a valid configuration.
         """
-        values = read_settings(path).values
+        settings = read_settings(path)
+        for line, message in settings.set_twice():
+            raise DataError(f"{path}:{line}: {message}")
+        values = settings.values
         try:
             return cls.from_dict(values, of_run=of_run)
         except (DataError, TrainingError) as error:
@@ -269,6 +272,22 @@ class Settings(NamedTuple):
 
     values: dict[str, Any]
     node: Any  # of YAML, with line numbers
+
+    def places(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """The path of names to each setting, and its line, from 1."""
+        for key, value in self.node.value:
+            name = str(key.value)
+            yield (name,), key.start_mark.line + 1
+            for below, _ in value.value if isinstance(value, yaml.MappingNode) else ():
+                yield (name, str(below.value)), below.start_mark.line + 1
+
+    def set_twice(self) -> Iterator[tuple[int, str]]:
+        """The line of each setting that was set before, and a message about it."""
+        lines: dict[tuple[str, ...], int] = {}
+        for place, line in self.places():
+            if place in lines:
+                yield line, f"{place[-1]} is set twice, first in line {lines[place]}"
+            lines.setdefault(place, line)
 
 
 def read_settings(path: str | os.PathLike[str]) -> Settings:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
-import yaml
 
 from graphsent._names import unknown
 from graphsent.errors import GraphsentError
@@ -44,24 +43,13 @@ def config_faults(settings: Settings) -> list[Fault]:
     directories exist. Does not read corpora or word vectors.
     """
     lines: dict[_Place, int] = {}
-    faults = []
-    for place, line in _places(settings.node):
-        if place in lines:
-            faults.append(Fault(line, f"{place[-1]} is set twice, first in line {lines[place]}"))
+    for place, line in settings.places():
         lines.setdefault(place, line)
+    faults = [Fault(line, message) for line, message in settings.set_twice()]
     for place, message in _faults(dict(settings.values)):
         line = next((lines[place[:n]] for n in (2, 1) if place[:n] in lines), 0)
         faults.append(Fault(line, message))
     return sorted(faults)
-
-
-def _places(node: Any, above: _Place = ()) -> Iterator[tuple[_Place, int]]:
-    """The paths of all names in a mapping and in its nested mappings, with their lines."""
-    for key, value in node.value:
-        place = (*above, str(key.value))
-        yield place, key.start_mark.line + 1
-        if not above and isinstance(value, yaml.MappingNode):
-            yield from _places(value, place)
 
 
 def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:

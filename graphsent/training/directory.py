@@ -16,7 +16,7 @@ from graphsent._locks import locked
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
 from graphsent.models.base.hub import is_on_hub
-from graphsent.models.base.storage import CARD_FILE
+from graphsent.models.base.storage import CARD_FILE, MODEL_FILES, check_own_files
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
@@ -24,6 +24,7 @@ __all__ = ["SEVERAL", "RunDirectory", "load_model"]
 
 SEVERAL = "runs.yaml"  # in the directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
+_LOGS = (_FIGURES, "tensorboard", "wandb", "mlflow.db")
 
 
 class RunDirectory:
@@ -89,6 +90,7 @@ class RunDirectory:
         message = f"{self.path}: another run is in it now: choose another directory"
         try:
             with locked(self.path, TrainingError(message)):
+                check_own_files(self.model)  # before training, not when it is to be saved
                 yield
         finally:
             if is_new:
@@ -110,8 +112,14 @@ class RunDirectory:
     def clear(self) -> None:
         """Removes the files of a run, including leftovers of a killed one; keeps all others."""
         self.recover()
-        for directory in (self.model, self.logs):
-            shutil.rmtree(directory, ignore_errors=True)
+        for directory, names in ((self.model, MODEL_FILES), (self.logs, _LOGS)):
+            for path in (directory / name for name in names):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+            with suppress(OSError):  # it may hold other files
+                directory.rmdir()
         # The configuration goes last: without it, the directory is not known to be a run.
         for file in (self.results, self.checkpoint, self.splits, self.config):
             file.unlink(missing_ok=True)

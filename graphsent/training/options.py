@@ -18,6 +18,7 @@ from graphsent.training.schedules import SCHEDULES
 
 __all__ = ["TrainingOptions"]
 
+_LARGEST = 3e38  # of float32
 # Larger values would be mistakes; torch accepts no larger seeds.
 _MOST = {
     "epochs": 10**9,
@@ -147,7 +148,8 @@ class TrainingOptions:
         for option in fields(self):
             value = getattr(self, option.name)
             if isinstance(value, float):
-                self._require(option.name, isfinite(value), "a finite number")
+                fits = isfinite(value) and abs(value) < _LARGEST
+                self._require(option.name, fits, f"a finite number below {_LARGEST:g}")
         for name in ("lr", "encoder_lr"):
             self._require(name, getattr(self, name) > 0, "a positive number")
         for name in (

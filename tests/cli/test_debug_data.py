@@ -147,3 +147,20 @@ def test_lists_of_parses_are_rejected(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["debug-data", "--task=rerank", "--tree-kind=constituency"])
     assert "has n-best lists: expected a task of sentences or pairs" in capsys.readouterr().err
+
+
+def test_data_are_not_overwritten(tmp_path, capsys):
+    train, trees = tmp_path / "train.tsv", tmp_path / "trees.txt"
+    train.write_text("pos\ta good film\nneg\tbad\n")
+    trees.write_text("(S (A a) (B (C good) (D film)))\n(S bad)\n")
+    own = [f"--train={train}", f"--train-trees={trees}"]
+    data = tmp_path / "data"
+    shutil.copytree(embedded_data_dir(), data)
+    dev = data / "sentiment" / "dev.txt"
+    cases = [(own, train), (own, trees), (["--task=sst5", f"--data-dir={data}"], dev)]
+    for flags, path in cases:
+        before = path.read_bytes()
+        with pytest.raises(SystemExit, match="2"):
+            main(["debug-data", *flags, f"--json={path}"])
+        assert f"--json {path} would overwrite an input" in capsys.readouterr().err
+        assert path.read_bytes() == before

@@ -98,3 +98,32 @@ def test_damaged_settings(data, tmp_path, section, name, value, capsys):
     path.write_text(yaml.safe_dump(config))
     refused(capsys, "evaluate", tmp_path / "run")
     assert json.loads((tmp_path / "run" / "results.json").read_text())["finished"]
+
+
+def test_evaluate_writes_no_file_twice(data, tmp_path, capsys):
+    assert main(["train", f"--train={data}", *NBOW, f"--out={tmp_path}/run"]) == 0
+    out = tmp_path / "out.csv"
+    line = refused(
+        capsys, "evaluate", tmp_path / "run", f"--errors-file={out}", f"--json={tmp_path}/./out.csv"
+    )
+    assert "--json and --errors-file name the same file" in line
+    assert not out.exists()
+
+
+def test_an_option_that_only_training_has(data, tmp_path, capsys):
+    assert main(["train", f"--train={data}", *NBOW, f"--out={tmp_path}/run"]) == 0
+    line = refused(capsys, "evaluate", tmp_path / "run", "--label-column=x")
+    assert "a run reads the columns that it was trained with" in line
+
+
+def test_settings_that_are_set_twice(tmp_path, capsys):
+    path = tmp_path / "a.yaml"
+    path.write_text("task: sst5\nmodel: nbow\ntraining:\n  epochs: 1\n  epochs: 2\n")
+    line = refused(capsys, "train", f"--config={path}", f"--out={tmp_path}/run")
+    assert "a.yaml:5: epochs is set twice, first in line 4" in line
+
+
+def test_text_that_is_not_utf8_in_an_argument(tmp_path, capsys):
+    for flags in (["--tree=(S (A a\udce9))"], ["--tree=(S a)", "--title=\udce9"]):
+        line = refused(capsys, "draw", *flags, f"--out={tmp_path}/x.svg")
+        assert f"{flags[-1].partition('=')[0]}: expected text in UTF-8" in line

@@ -187,3 +187,21 @@ def test_an_interrupted_command_resumes(tmp_path, number, status):
     with gzip.open(tmp_path / "out.gz", "rt") as file:
         assert file.read() == "".join(f"(S l{n})\n" for n in range(6))
     assert not partial_path(tmp_path / "out.gz").exists()
+
+
+def test_links_and_special_files_stay(tmp_path):
+    """A link's target is replaced; what is written to a pipe reaches its reader."""
+    (tmp_path / "in.txt").write_text("a b\n")
+    parse = ["parse", str(tmp_path / "in.txt"), FLAT]
+    target, link, pipe = (tmp_path / name for name in ("target", "link", "pipe"))
+    target.write_text("old")
+    link.symlink_to(target)
+    assert main([*parse, f"--out={link}"]) == 0
+    assert link.is_symlink()
+    assert target.read_text() == "(ROOT (W a) (W b))\n"
+    os.mkfifo(pipe)
+    read = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert main([*parse, f"--out={pipe}"]) == 0
+    assert pipe.is_fifo()
+    assert os.read(read, 100) == b"(ROOT (W a) (W b))\n"
+    os.close(read)

@@ -119,6 +119,19 @@ def test_names_of_classes_are_labels_that_can_be_read(name, written, capsys):
     assert set(Tree.from_string(out).labels) == {written}
 
 
+def test_an_earlier_output_does_not_stay(capsys):
+    Path("bad.txt").write_text("(S\n")
+    for name in ("p.html", "p.svg"):
+        Path(name).write_text("old")
+        assert predict(capsys, "trees", "bad.txt", f"--out={name}")[0] == 1
+        assert not Path(name).exists()
+
+
+def test_a_file_named_like_an_option(capsys):
+    Path("-trees.txt").write_text(TREE)
+    assert predict(capsys, "trees", "--format=brackets", "--", "-trees.txt")[0] == 0
+
+
 def test_a_page_omits_bad_inputs(capsys):
     code, out, err = predict(capsys, "words", "good film", " ", "--out=p.html")
     assert (code, out) == (1, "wrote p.html: 1 sentence\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 
 import pytest
@@ -17,7 +19,7 @@ def lists(tmp_path):
     return write_nbest(tmp_path)
 
 
-def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, capsys):
+def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, monkeypatch, capsys):
     out = tmp_path / "run"
     tiny = ["--hidden=6", "--embedding-dim=6", "--epochs=4", "--lr=0.02", "--num-threads=1"]
     arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", *tiny]
@@ -40,6 +42,19 @@ def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, capsys):
     assert main(["predict", str(out), str(heldout), "--format=jsonl"]) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert (first["name"], first["best"], first["tree"]) == ("0", 0, gold[0])
+    for options in (["--out=x.svg"], ["--format=html", "--out=x"], ["--unknown"], ["--input=text"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["predict", str(out), str(heldout), *options])
+    assert "n-best lists need text or json" in capsys.readouterr().err
+    given = gzip.decompress(heldout.read_bytes())
+    for data, status, expected in (
+        (b"\xef\xbb\xbf" + given, 0, gold[0]),
+        (given + b"\ncand\t1\t(S caf\xe9)\n", 2, "UTF-8"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8", "strict"))
+        assert main(["predict", str(out)]) == status
+        captured = capsys.readouterr()
+        assert expected in captured.out + captured.err
     (tmp_path / "bad").write_text("cand\tx\t(S (NN a))\n")
     assert main(["predict", str(out), str(tmp_path / "bad")]) == 2
     assert "bad:1: expected a number, got 'x'" in capsys.readouterr().err

@@ -102,6 +102,18 @@ def test_a_damaged_file_is_named(execution, run):
             FinishedRuns(execution.finished).read(run)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("test", {}), ("test", None), ("dev", {"accuracy": None}), ("data", None), ("minutes", "x")],
+)
+def test_values_of_another_type_are_named(execution, run, name, value):
+    kept = execute(execution, run)
+    finished = FinishedRuns(execution.finished)
+    finished.write(run, {**kept, name: value})
+    with pytest.raises(DataError, match=r"seed-1\.json: damaged: expected"):
+        finished.read(run)
+
+
 def test_metrics_that_do_not_match_the_examples_are_rejected(execution, run):
     kept = execute(execution, run)
     finished = FinishedRuns(execution.finished)

@@ -152,7 +152,7 @@ def test_one_process_waits_for_another(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["000001.safetensors", "index.safetensors"])
-@pytest.mark.parametrize("damage", ["removed", "cut", "emptied", "other"])
+@pytest.mark.parametrize("damage", ["removed", "cut", "emptied", "other", "header", "list"])
 def test_damaged_shards_are_rewritten(name, damage):
     source = Source()
     shards().open(source, COLLATE)
@@ -161,7 +161,14 @@ def test_damaged_shards_are_rewritten(name, damage):
     if damage == "removed":
         path.unlink()
     else:
-        path.write_bytes({"cut": data[:-9], "emptied": b"", "other": b"x" * len(data)}[damage])
+        damaged = {
+            "cut": data[:-9],
+            "emptied": b"",
+            "other": b"x" * len(data),
+            "header": data.replace(b'"shape"', b'"shapf"'),
+            "list": (2).to_bytes(8, "little") + b"[]",
+        }
+        path.write_bytes(damaged[damage])
     assert shards().open(source, COLLATE)[:] == source.all
     assert path.read_bytes() == data
 

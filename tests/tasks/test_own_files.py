@@ -162,6 +162,12 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
     [
         ("a.csv", "x,y,z\n", {}, r"a\.csv:1: which column holds the label\? .*'x', 'y', 'z'"),
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
+        (
+            "a.csv",
+            "id,label,text\n1,pos,good\n",
+            {"label_column": "2", "text_columns": ("3",)},
+            "looks like a header, but columns given by number mean that there is none",
+        ),
         ("a.csv", "x,y,label\n", {"text_columns": ("xx",)}, "no column 'xx': .* mean 'x'"),
         ("a.csv", "text,text,label\n", {}, "the column 'text' occurs 2 times"),
         ("a.tsv", "a\tb\tc\n", {}, r"a\.tsv:1: which column holds the label"),

@@ -18,7 +18,7 @@ def test_a_run_is_replaced_only_when_asked(tmp_path):
     run.create(CONFIG)
     run.write_results({"finished": True})
     run.checkpoint.touch()
-    (run.model / "more").mkdir(parents=True)
+    (run.model / "encoder").mkdir(parents=True)
     (run.path / "notes.txt").write_text("mine")
     with pytest.raises(TrainingError, match=r"holds a run: continue it \(--resume .*run\)"):
         run.create(CONFIG)
@@ -66,3 +66,24 @@ def test_where_the_model_of_a_run_is(quietly_trained, tmp_path):
     quietly_trained(epochs=1)
     with pytest.raises(ModelError, match=re.escape(str(tmp_path / "run" / "model"))):
         load_pretrained(tmp_path / "run")
+
+
+def test_replacing_a_run_keeps_other_files_below_it(tmp_path):
+    run = RunDirectory(tmp_path)
+    run.create(CONFIG)
+    own = [run.model / "config.json", run.logs / "metrics.csv", run.logs / "tensorboard" / "a"]
+    mine = [run.model / "notes.txt", run.logs / "notes.txt"]
+    for path in (*own, *mine):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    run.create(CONFIG, overwrite=True)
+    assert [path.exists() for path in (*own, *mine)] == [False] * 3 + [True] * 2
+
+
+def test_a_model_that_could_not_be_saved_is_noticed_before_training(tmp_path):
+    run = RunDirectory(tmp_path)
+    run.create(CONFIG)
+    run.model.mkdir()
+    (run.model / ".DS_Store").touch()
+    with pytest.raises(ModelError, match=r"holds other files \(\.DS_Store\)"), run.held():
+        raise AssertionError("unreachable")

@@ -27,6 +27,8 @@ _SPLITS = constant("graphsent.tasks:SPLITS")
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
+    for name in ("--label-column", "--text-column"):
+        parser.hints[name] = ": a run reads the columns that it was trained with"
     parser.add_argument(
         "run", type=str, metavar="RUN", help="Run directory, or directory of several runs."
     )

@@ -34,7 +34,7 @@ VOCABULARY_FILE = "vocabulary.json"
 TENSORS_FILE = "model.safetensors"
 ENCODER_DIRECTORY = "encoder"
 CARD_FILE = "README.md"
-_FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE, ENCODER_DIRECTORY, CARD_FILE}
+MODEL_FILES = {CONFIG_FILE, VOCABULARY_FILE, TENSORS_FILE, ENCODER_DIRECTORY, CARD_FILE}
 _SUMMED = (VOCABULARY_FILE, TENSORS_FILE)
 _SUMS = "sha256"
 WORD_TABLES = ("embedding.weight", "embedding.table.weight", "fixed_vectors")
@@ -244,20 +244,24 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _check_replaceable(directory: Path) -> None:
+def check_own_files(directory: Path) -> None:
+    """Raises a ModelError if a path is a file, or a directory with files that are not a model's."""
     if not os.path.lexists(directory):
         return
     if not directory.is_dir():
         raise ModelError(f"cannot save to {directory}: it is a file, expected a directory")
-    present = {path.name for path in directory.iterdir()}
-    if not present:
-        return
-    foreign = present - _FILES
+    foreign = {path.name for path in directory.iterdir()} - MODEL_FILES
     if foreign:
         raise ModelError(
             f"cannot save to {directory}: it holds other files ({min(foreign)}), which would be "
             "lost"
         )
+
+
+def _check_replaceable(directory: Path) -> None:
+    check_own_files(directory)
+    if not os.path.isdir(directory) or not os.listdir(directory):
+        return
     try:
         _read_config(directory / CONFIG_FILE)
     except ModelError as error:

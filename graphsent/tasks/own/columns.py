@@ -15,6 +15,7 @@ _MOST_LISTED = 20  # names in a message
 # Common column names, looked for in this order, ignoring case.
 _LABELS = ("label", "class", "category", "target", "sentiment", "score", "rating", "stars")
 _TEXTS = ("text", "sentence", "review", "content", "phrase", "question", "tweet", "comment")
+_USUAL = frozenset((*_LABELS, *_TEXTS))
 _PAIRS = (
     ("sentence1", "sentence2"),
     ("sentence_1", "sentence_2"),
@@ -75,6 +76,12 @@ def find_columns(
     given = (*text_columns, *([label_column] if label_column else ()))
     positions = {name: _find(name, names, where) for name in given}
     if given and not any(name in names or name.lower() in _lower(names) for name in given):
+        chosen = [names[place].lower() for place in positions.values()]
+        if all(cell in _USUAL for cell in chosen):
+            raise DataError(
+                f"{where}: {_listed(names)} looks like a header, but columns given by number mean "
+                "that there is none: give their names"
+            )
         names = tuple(map(str, range(1, len(names) + 1)))
         has_header = False
     else:

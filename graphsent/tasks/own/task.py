@@ -88,6 +88,10 @@ class OwnTask(Task):
         held_out = self._own.held_out()
         return tuple(split for split in SPLITS if self._own.files(split) or split in held_out)
 
+    def paths(self) -> list[Path]:
+        """Every file of the data."""
+        return self._source("", {}).paths()
+
     def rows(self, split: str) -> Iterator[OwnRow]:
         """The examples in the files of a split, and bad lines; see :func:`read_rows`.
 
