@@ -92,6 +92,9 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
         numbers = {name: str(number) for number, name in enumerate(prediction.label_names)}
         gold = [numbers.get(label, label) for label in tree.labels]
         shown["gold"] = [label if label in numbers.values() else "" for label in gold]
+        if not any(shown["gold"]):
+            names = ", ".join(prediction.label_names)
+            raise UsageError(f"--gold: the tree has no label of the model, which are {names}")
     if arguments.probabilities:
         shown["probabilities"] = prediction.probabilities.max(axis=1)
     return prediction.to_tree(), {

@@ -94,7 +94,8 @@ def request_of(arguments: Any) -> Request:
 
 
 def _is_input(argument: str) -> bool:
-    return argument == "-" or os.path.isfile(argument) or _is_sentence(argument)
+    is_file = os.path.exists(argument) and not os.path.isdir(argument)  # or a pipe
+    return argument == "-" or is_file or _is_sentence(argument)
 
 
 def _is_sentence(argument: str) -> bool:

@@ -25,6 +25,7 @@ from matplotlib.transforms import IdentityTransform
 from graphsent._files import atomic_path
 from graphsent.drawing.scene import Box, Caption, Line, Scene
 
+_CONTROLS = dict.fromkeys((*range(32), 127), "\ufffd")  # which XML does not allow
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 20_000, 50_000_000  # per side and in total; larger pictures are scaled down
 _SMALLEST_TEXT = 1.0  # points; anything smaller is illegible
@@ -201,7 +202,7 @@ def _draw_caption(ax: Axes, caption: Caption, scale: float) -> None:
     ax.text(
         caption.x,
         caption.y - _HALF_CAPITAL * caption.size,
-        caption.text,
+        caption.text.translate(_CONTROLS),
         fontsize=size,
         color=caption.ink,
         fontweight="bold" if caption.bold else "normal",

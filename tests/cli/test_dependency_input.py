@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from graphsent.cli import main
-from graphsent.models import ARNNClassifier, ARNNRelatedness, BiTreeLSTMClassifier
+from graphsent.models import (
+    ARNNClassifier,
+    ARNNRelatedness,
+    BiTreeLSTMClassifier,
+    TreeLSTMClassifier,
+)
 from graphsent.trees import parse_conllu, write_conllu
 from graphsent.vocabulary import Vocabulary
 
@@ -122,10 +127,16 @@ def test_drawing_heads_of_a_tree_that_is_not_binary(tmp_path):
     assert out.exists()
 
 
-def test_drawing_predicted_against_gold(classifier, files, tmp_path):
+def test_drawing_predicted_against_gold(tmp_path, capsys):
+    torch.manual_seed(0)
+    TreeLSTMClassifier(VOCABULARY, 5, 3, 4).save_pretrained(tmp_path / "trees")
     out = tmp_path / "gold.svg"
-    shown = ["--gold", "--probabilities", "--direction=sibling"]
-    assert main(["draw", files[0], f"--model={classifier}", f"--out={out}", *shown]) == 0
+    shown = [f"--model={tmp_path / 'trees'}", f"--out={out}", "--gold", "--probabilities"]
+    with pytest.raises(SystemExit, match="2"):
+        main(["draw", "--tree=(S (A the) (B film))", *shown])
+    assert "--gold: the tree has no label of the model" in capsys.readouterr().err
+    tree = "--tree=(3 (2 the) (2 film))"
+    assert main(["draw", tree, *shown, "--direction=sibling"]) == 0
     assert "probability of the label" in out.read_text()
 
 

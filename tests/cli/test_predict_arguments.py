@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -125,6 +128,20 @@ def test_an_earlier_output_does_not_stay(capsys):
         Path(name).write_text("old")
         assert predict(capsys, "trees", "bad.txt", f"--out={name}")[0] == 1
         assert not Path(name).exists()
+
+
+def test_characters_that_svg_does_not_allow(capsys):
+    assert predict(capsys, "trees", "(S (A a\x01) (B \x1b))", "--out=p.svg")[0] == 0
+    ElementTree.parse("p.svg")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no named pipes")
+def test_a_named_pipe_is_an_input(capsys):
+    os.mkfifo("pipe")
+    thread = threading.Thread(target=Path("pipe").write_text, args=(TREE,))
+    thread.start()
+    assert predict(capsys, "trees", "pipe", "--format=brackets")[0] == 0
+    thread.join()
 
 
 def test_a_file_named_like_an_option(capsys):

@@ -184,6 +184,8 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.csv", "label,text\npos," + "x" * (1 << 25) + "\n", {}, r"a\.csv:2: field larger"),
         ("a.jsonl", '{"label": 1, "text": "x"}\n{"label"\n', {}, r"a\.jsonl:2: expected one JSON"),
         ("a.jsonl", "[1, 2]\n", {}, "expected one JSON object per line, got"),
+        ("a.jsonl", '{"label": "a\\tb", "text": "x"}\n', {}, "a label of one line, without tabs"),
+        ("a.jsonl", '{"label": "a\\nb", "text": "x"}\n', {}, "a label of one line, without tabs"),
         ("a.jsonl", '{"label": 1, "text": 3}\n', {}, "expected a string as 'text', got 3"),
         ("a.jsonl", '{"label": [1], "text": "x"}\n', {}, "a string or a number as 'label', got"),
         ("a.txt", "(S (A a) (B b))\n(S (A a) (B b)\n", {}, r"a\.txt:2: "),

@@ -197,6 +197,10 @@ def _row_of_object(row: dict[str, Any], columns: Columns, line: int, where: str)
 def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row | BadLine:
     if label == "":
         return BadLine(line, f"{where}: the label is empty: expected one")
+    if label is not None and ("\t" in label or len(label.splitlines()) > 1):
+        return BadLine(
+            line, f"{where}: expected a label of one line, without tabs, got {label!r:.40}"
+        )
     if not all(texts):
         return BadLine(line, f"{where}: the text is empty: expected a sentence")
     if any(_SURROGATE.search(cell) for cell in (label or "", *texts)):
