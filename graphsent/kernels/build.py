@@ -22,6 +22,7 @@ import torch
 
 from graphsent._cache import cache_directory
 from graphsent.kernels.processes import only_builder, run
+from graphsent.kernels.structures import Affine, Convolution, Largest, Windows, layout_in_c
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
 """Timeout in seconds of a compiler run, and of waiting for another process that builds."""
+
+SHARED = (Affine, Windows, Largest, Convolution)
+"""Structures that ``kernels.c`` shares with Python."""
 
 PATIENCE = 2.0
 """Seconds after which a warning says that a build is running."""
@@ -54,7 +58,7 @@ _PROCESSORS: dict[str, tuple[int, int, tuple[str, ...]]] = {
 }
 _TRIAL = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 _log = logging.getLogger(__name__)
-_KERNELS = '#include "kernels.c"\n'
+_KERNELS = f'#include "kernels.c"\n{layout_in_c(SHARED)}'
 Loaded = TypeVar("Loaded")
 
 

@@ -22,7 +22,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.kernels.build import build, options_of
+from graphsent.kernels.build import SHARED, build, options_of
+from graphsent.kernels.structures import check_layout
 
 SWITCH = "GRAPHSENT_KERNELS"
 """Environment variable; with ``0``, nothing is compiled or loaded."""
@@ -149,11 +150,12 @@ def _open(path: Path) -> ctypes.CDLL:
 
     Raises:
         AttributeError: if it lacks one of them.
-        OSError: if it cannot be loaded.
+        OSError: if it cannot be loaded, or its structures have a different layout.
     """
     library = ctypes.CDLL(str(path))
     kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p, "r": ctypes.c_double}
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, name)
         function.argtypes, function.restype = [kinds[kind] for kind in arguments], ctypes.c_int64
+    check_layout(library, SHARED)
     return library

@@ -1,9 +1,13 @@
-"""The structures of C functions' arguments, as the headers declare them."""
+"""The structures of C functions' arguments, as the headers declare them.
+
+Their layouts are compared with those of the compiler when a library is loaded.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Sequence
 from importlib import resources
 
 from torch import Tensor
@@ -54,6 +58,32 @@ def fields_of(tag: str, header: str) -> list[tuple[str, type]]:
 def _fields(tag: str, header: str) -> list[tuple[str, type]]:
     file = resources.files("graphsent.kernels") / "c" / header
     return fields_of(tag, file.read_text(encoding="utf-8"))
+
+
+def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
+    """C source that declares the size and offsets of structures for :func:`check_layout`."""
+    text = ""
+    for kind in kinds:
+        tag = kind.__name__.lower()
+        offsets = "".join(f", offsetof(struct {tag}, {name})" for name, *_ in kind._fields_)
+        text += f"const int64_t layout_of_{tag}[] = {{sizeof(struct {tag}){offsets}}};\n"
+    return text
+
+
+def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None:
+    """Raises an OSError if the layout of a structure differs between C and Python.
+
+    Raises an AttributeError if the library does not declare it.
+    """
+    for kind in kinds:
+        tag = kind.__name__.lower()
+        here = [ctypes.sizeof(kind), *(getattr(kind, name).offset for name, *_ in kind._fields_)]
+        try:
+            there = list((ctypes.c_int64 * len(here)).in_dll(library, f"layout_of_{tag}"))
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+        if there != here:
+            raise OSError(f"expected struct {tag} of size and offsets {here}, got {there}")
 
 
 class Affine(Structure):

@@ -22,7 +22,7 @@ from graphsent.cells import NaryTreeLSTM
 from graphsent.kernels import build as compiled_library
 from graphsent.kernels import library as compiled
 from graphsent.kernels import processes as compiled_builds
-from graphsent.kernels.build import build, options_of
+from graphsent.kernels.build import SHARED, build, options_of
 from graphsent.kernels.library import kernels_in_use
 from graphsent.kernels.structures import Structure, fields_of
 from graphsent.propagation.backends.c.library import _open, _text
@@ -111,21 +111,18 @@ def test_unusable_libraries_in_the_cache(kind, useless, empty_cache, quick_compi
     assert [file.name for file in empty_cache.iterdir()] == [library.name]
 
 
-@pytest.mark.parametrize("kind", Structure.__subclasses__())
-def test_structures_are_laid_out_as_in_c(kind, tmp_path):
+@pytest.mark.parametrize("number", range(len(SHARED)))
+def test_libraries_with_other_struct_layouts(
+    number, empty_cache, quick_compiler, monkeypatch, caplog
+):
     """Otherwise, C would read and write out of bounds."""
-    tag, names = kind.__name__.lower(), [name for name, _ in kind._fields_]
-    source, library = tmp_path / "layout.c", tmp_path / "layout.so"
-    offsets = [f"offsetof(struct {tag}, {name})" for name in names]
-    numbers = ", ".join([f"sizeof(struct {tag})", *offsets])
-    headers = '#include "kernels.c"\n#include "recurrence.h"\n'
-    source.write_text(f"{headers}const int64_t layout[] = {{{numbers}}};\n")
-    compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
-    directory = Path(compiled_library.__file__).parent / "c"
-    command = [compiler, *compiled_library._COMMAND, *options_of("float"), f"-I{directory}"]
-    subprocess.run([*command, "-o", library, source], check=True)
-    found = (ctypes.c_int64 * (1 + len(names))).in_dll(ctypes.CDLL(str(library)), "layout")
-    assert list(found) == [ctypes.sizeof(kind), *(getattr(kind, name).offset for name in names)]
+    kind = SHARED[number]
+    more = [*kind._fields_, ("more", ctypes.c_int64)]
+    changed = type(kind.__name__, (Structure,), {"_fields_": more})
+    monkeypatch.setattr(compiled, "SHARED", [*SHARED[:number], changed, *SHARED[number + 1 :]])
+    with caplog.at_level(logging.INFO):
+        assert not kernels_in_use()
+    assert f"expected struct {kind.__name__.lower()} of size and offsets [" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import torch
 
 from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import SWITCH, TYPES, library_for, switched_off
+from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.parts import Unsupported
 from graphsent.propagation.backends.c.source import source_of
@@ -63,6 +64,7 @@ def _open(kernels: ctypes.CDLL, path: Path) -> ctypes.CDLL:
     library = ctypes.CDLL(str(path))
     for name in ("recurrence_forward", "recurrence_backward", "recurrence_sizes"):
         getattr(library, name)
+    check_layout(library, (Walk,))
     if not library.use_library(ctypes.byref(ctypes.c_char.in_dll(kernels, "library_of_walks"))):
         raise OSError(f"{path} and the kernels are not both built with, or both without, OpenMP")
     library.kernels = kernels  # type: ignore[attr-defined]  # it calls them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
 from graphsent.propagation.backends.c.parts import Part, width_of
 from graphsent.propagation.backends.c.products import Products
@@ -24,7 +25,7 @@ def source_of(layout: Layout) -> str:
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
     text = '#define GENERATED\n#include "common.h"\n'
     text += _sizes(layout, passes) + headers + _projected(layout) + functions
-    return text + '#include "recurrence_walk.h"\n'
+    return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
 
 
 def _sizes(layout: Layout, passes: _Passes) -> str:
