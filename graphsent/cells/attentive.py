@@ -169,7 +169,7 @@ class AttentiveCell(TreeCell):
         return results[0] if len(results) == 1 else results
 
     def start(self, x: Tensor, query: Tensor | None = None) -> State:
-        """States of leaves, which have nothing to attend to."""
+        """States of leaves, which have nothing to attend to, (num_nodes, hidden_feats) each."""
         return super().start(x)
 
 

@@ -71,11 +71,11 @@ class HeadLexicalizer(SlottedCell):
         super().check_structure(graph)
 
     def project(self, feat: Tensor) -> Tensor:
-        """The inputs themselves."""
+        """The inputs themselves, (num_nodes, in_feats)."""
         return feat
 
     def start(self, x: Tensor) -> State:
-        """Head words of leaves: the words themselves."""
+        """Head words of leaves: the words themselves, (num_nodes, in_feats)."""
         return (x,)
 
     def combine(self, children: State, x: Tensor) -> State:
@@ -275,7 +275,7 @@ class LexicalizedTreeLSTM(SlottedCell):
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """States of leaves."""
+        """States of leaves, (num_nodes, hidden_feats) each."""
         i, _, g, o = x.chunk(4, -1)
         bias = self.U(x.new_zeros(1, 2 * self.hidden_feats)).to(x.dtype)
         b_i, _, _, b_g, b_o = bias.chunk(5, -1)

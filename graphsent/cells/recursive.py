@@ -64,7 +64,7 @@ class RecursiveCell(SlottedCell):
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """States of leaves."""
+        """States of leaves, (num_nodes, hidden_feats)."""
         return (torch.tanh(x),)
 
     def combine(self, children: State, x: Tensor) -> State:

@@ -96,7 +96,7 @@ class TopDownTreeLSTM(SlottedCell):
         return self.W(feat)
 
     def start(self, x: Tensor, side: Tensor | None = None) -> State:
-        """States of roots."""
+        """States of roots, (num_nodes, hidden_feats) each."""
         i, _, g, o = self._of_side(x, side).chunk(4, -1)
         c = torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c

@@ -38,7 +38,7 @@ class PooledTreeGRU(TreeCell):
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """States of leaves."""
+        """States of leaves, (num_nodes, hidden_feats)."""
         _, z, candidate = x.chunk(3, -1)
         return ((1 - torch.sigmoid(z)) * torch.tanh(candidate),)
 

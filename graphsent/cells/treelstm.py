@@ -64,7 +64,7 @@ class PooledTreeLSTM(TreeCell):
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """States of leaves: the sums over children are zero."""
+        """States of leaves, (num_nodes, hidden_feats) each: the sums over children are zero."""
         return lstm_state(self.split_inputs(x)[0], gate_output=self.gate_output)
 
     def split_inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -234,7 +234,7 @@ class NaryTreeLSTM(SlottedCell):
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:
-        """States of leaves."""
+        """States of leaves, (num_nodes, hidden_feats) each."""
         if self.leaf == "gated":
             update = x[:, : self.num_updates * self.hidden_feats]
             return lstm_state(update, gate_output=self.gate_output)

@@ -159,11 +159,11 @@ class TreeNet(SlottedCell):
                 module.reset_parameters()
 
     def project(self, feat: Tensor) -> Tensor:
-        """The inputs themselves: only tokens are encoded, in :meth:`start`."""
+        """The inputs, (num_nodes, in_feats): only tokens are encoded, in :meth:`start`."""
         return feat
 
     def start(self, x: Tensor) -> State:
-        """States of tokens."""
+        """States of tokens, (num_nodes, hidden_feats) each."""
         return self._state(self.encoder(x), "encoder", x)
 
     def combine(self, children: State, x: Tensor) -> State:

@@ -47,7 +47,7 @@ class IndexedFeat(NamedTuple):
 
 
 def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
-    """Rows and index with -1 replaced by the index of an added row of zeros, if there is any."""
+    """Rows (num_rows, ...) and index (num_nodes,), with an added row of zeros for -1, if any."""
     if index.min(initial=0) >= 0:
         return rows, index
     zeros = rows.new_zeros(1, rows.shape[1])

@@ -39,7 +39,7 @@ class Column:
             tape.token = _Enter.apply(self, tape.token, values)
 
     def read(self, rows: Rows) -> Tensor:
-        """A copy of some rows."""
+        """A copy of some rows, (len(rows), ...)."""
         if not self._recorded:
             return self.copy(rows)
         result, self.tape.token = _Read.apply(self, rows, self.tape.token)

@@ -158,21 +158,21 @@ class _Values:
         return rows.double() if self.degree > SUMMED_AT_ONCE else rows
 
     def spread(self, rows: Tensor) -> Tensor:
-        """Gathers a row for each edge from its target; gradients are summed like states."""
+        """Gathers rows of targets: (num_nodes, width) -> (num_edges, width); sums gradients."""
         return self.wide(rows).index_select(0, self.target).to(rows.dtype)
 
     def sum(self, rows: Tensor) -> Tensor:
-        """Sums over the edges to each node."""
+        """Sums over the edges to each node: (num_edges, width) -> (num_nodes, width)."""
         sums = self.wide(rows.new_zeros(len(self.inputs[0]), rows.shape[1]))
         return sums.index_add(0, self.target, self.wide(rows)).to(rows.dtype)
 
     def amax(self, rows: Tensor) -> Tensor:
-        """Maxima over the edges to each node; gradients go evenly to all that are the largest."""
+        """As :meth:`sum`, maxima; gradients go evenly to all that are the largest."""
         # NaN, which equals nothing: even the values it replaces would take part of the gradient.
         return self.reduced(rows, "amax", torch.nan)
 
     def max(self, rows: Tensor) -> Tensor:
-        """Maxima over the edges to each node; gradients go to the first that is the largest."""
+        """As :meth:`sum`, maxima; gradients go to the first that is the largest."""
         known = rows.detach()
         largest = (known == self.amax(known).index_select(0, self.target)) | known.isnan()
         edges = torch.arange(len(rows), device=rows.device).unsqueeze(1)
@@ -185,7 +185,7 @@ class _Values:
         return results.scatter_reduce(0, index, rows, how, include_self=False)
 
     def softmax(self, scores: Tensor) -> Tensor:
-        """Softmax of scores over the edges to each node."""
+        """Softmax of scores, (num_edges, width), over the edges to each node."""
         highest = self.amax(scores.detach())
         weights = torch.exp(scores - highest.index_select(0, self.target))
         return weights / self.spread(self.sum(weights))

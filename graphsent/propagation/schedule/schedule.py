@@ -161,11 +161,11 @@ class Schedule(Unchanging):
         return self.derived[device]
 
     def by_position(self, rows: Tensor) -> Tensor:
-        """Permutes rows from the order of the graph's nodes to that of the schedule."""
+        """Permutes rows, (num_nodes, ...), from the order of the graph to that of the schedule."""
         return _Permute.apply(rows, self.nodes, self.position)
 
     def by_node(self, rows: Tensor) -> Tensor:
-        """Permutes rows from the order of the schedule to that of the graph's nodes."""
+        """Permutes rows, (num_nodes, ...), from the order of the schedule to that of the graph."""
         return _Permute.apply(rows, self.position, self.nodes)
 
     def __reduce__(self) -> tuple[Any, ...]:
