@@ -22,8 +22,9 @@ _HEAD = """\
 # Results
 
 The tables of the papers, with the figures that the same models reach here. This page is written,
-and every figure in it computed, by `graphsent reproduce`; `graphsent config show CONFIGURATION`
-prints the settings.
+and every figure in its tables computed, by `graphsent reproduce`; figures in the notes on settings
+are those of earlier runs and of the trials in `docs/results/search`. `graphsent config show
+CONFIGURATION` prints the settings.
 
 *Here* is the mean test figure over *n* runs, one per seed or fold, with the standard deviation
 (n - 1) in brackets; *dev* is the mean dev figure of the selected epochs. Accuracies and F1 are in
