@@ -149,7 +149,8 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
 
 def _numbered_lines() -> Iterator[tuple[int, str]]:
     """The lines of standard input; raises a TreeError where they are not UTF-8."""
-    for lines in lines_of(sys.stdin.buffer, _STDIN):
+    stream: Any = sys.stdin.buffer  # typed without read1
+    for lines in lines_of(stream, _STDIN):
         for line in lines:
             if line.error is not None:
                 raise line.error

@@ -16,7 +16,7 @@ from graphsent.reproduction.runs import Run
 
 __all__ = ["FinishedRuns"]
 
-_NEEDED = {
+_NEEDED: dict[str, Any] = {
     "digest": str,
     "data": dict,
     "dev": dict,
