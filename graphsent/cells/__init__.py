@@ -19,9 +19,9 @@ cell                          graph                     a node has
 .. [1] At most two with ``lexicalized=False``.
 
 In any acyclic graph, a node may have several successors. The edge data ``child_index`` order the
-children of a node, or give its side below its parent. Without them, children are
-ordered as their edges were added, with a warning; :class:`TopDownTreeLSTM` requires them, and
-:class:`TreeNet` reads ``kind`` instead.
+children of a node, or give its side below its parent. Without them, children are ordered as their
+edges were added, with a warning; :class:`TopDownTreeLSTM` requires them, and :class:`TreeNet` reads
+``kind`` instead.
 """
 
 from graphsent.cells.attentive import AttentiveTreeGRU, AttentiveTreeLSTM, ChildAttention

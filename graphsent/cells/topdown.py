@@ -92,7 +92,7 @@ class TopDownTreeLSTM(SlottedCell):
         return {_SIDE: to_device(by_node.unsqueeze(1), device)}
 
     def project(self, feat: Tensor) -> Tensor:
-        """:math:`W x + b` of i, f, g, o: (num_nodes, 4 * hidden_feats), twice that for both."""
+        """:math:`W x + b` of i, f, g, o, (num_nodes, 4 * hidden_feats); twice that for both."""
         return self.W(feat)
 
     def start(self, x: Tensor, side: Tensor | None = None) -> State:

@@ -17,8 +17,8 @@ from graphsent.cli.usage import UsageError, check_target
 from graphsent.errors import DataError
 from graphsent.reproduction import Catalogue, Configuration, Places
 from graphsent.training.building import completed
-from graphsent.training.config import read_settings
 from graphsent.training.config_check import config_faults
+from graphsent.training.config_file import read_settings
 
 __all__ = ["run"]
 

@@ -74,7 +74,7 @@ class MappedFile:
         try:
             self.about: dict[str, str] = header.pop("__metadata__", {})
             self.arrays = {name: self._array(begin, entry) for name, entry in header.items()}
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: malformed: {error!r}") from None
 
     def _array(self, begin: int, entry: Mapping[str, Any]) -> np.ndarray:

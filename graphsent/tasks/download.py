@@ -28,7 +28,7 @@ def download(
     progress: bool = False,
     echo: Callable[[str], None] = print,
 ) -> list[Path]:
-    """Fetches the files of a task's corpus into a data directory, checked by known SHA-256.
+    """Fetches the files of a task's corpus into a data directory, and checks their SHA-256.
 
     Existing files are kept. Downloads, including partial ones, are kept in the cache
     (``GRAPHSENT_CACHE``), from which the next call resumes.

@@ -14,7 +14,8 @@ from graphsent._names import unknown
 from graphsent.errors import GraphsentError
 from graphsent.tasks import INPUT_KINDS, get_task
 from graphsent.training.building import build_model, check_goal, check_tokenizer
-from graphsent.training.config import RunConfig, Settings
+from graphsent.training.config import RunConfig
+from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
 from graphsent.training.setting import resolved
 from graphsent.trees import SHAPES
@@ -42,9 +43,7 @@ def config_faults(settings: Settings) -> list[Fault]:
     Checks names and values, including those of the task and the model, and whether files and
     directories exist. Does not read corpora or word vectors.
     """
-    lines: dict[_Place, int] = {}
-    for place, line in settings.places():
-        lines.setdefault(place, line)
+    lines = dict(reversed([*settings.places()]))  # the first of each
     faults = [Fault(line, message) for line, message in settings.set_twice()]
     for place, message in _faults(dict(settings.values)):
         line = next((lines[place[:n]] for n in (2, 1) if place[:n] in lines), 0)

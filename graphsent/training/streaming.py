@@ -70,7 +70,7 @@ def _check_examples(reader: Model, first: Sequence[Any]) -> None:
         raise TrainingError(
             f"--stream: {reader.name} learns from the labelled phrases of trees, without "
             "duplicates, which requires the corpus in memory: leave out --stream, or train on "
-            "sentences only, with --phrases false"
+            "whole sentences, with --loss-nodes root"
         )
 
 

@@ -18,7 +18,6 @@ from generated_cases import (
     star,
     tree,
 )
-from poisoned import poisoned  # noqa: F401 (a fixture)
 from torch import nn
 from users_cells import Attentive, GatedSum, Nary
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 from generated_cases import needs_compiler, results, shared, tree
-from poisoned import poisoned  # noqa: F401 (a fixture)
 from torch import Tensor, nn
 from torch.nn import functional
 

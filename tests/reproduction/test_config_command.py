@@ -11,8 +11,8 @@ from graphsent.cli import main
 from graphsent.reproduction import Catalogue
 from graphsent.training import RunConfig
 from graphsent.training.building import completed
-from graphsent.training.config import Settings
 from graphsent.training.config_check import config_faults
+from graphsent.training.config_file import Settings
 from graphsent.training.setting import prepare
 
 

@@ -247,17 +247,23 @@ def test_phrases_of_trees_are_rejected(toy_data, tmp_path):
     config = RunConfig(
         "sst5", "kimcnn", model_options={"maps": 2}, data_dir=str(toy_data), stream=True
     )
-    with pytest.raises(TrainingError, match=r"--stream: kimcnn learns from the labelled phrases"):
+    with pytest.raises(
+        TrainingError, match=r"--stream: kimcnn learns from the labelled phrases.*--loss-nodes root"
+    ):
         train(config, tmp_path / "run", echo=silent)
     assert not (tmp_path / "run").exists()
 
 
-def test_sentences_of_trees_without_their_phrases(toy_data, tmp_path):
-    options = {"maps": 2, "embedding_dim": 6, "phrases": False}
-    config = tiny_config(toy_data, epochs=1)
-    config = replace(config, model="kimcnn", model_options=options, stream=True)
-    results = train(config, tmp_path / "run", echo=silent)
-    assert results["corpus"]["splits"]["train"]["examples"] == 60
+def test_whole_sentences_of_trees(toy_data, tmp_path):
+    """As the message about phrases advises, and with the results of memory."""
+    results = []
+    for stream in (True, False):
+        config = tiny_config(toy_data, epochs=1, loss_nodes="root")
+        options = {"maps": 2, "embedding_dim": 6}
+        config = replace(config, model="kimcnn", model_options=options, stream=stream)
+        results.append(train(config, tmp_path / str(stream), echo=silent))
+    for name in ("loss", "dev_root_accuracy"):
+        assert results[0]["history"][0][name] == results[1]["history"][0][name]
 
 
 def test_a_broken_file_is_a_data_error(tmp_path):

@@ -265,8 +265,7 @@ class ConvolutionClassifier(SentenceClassifier):
             examples: Trees and sentences.
         """
         if not self.phrases:  # unlabelled sentences would only make batches smaller
-            labelled = [each for each in examples if each.labels[int(each.depths.argmin())]]
-            return examples if len(labelled) == len(examples) else labelled
+            return [each for each in examples if each.labels[int(each.depths.argmin())]]
         if all(tree.num_nodes == 1 for tree in examples):
             return examples
         found: dict[tuple[tuple[str, ...], str], Phrase] = {}

@@ -1,4 +1,4 @@
-"""Uninitialized memory that is not a number: whatever reads it gives wrong results."""
+"""Fixtures for tests of cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graphsent.propagation.backends.c import walk
 
 @pytest.fixture(autouse=True)
 def poisoned(monkeypatch):
-    """Fills the buffers of walks with NaN."""
+    """Fills the buffers of walks with NaN: whatever reads old memory gives wrong results."""
 
     def empty(*shape, like):
         made = memory.empty(*shape, like=like)

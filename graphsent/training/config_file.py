@@ -1,0 +1,72 @@
+"""Reads files of settings, with the line of each setting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from graphsent.errors import DataError
+
+__all__ = ["Settings", "read_settings"]
+
+_MOST = 10_000
+
+
+class Settings(NamedTuple):
+    """The unchecked content of a settings file."""
+
+    values: dict[str, Any]
+    node: Any  # of YAML, with line numbers
+
+    def places(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """The path of names to each setting, and its line, from 1."""
+        for key, value in self.node.value:
+            name = str(key.value)
+            yield (name,), key.start_mark.line + 1
+            for below, _ in value.value if isinstance(value, yaml.MappingNode) else ():
+                yield (name, str(below.value)), below.start_mark.line + 1
+
+    def set_twice(self) -> Iterator[tuple[int, str]]:
+        """The line of each setting that was set before, and a message about it."""
+        lines: dict[tuple[str, ...], int] = {}
+        for place, line in self.places():
+            if place in lines:
+                yield line, f"{place[-1]} is set twice, first in line {lines[place]}"
+            lines.setdefault(place, line)
+
+
+def read_settings(path: str | os.PathLike[str]) -> Settings:
+    """Reads a settings file.
+
+    Raises:
+        DataError: The file cannot be read, or is not a YAML mapping.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values, node = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+        number = _number_of(node, {})
+    except OSError as error:
+        raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
+    if not isinstance(values, dict):
+        raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
+    if number > _MOST:  # nested aliases grow exponentially
+        raise DataError(f"{path}: expected at most {_MOST:,} settings, got {number:,}")
+    return Settings({str(name): value for name, value in values.items()}, node)
+
+
+def _number_of(node: Any, known: dict[int, int]) -> int:
+    """The number of values in a YAML node, counting a node again at each of its aliases."""
+    if isinstance(node, yaml.CollectionNode) and id(node) not in known:
+        parts = (
+            chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+        )
+        known[id(node)] = sum(_number_of(each, known) for each in parts)
+    return known.get(id(node), 1)

@@ -1,0 +1,289 @@
+"""What may change is watched: a cell is traced again after a change."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import deque
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial, wraps
+from types import ModuleType, SimpleNamespace
+from typing import ClassVar
+
+import pytest
+import torch
+import traced_cell
+from generated_cases import needs_compiler, tree
+from torch import nn
+from traced_cell import assert_same
+
+FACTOR = 1.0
+SETTINGS = ModuleType("settings")
+SETTINGS.within = SimpleNamespace(factor=1.0)
+
+
+class Shared:
+    """A class attribute that all objects share."""
+
+    factor = 1.0
+
+
+@dataclass(slots=True)
+class Slotted:
+    """An object with __slots__ instead of a dictionary."""
+
+    factor: float = 1.0
+
+
+class Mode(Enum):
+    """Its members refer to each other."""
+
+    PLUS = 1
+    MINUS = -1
+
+
+def by_factor(function):
+    @wraps(function)
+    def wrapper(h):
+        return FACTOR * function(h)
+
+    return wrapper
+
+
+@by_factor
+def decorated(h):
+    return 2 * h
+
+
+def scaled(h, factors=[1.0]):  # noqa: B006
+    return h * factors[0]
+
+
+class Helper:
+    """An object whose methods read variables."""
+
+    factor = 1.0
+
+    def scaled(self, h):
+        return self.factor * FACTOR * h
+
+    __call__ = scaled
+
+
+class Twice(nn.Module):
+    """A module without attributes."""
+
+    def forward(self, h):
+        return 2 * h
+
+
+class Cell(traced_cell.Cell):
+    """An object of numbers and other attributes to compute with."""
+
+    factor = 1.0
+
+    def __init__(self):
+        super().__init__()
+        self._number, self.numbers, self.named = 1.0, [1.0], {"a": [1.0]}
+        self.options = SimpleNamespace(factor=1.0, module=Temperature())
+        self.modules_in_list = [Temperature()]
+        self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
+        self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
+        self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
+        self.mode, self.items = Mode.PLUS, Items()
+        self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
+
+
+def set_global(cell):
+    global FACTOR
+    FACTOR += 1
+
+
+def set_forward(cell):
+    Twice.forward = lambda self, h: 3 * h
+
+
+def set_free(cell):
+    with torch.no_grad():
+        cell.V.weight = nn.Parameter(cell.U.weight + 1)
+
+
+class Formula:
+    """An object made at each call, with a method of its own class."""
+
+    def __init__(self, h):
+        self.h = h
+
+    def __mul__(self, other):
+        return FACTOR * other * self.h
+
+    @staticmethod
+    def scaled(h):
+        return FACTOR * h
+
+    @classmethod
+    def scaled_by_class(cls, h):
+        return FACTOR * h
+
+    @property
+    def factor(self):
+        return FACTOR
+
+
+class Items:
+    """An object whose items depend on a variable."""
+
+    def __getitem__(self, item):
+        return FACTOR * item
+
+
+FORMULA, ITEMS = Formula(1.0), Items()
+FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
+CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
+
+
+class Temperature(nn.Module):
+    """A module with an attribute, and with a count of its calls."""
+
+    shared: ClassVar[list] = []  # of modules, of all cells
+
+    def __init__(self):
+        super().__init__()
+        self.factor, self.calls = 1.0, [0]
+
+    def forward(self, h):
+        return self.factor * h
+
+
+TEMPERATURE = Temperature()
+Temperature.shared.append(TEMPERATURE)
+
+
+def closure(module):
+    return lambda s, h: module(h)
+
+
+def set_module(cell):
+    TEMPERATURE.factor += 1
+
+
+CHANGES = {
+    "module in a list": (
+        lambda s, h: s.modules_in_list[0](h),
+        lambda c: setattr(c.modules_in_list[0], "factor", 3.0),
+    ),
+    "module of an object": (
+        lambda s, h: s.options.module(h),
+        lambda c: setattr(c.options.module, "factor", 3.0),
+    ),
+    "global module": (lambda s, h: TEMPERATURE(h), set_module),
+    "module in a list of a class": (lambda s, h: Temperature.shared[0](h), set_module),
+    "module in a closure": (closure(TEMPERATURE), set_module),
+    "method of a global object": (lambda s, h: FORMULA.scaled(h), set_global),
+    "property of a global object": (lambda s, h: FORMULA.factor * h, set_global),
+    "static method": (lambda s, h: Formula.scaled(h), set_global),
+    "class method": (lambda s, h: Formula.scaled_by_class(h), set_global),
+    "function in a container": (lambda s, h: FUNCTIONS["all"][0]["scaled"](h), set_global),
+    "operator of a new object": (lambda s, h: Formula(h) * 2.0, set_global),
+    "operator of a global object": (lambda s, h: ITEMS[2.0] * h, set_global),
+    "operator of an attribute": (lambda s, h: s.items[2.0] * h, set_global),
+    "context variable": (lambda s, h: CONTEXT.get() * h, lambda c: CONTEXT.set(3.0)),
+    "name in a string": (
+        lambda s, h: getattr(s, "factor", 0.0) * h,
+        lambda c: setattr(type(c), "factor", 3.0),
+    ),
+    "class": (lambda s, h: s.factor * h, lambda c: setattr(type(c), "factor", 3.0)),
+    "private": (lambda s, h: s._number * h, lambda c: setattr(c, "_number", 3.0)),
+    "list": (lambda s, h: s.numbers[0] * h, lambda c: c.numbers.__setitem__(0, 3.0)),
+    "dictionary": (lambda s, h: s.named["a"][0] * h, lambda c: c.named["a"].append(3.0)),
+    "within": (lambda s, h: s.named["a"][-1] * h, lambda c: c.named["a"].append(3.0)),
+    "object": (lambda s, h: s.options.factor * h, lambda c: setattr(c.options, "factor", 3.0)),
+    "global": (lambda s, h: FACTOR * h, set_global),
+    "tied weights": (lambda s, h: s.V(h), set_free),
+    "other module": (
+        lambda s, h: SETTINGS.within.factor * h,
+        lambda c: setattr(SETTINGS.within, "factor", 3.0),
+    ),
+    "class of an object": (
+        lambda s, h: s.shared.factor * h,
+        lambda c: setattr(Shared, "factor", Shared.factor + 1),
+    ),
+    "global class": (
+        lambda s, h: Shared.factor * h,
+        lambda c: setattr(Shared, "factor", Shared.factor + 1),
+    ),
+    "slots": (lambda s, h: s.slotted.factor * h, lambda c: setattr(c.slotted, "factor", 3.0)),
+    "decorated function": (lambda s, h: decorated(h), set_global),
+    "enumeration": (lambda s, h: s.mode.value * h, lambda c: setattr(c, "mode", Mode.MINUS)),
+    "functions": (lambda s, h: s.functions[0](h), set_global),
+    "method of an object": (lambda s, h: s.helper.scaled(h), set_global),
+    "bound method": (lambda s, h: s.scaled(h), lambda c: setattr(c.helper, "factor", 3.0)),
+    "object that is called": (lambda s, h: s.helper(h), set_global),
+    "partial": (lambda s, h: s.partial(h), set_global),
+    "forward of a class": (lambda s, h: s.twice(h), set_forward),
+    "array": (lambda s, h: s.array[0] * h, lambda c: c.array.__setitem__(0, 3.0)),
+    "length of a long list": (lambda s, h: len(s.long) * h / 2000, lambda c: c.long.append(0)),
+    "queue": (lambda s, h: s.last[0] * h, lambda c: c.last.append(3.0)),
+    "default": (lambda s, h: scaled(h), lambda c: scaled.__defaults__[0].__setitem__(0, 3.0)),
+    "environment": (
+        lambda s, h: len(os.environ.get("GRAPHSENT_TEST", "")) * h,
+        lambda c: os.environ.__setitem__("GRAPHSENT_TEST", "three"),
+    ),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_after_which_a_cell_is_traced_again(name, monkeypatch):
+    monkeypatch.setenv("GRAPHSENT_TEST", "a")
+    of, change = CHANGES[name]
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert cell.explain(tree(20, 3)).way == "compiled"
+    assert_same(cell)
+    change(cell)
+    assert_same(cell)
+
+
+class Proxy:
+    """An object on which every attribute exists, and is a number."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return 2.0
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def test_an_object_that_has_everything():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.proxy.factor * h})()
+    cell.proxy = Proxy()
+    assert_same(cell)
+
+
+def test_a_closure():
+    factor = 1.0
+
+    def of(self, h):
+        return factor * h
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert_same(cell)
+    factor = 3.0
+    assert_same(cell)
+
+
+def test_a_module_that_is_not_registered_counts_its_calls():
+    def of(self, h):
+        module = self.modules_in_list[0]
+        module.calls[0] += 1
+        module.factor = module.factor + 1
+        return module(h)
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert "changes attributes" in cell.explain(tree(20, 3)).reason
+    (module,) = cell.modules_in_list
+    assert (module.calls, module.factor) == ([0], 1.0)
