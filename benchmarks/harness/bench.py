@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import time
 import warnings
@@ -101,7 +102,7 @@ class Bench:
         for contender in contenders:
             its_states, its_loss = contender.outcome(contender.prepare(batch))
             difference = float(np.abs(its_states - states).max())
-            if difference < TOLERANCE and abs(its_loss - loss) < TOLERANCE * abs(loss):
+            if difference < TOLERANCE and math.isclose(its_loss, loss, rel_tol=TOLERANCE):
                 found.append(contender)
                 continue
             where = ", ".join(f"{name} {value}" for name, value in case.items())

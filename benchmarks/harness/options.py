@@ -20,10 +20,13 @@ SECTIONS = {
     "memory": "peak memory of a step",
 }
 TREE_CELLS = ("NaryTreeLSTM", "ChildSumTreeLSTM")
-# By their names in the results; `sequence` has two variants.
+# By their names in the results; `sequence` has two variants. The first are timed at several batch
+# sizes, all others at their own.
 TREE_MODELS = ("treelstm", "treenet", "recnn", "arnn", "bitreelstm")
-MODELS = (*TREE_MODELS, "sequence-sentences", "sequence", "kimcnn", "dcnn", "apdcnn")
+WITH_TREES = (*TREE_MODELS, "apdcnn", "arnn-relatedness", "parse-reranker")
+MODELS = (*WITH_TREES, "sequence-sentences", "sequence", "kimcnn", "dcnn")
 PROGRAM, DGL = "graphsent train", 'engine="dgl"'
+FIRST = f"{PROGRAM}, first steps"
 KINDS = ("forward", "step")
 CLOCKS: dict[str, Callable[[], float]] = {"cpu": time.process_time, "wall": time.perf_counter}
 

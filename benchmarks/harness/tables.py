@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .measuring import Row, ratios
-from .options import DGL, PROGRAM
+from .options import DGL, FIRST, PROGRAM
 
 BASE, OURS = "dgl", "levels, words"
+LATE = "time relative to first steps"
 
 
 def grid(
@@ -66,12 +67,13 @@ def speed(rows: Sequence[Row]) -> str:
     def text(other: str, **case: Any) -> str:
         return _times_as_fast(*(_trained(rows, name, **case) for name in (other, PROGRAM)), 1)
 
-    others = [row for row in rows if row.contender != PROGRAM]
+    others = [row for row in rows if row.contender not in (PROGRAM, FIRST)]
     return _training_table(f"speedup of `{PROGRAM}` over", others, "as users run it", text)
 
 
 def _settings(rows: Sequence[Row]) -> str:
     """Which contenders flush subnormal numbers as users run them."""
+    rows = [row for row in rows if row.contender != FIRST]
     flushed, others = (
         ", ".join(unique(_shown(row) for row in rows if row.users and row.case["flushed"] == each))
         for each in (True, False)
@@ -80,7 +82,8 @@ def _settings(rows: Sequence[Row]) -> str:
 
 
 def _speeds(rows: Sequence[Row]) -> str:
-    """Trees per second, of models with contenders."""
+    """Examples per second, of models with contenders."""
+    rows = [row for row in rows if row.contender != FIRST]
     compared = {row.case["model"] for row in rows if row.contender != PROGRAM}
 
     def text(name: str, flushed: bool | None, **case: Any) -> str:
@@ -88,7 +91,7 @@ def _speeds(rows: Sequence[Row]) -> str:
         return spread([row.trees / value for value in row.taken]) if row else "-"
 
     chosen = [row for row in rows if row.case["model"] in compared]
-    return _training_table("trees/s", chosen, "not flushed", text)
+    return _training_table("examples/s", chosen, "not flushed", text)
 
 
 def _training_table(corner: str, rows: Sequence[Row], first: str, text: Callable[..., str]) -> str:
@@ -115,7 +118,7 @@ def _trained(rows: Sequence[Row], name: str, flushed: bool | None, **case: Any) 
 
 
 def _steps(rows: Sequence[Row]) -> str:
-    """The time of a step of the program."""
+    """The time of a step of the program, also relative to one before training."""
     own = [row for row in rows if row.users and row.contender == PROGRAM]
     lines = {f"`{row.case['model']}`, batch {row.case['batch']}": row for row in own}
 
@@ -123,10 +126,13 @@ def _steps(rows: Sequence[Row]) -> str:
         row = lines[line]
         if column == "examples/s":
             return f"{row.trees / row.median:,.0f}"
+        if column == LATE:
+            first = _one(rows, FIRST, {name: row.case[name] for name in ("model", "batch")})
+            return spread(ratios(row, first), 2) if first else "-"
         batches = row.trees // row.case["batch"] or 1
         return spread([1e3 * value / batches for value in row.taken], 1)
 
-    return grid(f"`{PROGRAM}`", lines, ["ms/step", "examples/s"], text)
+    return grid(f"`{PROGRAM}`", lines, ["ms/step", "examples/s", LATE], text)
 
 
 def _shown(row: Row) -> str:

@@ -170,23 +170,43 @@ class Trainee(Contender):
         self._wait()
 
     def outcome(self, batch: Portion) -> tuple[np.ndarray, float]:
-        """The logits of all nodes without dropout, and the loss."""
+        """The outputs without dropout, and the loss; 0 for gold trees, which a reranker hides."""
         self.model.eval()
         with torch.no_grad():
             collated = self.model.collate(batch.examples)
             logits = self.model(collated)
             loss = self.model.loss(logits, collated)
         self.model.train()
-        return logits.numpy(), float(loss)
+        return logits.masked_fill(logits.isneginf(), 0.0).numpy(), float(loss)
+
+    def state(self) -> list[dict[str, Any]]:
+        """A copy of the weights and of the optimizers' states."""
+        return [deepcopy(each.state_dict()) for each in (self.model, *self.optimizers)]
+
+    def restore(self, state: list[dict[str, Any]]) -> None:
+        """Sets the weights and the optimizers' states to those of this or another run."""
+        for each, values in zip((self.model, *self.optimizers), state, strict=True):
+            each.load_state_dict(deepcopy(values))
 
     def take(self, other: Trainee) -> None:
-        """Copies the weights and the optimizers' state of another run."""
-        self.model.load_state_dict(other.model.state_dict())
-        for mine, theirs in zip(self.optimizers, other.optimizers, strict=True):
-            mine.load_state_dict(deepcopy(theirs.state_dict()))
+        """Copies the weights and the optimizers' states of another run."""
+        self.restore(other.state())
 
     def close(self) -> None:
         """Ends the run."""
         self.given.put(None)
         self.thread.join()
         self.directory.cleanup()
+
+
+class Beginner(Trainee):
+    """A run that begins anew at every turn, so that its steps are always the first ones."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.start = self.state()
+
+    def fresh(self, prepared: Portion) -> Portion:
+        """The batch; all before it is forgotten."""
+        self.restore(self.start)
+        return prepared

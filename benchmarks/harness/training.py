@@ -5,7 +5,8 @@ realistic. Contenders of a tree model are the program itself, the program with `
 (which continues from the state that the program has reached, since engines give the same numbers),
 and for the Tree-LSTM also DGL's own example and DyNet. All of them are timed twice, with subnormal
 numbers flushed and without; of other packages only one of the two trains, and the second continues
-from its state.
+from its state. The program is also timed on the same batches with the weights it begins with: steps
+must not become slower as weights change.
 
 The timed batches are the next ones of the run, collated once before timing, since in all epochs but
 the first, trees have been seen before.
@@ -24,14 +25,15 @@ from graphsent.training.setting import Setting, prepare
 
 from .bench import Bench, quiet_dgl
 from .measuring import Contender
-from .options import DGL, PROGRAM, TREE_MODELS
-from .trainees import Trainee, examples_of, portions
+from .options import DGL, FIRST, PROGRAM, TREE_MODELS, WITH_TREES
+from .trainees import Beginner, Trainee, examples_of, portions
 
 FLUSHED = ", flushed"
-# Name in the results: model, its options and the nodes of the loss, if not the defaults.
+# Names in the results of models with other options or another loss than by default.
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "sequence-sentences": ("sequence", {"phrases": False}, "root"),
 }
+TASKS = {"arnn-relatedness": "sick", "parse-reranker": "rerank"}
 # Distribution, module of the harness, class.
 PEERS = (("DGL", "dgl_example", "DglExample"), ("dynet38", "dynet38", "DyNet"))
 TASK = "sst5"
@@ -56,7 +58,7 @@ def _config(bench: Bench, name: str) -> RunConfig:
     model, model_options, nodes = VARIANTS.get(name, (name, {}, "all"))
     training = default_training(model)
     return RunConfig(
-        TASK,
+        TASKS.get(model, TASK),
         model,
         model_options=model_options,
         data_dir=options.data_dir,
@@ -74,17 +76,17 @@ def _compare(bench: Bench, name: str, setting: Setting, size: int, stack: ExitSt
     for batch in timed:
         setting.model.collate(batch.examples)
 
-    def program(label: str, **options: Any) -> Trainee:
-        return stack.enter_context(closing(Trainee(setting, training, label, **options)))
+    def program(label: str, make: type[Trainee] = Trainee, **options: Any) -> Trainee:
+        return stack.enter_context(closing(make(setting, training, label, **options)))
 
     ours = [program(PROGRAM)]
     theirs: list[Contender] = []
     peers: list[Contender] = []
-    if name in TREE_MODELS:
+    if name in WITH_TREES:
         ours.append(program(PROGRAM, flush=not ours[0].flush))
         theirs = [program(DGL, engine="dgl", flush=each.flush) for each in ours]
         peers = _peers(bench, setting, training) if name == "treelstm" else []
-    contenders = [*ours, *theirs, *peers]
+    contenders = [*ours, *theirs, *peers, program(FIRST, Beginner)]
     for each in contenders:
         each.name += FLUSHED * each.flush
     case = {"model": name, "batch": size}
@@ -96,7 +98,7 @@ def _compare(bench: Bench, name: str, setting: Setting, size: int, stack: ExitSt
     # The others would only repeat these steps.
     for each, source in zip((*theirs, *peers[1::2]), (*ours, *peers[::2]), strict=False):
         each.take(source)
-    users = {ours[0].name, DGL, *(each.name for each in peers[::2])}
+    users = {ours[0].name, DGL, contenders[-1].name, *(each.name for each in peers[::2])}
     for row in bench.measure(case, same, timed, ["step"]):
         row.users = row.contender in users
         row.case = {**row.case, "flushed": row.contender.endswith(FLUSHED)}

@@ -52,7 +52,9 @@ def results(directory) -> dict:
 
 
 def test_all_contenders_compute_the_same(results):
-    assert {row["section"] for row in results["rows"]} == set(MEASURED)
+    alone = "threads" in results["notes"]  # on a machine with one core
+    measured = set(MEASURED) - {"threads"} if alone else set(MEASURED)
+    assert {row["section"] for row in results["rows"]} == measured
     assert not any("left out" in note for notes in results["notes"].values() for note in notes)
 
 
@@ -84,8 +86,12 @@ def test_every_trained_contender_runs_with_and_without_flushed_subnormals(result
     else:
         assert any("not installed" in note for note in results["notes"]["training"])
     expected = {(name, flushed) for name in names for flushed in (True, False)}
-    assert found["treelstm"] == expected
-    assert found["sequence-sentences"] in ({(names[0], True)}, {(names[0], False)})
+    for flushed in (True, False):  # the default of the program
+        as_users = {(name, flushed) for name in (names[0], "graphsent train, first steps")}
+        if found["sequence-sentences"] == as_users:
+            assert found["treelstm"] == expected | as_users
+            return
+    raise AssertionError(found)
 
 
 def test_contenders_as_users_run_them_are_marked(results):
@@ -115,6 +121,7 @@ def test_the_report_has_tables_and_the_machine(directory):
     for name in (
         "| `treelstm`, DGL's own example |",
         "| `sequence-sentences`, batch 25 |",
+        "| time relative to first steps |",
         "random vectors",
     ):
         assert name in text

@@ -29,8 +29,8 @@ def start(config):
     setting = prepare(config, silent)
     started = []
 
-    def start(**options):
-        started.append(Trainee(setting, config.training, "it", **options))
+    def start(make=Trainee, **options):
+        started.append(make(setting, config.training, "it", **options))
         return started[-1]
 
     yield start
@@ -94,6 +94,19 @@ def test_another_engine_continues_from_the_trained_state(batches, start):
         trainee.step(batches[2])
     difference = weights(ours.model) - weights(theirs.model)
     assert difference.abs().max() < 1e-6
+
+
+def test_a_beginner_always_takes_first_steps(batches, start):
+    from harness.trainees import Beginner
+
+    new, beginner = start(), start(make=Beginner)
+    for batch in (batches[1], batches[2], batches[0]):
+        beginner.step(beginner.fresh(batch))
+    torch.manual_seed(1)  # seeds dropout
+    new.step(batches[0])
+    torch.manual_seed(1)
+    beginner.step(beginner.fresh(batches[0]))
+    assert torch.equal(weights(new.model), weights(beginner.model))
 
 
 PEERS = [("dgl_example", "DglExample"), ("dynet38", "DyNet")]
