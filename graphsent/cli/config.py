@@ -13,7 +13,7 @@ from graphsent._files import atomic_path
 from graphsent._names import nearest
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.statuses import in_one_line
-from graphsent.cli.usage import UsageError, check_target
+from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError
 from graphsent.reproduction import Catalogue, Configuration, Places
 from graphsent.training.building import completed
@@ -23,9 +23,20 @@ from graphsent.training.config_file import read_settings
 __all__ = ["run"]
 
 
+_PLACES = ("data_dir", "parses_dir", "vectors_dir", "encoder")
+_READ = {"list": (), "show": ("brief",), "copy": ("brief", *_PLACES), "check": ()}
+"""The options that each action reads."""
+
+
 def run(arguments: Any) -> None:
     """Runs the action asked for."""
     names = arguments.names
+    for name in ("brief", *_PLACES):
+        if getattr(arguments, name) and name not in _READ[arguments.action]:
+            readers = " and ".join(action for action, read in _READ.items() if name in read)
+            raise UsageError(
+                f"{flag(name)} has no effect on {arguments.action}: it is for {readers}"
+            )
     if arguments.action == "check":
         if not names:
             raise UsageError("check: expected FILE ..., got none")
@@ -62,9 +73,7 @@ def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
     check_target(target, "copy")
     if os.path.exists(target):
         raise UsageError(f"copy: {target} already exists: expected a new file")
-    places = Places(
-        arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
-    )
+    places = Places(*(getattr(arguments, name) for name in _PLACES))
     values, lacking = _values(configuration, brief=arguments.brief), None
     try:
         located = places.locate(configuration.run_config())

@@ -36,6 +36,11 @@ def run(arguments: Any) -> None:
     )
     finished = FinishedRuns(arguments.out or (FAST_OUT if arguments.fast else OUT))
     execution = Execution(places, finished.path.absolute(), Path(arguments.work).absolute())
+    actions = [f"--{name}" for name in ("list", "check", "report") if getattr(arguments, name)]
+    if len(actions) > 1:
+        raise UsageError(f"expected one of {' and '.join(actions)}")
+    if arguments.into and actions not in ([], ["--report"]):
+        raise UsageError(f"--into has no effect with {actions[0]}: expected --report")
     if arguments.jobs < 1:
         raise UsageError(f"--jobs: expected at least 1, got {arguments.jobs}")
     if arguments.list:

@@ -40,15 +40,17 @@ class Request(NamedTuple):
         return self.files[0]
 
     def pair(self, model: Model) -> tuple[Source, Source]:
-        """The sources of the first and second sentences of a model of pairs.
+        """The sources of the first and second sentences of a model of pairs; twice the same table.
 
         Raises:
-            UsageError: There are not exactly two, or both are standard input.
+            UsageError: There are not exactly two, nor one table, or both are standard input.
         """
+        if len(self.files) == 1 and is_table(self.files[0]):
+            return self.files[0], self.files[0]
         if len(self.texts or self.files) != 2:
             raise UsageError(
                 f"the model {model.name!r} reads pairs of sentences: expected two files, one of "
-                "first and one of second sentences"
+                "first and one of second sentences, or a table of both"
             )
         if self.texts:
             return (self.texts[0],), (self.texts[1],)

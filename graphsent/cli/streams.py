@@ -110,16 +110,21 @@ def singles_in(
     source: Source, read_texts: ReadTexts | None, arguments: Any
 ) -> Iterator[list[Input]]:
     """Streams single inputs of a model, in pieces, see :func:`given_in`."""
-    for piece in given_in(source, read_texts, arguments.input, arguments.text_column):
+    for piece in given_in(source, read_texts, arguments.input, arguments.text_column or ()):
         yield [Input(each.line, each.content, _errors(source, each)) for each in piece]
 
 
 def pairs_in(
     sources: tuple[Source, Source], read_texts: ReadTexts | None, arguments: Any, tally: Tally
 ) -> Iterator[list[Input]]:
-    """Streams pairs from two files in step, so that neither is read far ahead of the other."""
+    """Streams pairs from two files in step, so that neither is read far ahead of the other.
+
+    Two files that are the same table are one table of pairs.
+    """
+    sides = (0, 1) if sources[0] == sources[1] else (None, None)
     pieces = [
-        given_in(source, read_texts, arguments.input, arguments.text_column) for source in sources
+        given_in(source, read_texts, arguments.input, arguments.text_column or (), side)
+        for source, side in zip(sources, sides, strict=True)
     ]
     waiting: list[deque[Given]] = [deque(), deque()]
     counts = [0, 0]
@@ -147,9 +152,8 @@ def pairs_in(
 
 
 def _errors_of_both(paths: Sequence[Source], pair: Sequence[Given]) -> tuple[str, ...]:
-    return tuple(
-        error for path, each in zip(paths, pair, strict=True) for error in _errors(path, each)
-    )
+    found = (error for path, each in zip(paths, pair, strict=True) for error in _errors(path, each))
+    return tuple(dict.fromkeys(found))  # a row of a table is bad on both sides
 
 
 def _errors(path: Source, given: Given) -> tuple[str, ...]:

@@ -80,7 +80,11 @@ def name_of(path: Source) -> str:
 
 
 def given_in(
-    path: Source, read_texts: ReadTexts | None, expected: str = "auto", column: str | None = None
+    path: Source,
+    read_texts: ReadTexts | None,
+    expected: str = "auto",
+    columns: Sequence[str] = (),
+    side: int | None = None,
 ) -> Iterator[list[Given]]:
     """Streams the trees or sentences of a file, or of standard input for ``-``.
 
@@ -96,7 +100,8 @@ def given_in(
         expected: ``"text"``: every line is raw text; ``"trees"``: every line is a tree; ``"auto"``:
             a line is a tree if it is exactly one, an error if it begins as a tree whose brackets do
             not match, and raw text otherwise.
-        column: Column of a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
+        columns: Columns of a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
+        side: Which sentences of the pairs in a table, see there.
 
     Raises:
         DataError: The file cannot be opened or read to its end.
@@ -106,7 +111,7 @@ def given_in(
         read_texts = None
     with opened(path) as stream:
         in_table = isinstance(path, str) and is_table(path)
-        pieces = texts_in_table(str(path), column) if in_table else lines_of(stream, source)
+        pieces = texts_in_table(str(path), columns, side) if in_table else lines_of(stream, source)
         is_conllu = isinstance(path, str) and path.endswith(_CONLLU) and expected != "text"
         if path == "-" and expected != "text":
             is_conllu, pieces = _recognized(pieces, trees=read_texts is None)

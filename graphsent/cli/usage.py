@@ -161,9 +161,12 @@ def add_model_class(parser: Any) -> None:
 
 
 def add_text_column(parser: Any) -> None:
-    """Declares the column of sentences in a table."""
-    text = "Column of sentences in a table, *.csv or *.jsonl (default: a column with a usual name)."
-    parser.add_argument("--text-column", type=str, metavar="NAME", help=text)
+    """Declares the column, or two columns, of sentences in a table."""
+    text = (
+        "Column of sentences in a table, *.csv or *.jsonl; given twice for pairs (default: columns "
+        "with usual names)."
+    )
+    parser.add_argument("--text-column", action="append", metavar="NAME", help=text)
 
 
 def add_ray(parser: Any) -> None:

@@ -203,6 +203,8 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
         (["check"], "check: expected FILE ..., got none"),
         (["check", "none.yaml"], "none.yaml: cannot read the configuration: No such file"),
         (["show", "toy-tree", "--breif"], "did you mean '--brief'?"),
+        (["show", "toy-tree", "--data-dir=d"], "--data-dir has no effect on show: it is for copy"),
+        (["check", "f.yaml", "--brief"], "--brief has no effect on check: it is for show and copy"),
     ],
 )
 def test_usage_errors(here, capsys, arguments, message):

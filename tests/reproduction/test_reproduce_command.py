@@ -136,6 +136,8 @@ def test_the_fast_version_says_so(here, capsys):
         (["toys", "--seeds=x"], "--seeds: expected numbers such as 0-4"),
         (["toys", "--data-dir=none"], "is not a directory: none"),
         (["--check", "--data-dir=data"], "no finished run to repeat"),
+        (["--check", "--report"], "expected one of --check and --report"),
+        (["--check", "--into=README.md"], "--into has no effect with --check"),
         (["--report", "--into=none.md"], "none.md: cannot read it"),
         (["--report", "--into=shipped/tables/toys.yaml"], "expected the lines '<!-- results -->'"),
     ],

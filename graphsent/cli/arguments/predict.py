@@ -8,7 +8,7 @@ Input:
             continue on indented lines. A line is a tree if it is exactly one bracketed tree, an
             error if it begins as one but its brackets do not match, and raw text otherwise; --input
             overrides this
-  tables    *.csv or *.jsonl; one column is read, one row per input
+  tables    *.csv or *.jsonl; one column is read, or two for pairs, one row per input
 Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
 a sentence or a file), the bundled model predicts the sentiment of English sentences.
 
@@ -23,7 +23,8 @@ Output, one result per sentence or tree:
 
 Regression models output the score and the sentence, as text or json.
 
-Models of pairs read two files whose first inputs form a pair, then their second inputs, and so on.
+Models of pairs read two files whose first inputs form a pair, then their second inputs, and so on;
+or a table with two columns, found by their names as in training, or given by --text-column, twice.
 They output the score, or the class and its probability, and both sentences, as text or json.
 
 The parse-reranker model reads n-best lists (graphsent.trees.nbest describes the format) and writes
@@ -47,6 +48,7 @@ Examples:
   graphsent predict runs/rerank wsj.nbest.heldout.gz > chosen.trees
   graphsent predict runs/a "(S (NP (DT The) (NN film)) (VP (VBZ is) (JJ dull)))" --out tree.svg
   graphsent predict runs/sick first.conllu second.conllu
+  graphsent predict runs/pairs pairs.csv --text-column question --text-column duplicate
   graphsent predict runs/a shards/ --ray --workers 8 --format jsonl --out predictions/
 """
 
