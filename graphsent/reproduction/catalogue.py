@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from graphsent._names import unknown
+from graphsent._names import nearest, unknown
 from graphsent.errors import DataError
 from graphsent.reproduction.configurations import Configuration, read_family
 from graphsent.reproduction.runs import Run
@@ -54,8 +54,10 @@ class Catalogue:
     def asked(self, names: Iterable[str]) -> list[Table]:
         """The tables with the given names; ``all`` selects all of them.
 
+        The name of a configuration selects a table of it alone.
+
         Raises:
-            DataError: There is no such table.
+            DataError: There is no such table or configuration.
         """
         found: dict[str, Table] = {}
         for name in names:
@@ -63,9 +65,18 @@ class Catalogue:
                 found |= self.tables
             elif name in self.tables:
                 found[name] = self.tables[name]
+            elif name in self.configurations:
+                found[name] = self._table_of(name)
             else:
-                raise DataError(unknown("table", name, [*self.tables, ALL]))
+                hint = nearest(name, [*self.tables, *self.configurations])
+                expected = f"{', '.join([*self.tables, ALL])}, or a configuration{hint}"
+                raise DataError(f"unknown table {name!r}: expected one of {expected}")
         return list(found.values())
+
+    def _table_of(self, name: str) -> Table:
+        results = [each for table in self.tables.values() for each in table.results]
+        alone = tuple(each for each in results if each.configuration == name)
+        return Table(name, name, "", alone[:1])
 
     def configuration(self, name: str) -> Configuration:
         """A configuration by its name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -116,6 +117,16 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
     change(lambda right: np.full_like(right, right.mean() < 0.5))
     assert main(command) == 1
     assert "chance does not explain the difference" in capsys.readouterr().err
+
+
+def test_one_configuration_with_more_seeds(here, capsys):
+    assert main(["reproduce", "toy-nbow", "--data-dir=data", "--seeds=3-4"]) == 0
+    found = {path.parent.name: path.stem for path in here.glob("docs/results/*/*.json")}
+    assert set(found) == {"toy-nbow"}
+    assert main(["reproduce", "--list", "toys", "--seeds=3-4"]) == 0
+    listed = capsys.readouterr().out
+    assert re.search(r"toy-nbow +2 of 2", listed)
+    assert re.search(r"toy-tree +0 of 2", listed)
 
 
 def test_the_fast_version_says_so(here, capsys):

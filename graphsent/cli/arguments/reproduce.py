@@ -12,6 +12,8 @@ Examples:
       list the tables, and how many runs of each are finished
   graphsent reproduce dcnn-trec --data-dir DATA
       run what is missing from a table
+  graphsent reproduce treelstm-sst5 --data-dir DATA --seeds 0-9
+      run what is missing of ten runs of one configuration
   graphsent reproduce all --data-dir DATA --jobs 2 --budget 600
       run as much as fits in ten hours, two runs in parallel, the most important first
   graphsent reproduce treelstm --data-dir DATA --fast
@@ -40,7 +42,8 @@ _WORK = "runs/reproduce"
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("tables", type=str, nargs="*", metavar="TABLE", help="Tables to reproduce, or all.")
+    text = "Tables or configurations to reproduce, or all."
+    add("tables", type=str, nargs="*", metavar="TABLE", help=text)
     add("--list", action="store_true", help="List the tables, or the configurations of each TABLE.")
     add(
         "--report",
