@@ -78,6 +78,7 @@ class DglExample(Contender):
     """The example; it ignores ``training`` and has its own settings."""
 
     name = "DGL's own example"
+    models = ("treelstm",)
     users_flush = False
 
     def __init__(self, model: TreeLSTMClassifier, training: TrainingOptions, flush: bool) -> None:

@@ -3,7 +3,7 @@
 Every model first takes untimed steps, so that weights, gradients and optimizer states are
 realistic. Contenders of a tree model are the program itself, the program with ``engine="dgl"``
 (which continues from the state that the program has reached, since engines give the same numbers),
-and for the Tree-LSTM also DGL's own example and DyNet. All of them are timed twice, with subnormal
+DyNet, and for the Tree-LSTM also DGL's own example. All of them are timed twice, with subnormal
 numbers flushed and without; of other packages only one of the two trains, and the second continues
 from its state. The program is also timed on the same batches with the weights it begins with: steps
 must not become slower as weights change.
@@ -85,7 +85,7 @@ def _compare(bench: Bench, name: str, setting: Setting, size: int, stack: ExitSt
     if name in WITH_TREES:
         ours.append(program(PROGRAM, flush=not ours[0].flush))
         theirs = [program(DGL, engine="dgl", flush=each.flush) for each in ours]
-        peers = _peers(bench, setting, training) if name == "treelstm" else []
+        peers = _peers(bench, name, setting, training)
     contenders = [*ours, *theirs, *peers, program(FIRST, Beginner)]
     for each in contenders:
         each.name += FLUSHED * each.flush
@@ -107,12 +107,15 @@ def _compare(bench: Bench, name: str, setting: Setting, size: int, stack: ExitSt
     bench.save()
 
 
-def _peers(bench: Bench, setting: Setting, training: TrainingOptions) -> list[Contender]:
-    """Installed packages, each twice: first flushing subnormals as users run it, then otherwise."""
+def _peers(bench: Bench, name: str, setting: Setting, training: TrainingOptions) -> list[Contender]:
+    """Installed packages that have the model, each twice.
+
+    First flushing subnormals as users run it, then otherwise.
+    """
     makers = [bench.installed(*peer) for peer in PEERS]
     return [
         make(setting.model, training, flush)
         for make in makers
-        if make
+        if make and name in make.models
         for flush in (make.users_flush, not make.users_flush)
     ]
