@@ -264,7 +264,7 @@ class Run:
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
             inner, rows = x.every_inner(), None
-            inner = inner.expand(self.schedule.num_nodes - self.num_leaves, inner.shape[-1])
+            inner = inner.expand(self.schedule.num_inner, inner.shape[-1])
         projected = 0
         if self.initial is not None:
             start = self._start(x)
@@ -287,7 +287,7 @@ class Run:
 
     def _run_any(self, start: State, inner: Tensor) -> State:
         slots = None if self.slots is None else self.slots.to(self.schedule.device)
-        rows = inner.expand(self.schedule.num_nodes - self.num_leaves, *inner.shape[-1:])
+        rows = inner.expand(self.schedule.num_inner, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
         traced, same = self.traced, len({part.dtype for part in (*inputs, *start)}) == 1
         if traced is not None and same and rows.shape[1:] == traced.recurrence.input_widths[:1]:

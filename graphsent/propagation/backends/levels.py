@@ -30,7 +30,7 @@ def run_levels(
             size), and the rows of all inputs; returns the parts of new states, (nodes, size) each.
         schedule: schedule of the graph, on the device of the tensors.
         start: parts of the states of the first level, (num_sources, size).
-        inputs: rows for all other nodes, (num_nodes - num_sources, ...) by position.
+        inputs: rows for all other nodes, (num_inner, ...) by position.
         slots: with slots, ``combine`` takes all slots of the nodes of a level, zeros if empty;
             without, the predecessors of nodes of one in-degree, in the order of their edges.
 
@@ -68,10 +68,9 @@ def run_traced(
             states = [part.unflatten(0, (-1, slots.count)) for part in states]
         return evaluation.at(rows, states, target, group.degree)
 
-    num_inner = schedule.num_nodes - schedule.num_sources
     read = {value.data for value in evaluation.values if value.op == "input"}
     rows = [
-        (part if number in read else part.detach()).expand(num_inner, part.shape[-1])
+        (part if number in read else part.detach()).expand(schedule.num_inner, part.shape[-1])
         for number, part in enumerate(inputs)
     ]
     return _propagate(step, schedule, start, rows, slots, by_degree=False)

@@ -7,7 +7,6 @@ and the messages that they receive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -49,53 +48,38 @@ class Level(NamedTuple):
     buckets: tuple[Bucket, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Schedule(Unchanging):
     """Nodes by position, and the mailbox: all edges by the position of their target.
 
     The edges of one target are in the order of their ids, as in the mailbox of a DGL reduce
     function. All tensors are int64 and on one device, arrays on the host.
 
-    Attributes:
+    Args:
         ends: (num_levels,) int64, position after the last node of each level.
         degrees: (num_nodes,) int64, in-degree of the node at each position.
-        packed: ``nodes`` and the four properties after it, concatenated.
+        packed: the tensors below, concatenated.
         num_edges: number of edges.
+
+    Attributes:
+        nodes: (num_nodes,) node at each position.
+        position: (num_nodes,) position of each node.
+        edges: (num_edges,) edge at each row of the mailbox.
+        source: (num_edges,) position of the edge's source.
+        target: (num_edges,) position of the edge's target.
+        num_sources: number of nodes of the first level.
+        num_inner: number of all others.
     """
 
-    ends: np.ndarray
-    degrees: np.ndarray
-    packed: Tensor
-    num_edges: int
-
-    @property
-    def nodes(self) -> Tensor:
-        """(num_nodes,) node at each position."""
-        return self._parts[0]
-
-    @property
-    def position(self) -> Tensor:
-        """(num_nodes,) position of each node."""
-        return self._parts[1]
-
-    @property
-    def edges(self) -> Tensor:
-        """(num_edges,) edge at each row of the mailbox."""
-        return self._parts[2]
-
-    @property
-    def source(self) -> Tensor:
-        """(num_edges,) position of the edge's source."""
-        return self._parts[3]
-
-    @property
-    def target(self) -> Tensor:
-        """(num_edges,) position of the edge's target."""
-        return self._parts[4]
-
-    @cached_property
-    def _parts(self) -> tuple[Tensor, ...]:
-        return self.packed.split([*[self.num_nodes] * 2, *[self.num_edges] * 3])
+    def __init__(
+        self, ends: np.ndarray, degrees: np.ndarray, packed: Tensor, num_edges: int
+    ) -> None:
+        self.ends, self.degrees, self.packed = ends, degrees, packed
+        self.num_levels, self.num_nodes, self.num_edges = len(ends), len(degrees), num_edges
+        self.num_sources = int(ends[0]) if len(ends) else 0
+        self.num_inner = self.num_nodes - self.num_sources
+        self.device = packed.device
+        sizes = [*[self.num_nodes] * 2, *[num_edges] * 3]
+        self.nodes, self.position, self.edges, self.source, self.target = packed.split(sizes)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -129,26 +113,6 @@ class Schedule(Unchanging):
         inner = torch.arange(self.num_sources, self.num_nodes + 1, device=self.device)
         return torch.searchsorted(self.target, inner)
 
-    @property
-    def num_levels(self) -> int:
-        """Number of levels."""
-        return len(self.ends)
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes."""
-        return len(self.degrees)
-
-    @cached_property
-    def num_sources(self) -> int:
-        """Number of nodes of the first level."""
-        return int(self.ends[0]) if self.num_levels else 0
-
-    @property
-    def device(self) -> torch.device:
-        """Device of the tensors."""
-        return self.packed.device
-
     @torch.inference_mode(False)
     def to(self, device: torch.device | str) -> Schedule:
         """The schedule on a device, cached; the host does not wait for the copy."""
@@ -156,7 +120,9 @@ class Schedule(Unchanging):
         if device == self.device:
             return self
         if device not in self.derived:
-            moved = self.derived[device] = replace(self, packed=to_device(self.packed, device))
+            packed = to_device(self.packed, device)
+            moved = Schedule(self.ends, self.degrees, packed, self.num_edges)
+            self.derived[device] = moved
             vars(moved)["levels"] = self.levels  # computed once for all devices
         return self.derived[device]
 

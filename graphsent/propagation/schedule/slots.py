@@ -57,8 +57,7 @@ def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> 
     exist = place.min(initial=0) >= 0 and place.max(initial=0) < count and slot.min(initial=0) >= 0
     if not exist or np.bincount(slot).max(initial=0) > 1:
         raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
-    num_slots = (schedule.num_nodes - schedule.num_sources) * count
-    source = np.full(num_slots, schedule.num_nodes)
+    source = np.full(schedule.num_inner * count, schedule.num_nodes)
     source[slot] = schedule.source.numpy()
     return Slots(count, torch.from_numpy(source))
 

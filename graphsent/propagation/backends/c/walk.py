@@ -116,9 +116,8 @@ class _Plan(NamedTuple):
 def _run_plain(plan: _Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     """The same run by operations of torch, which autograd differentiates."""
     recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
-    num_inner = schedule.num_nodes - schedule.num_sources
     inputs = [
-        part.expand(num_inner, -1) if rows is None else part.index_select(0, rows)
+        part.expand(schedule.num_inner, -1) if rows is None else part.index_select(0, rows)
         for part, rows in zip(given.inputs, plan.input_rows, strict=True)
     ]
     split = len(recurrence.combine.constants)
@@ -144,13 +143,12 @@ class _Run:
 
     def __init__(self, plan: _Plan, given: _Given, keep: bool) -> None:
         schedule, slots = plan.schedule, plan.slots
-        num_inner = schedule.num_nodes - schedule.num_sources
         self.plan = plan
         self.kept: list[Any] = []
         self.walk = walk = Walk(keep=keep)
         walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_sources
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
-        walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(num_inner)
+        walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(schedule.num_inner)
         walk.count = 0 if slots is None else slots.count
         source = schedule.source if slots is None else slots.source
         ends, leaves = torch.from_numpy(schedule.ends), plan.start.rows
@@ -228,12 +226,13 @@ class _Generated(Function):
         like: Any = tensors[0]
         run = _Run(plan, given, keep=True)
         run.walk.point(kept=kept, places=ctx.places)
-        num_inner = plan.schedule.num_nodes - plan.schedule.num_sources
         # A single thread adds directly to rows that nodes share; several threads would race.
         alone = run.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
         shapes = [
-            (num_inner, *part.shape[1:]) if part.dim() > 1 and rows is None else part.shape
+            (plan.schedule.num_inner, *part.shape[1:])
+            if part.dim() > 1 and rows is None
+            else part.shape
             for part, rows in zip(given.inputs, shared, strict=True)
         ]
         found = plan.recurrence.differentiated
