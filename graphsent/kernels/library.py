@@ -55,12 +55,7 @@ def threads_for(num_rows: int) -> int:
     return min(torch.get_num_threads(), 1 + num_rows // ROWS_A_THREAD)
 
 
-def kernels_for(*tensors: Tensor | None) -> bool:
-    """Whether there are compiled kernels for these tensors, see :func:`library_of`."""
-    return library_of(*tensors) is not None
-
-
-def library_of(*tensors: Tensor | None) -> ctypes.CDLL | None:
+def kernels_for(*tensors: Tensor | None) -> ctypes.CDLL | None:
     """The compiled kernels for these tensors; None if there are none.
 
     There are kernels for tensors in memory on the CPU, all float32 or all float64; None among the
@@ -103,8 +98,8 @@ def library_for(real: str) -> ctypes.CDLL | None:
         return _load(real)
 
 
-def kernels_of(like: Tensor) -> ctypes.CDLL:
-    """The kernels for the dtype of ``like``, which are known to exist."""
+def loaded_kernels(like: Tensor) -> ctypes.CDLL:
+    """The kernels for a tensor for which :func:`kernels_for` has found some."""
     library = _load(TYPES[like.dtype])
     assert library is not None
     return library
@@ -132,7 +127,7 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
         device: device of the features; there are kernels for the CPU.
     """
     device = torch.device(device)
-    return device.type == "cpu" and kernels_for(torch.empty(0, dtype=dtype, device=device))
+    return device.type == "cpu" and bool(kernels_for(torch.empty(0, dtype=dtype, device=device)))
 
 
 @functools.cache

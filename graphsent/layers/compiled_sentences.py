@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from graphsent.kernels.library import kernels_for, kernels_of, threads_for
+from graphsent.kernels.library import kernels_for, loaded_kernels, threads_for
 from graphsent.kernels.structures import Convolution, Largest, Windows
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.gradients import check_not_batched
@@ -142,7 +142,7 @@ class _SumWindows(Function):
         sums = empty(_num_steps(ranges, width), size, like=products)
         windows = Windows(width, size, len(ranges), threads_for(len(products)))
         windows.point(ranges=ranges, words=words, products=products, sums=sums)
-        kernels_of(products).windows_forward(ctypes.byref(windows))
+        loaded_kernels(products).windows_forward(ctypes.byref(windows))
         ctx.save_for_backward(ranges, words)
         ctx.num_rows, ctx.width = len(products), width
         return sums
@@ -156,7 +156,7 @@ class _SumWindows(Function):
         products = _zeros(ctx.num_rows, ctx.width * size, like=gradient)
         windows = Windows(ctx.width, size, len(ranges), threads_for(len(products)))
         windows.point(ranges=ranges, words=words, products=products, sums=gradient)
-        kernels_of(gradient).windows_backward(ctypes.byref(windows))
+        loaded_kernels(gradient).windows_backward(ctypes.byref(windows))
         return products, None, None, None
 
 
@@ -171,7 +171,7 @@ class _KeepLargest(Function):
         workspace = _vectors(largest.num_threads * (2 * longest + 1), x)
         largest.point(ranges=ranges, counts=counts, rows=x, kept=kept, steps=steps)
         largest.point(workspace=workspace)
-        kernels_of(x).largest_forward(ctypes.byref(largest))
+        loaded_kernels(x).largest_forward(ctypes.byref(largest))
         ctx.save_for_backward(ranges, counts, steps)
         ctx.mark_non_differentiable(steps)
         ctx.num_rows = len(x)
@@ -185,7 +185,7 @@ class _KeepLargest(Function):
         rows = _zeros(ctx.num_rows, gradient.shape[1], like=gradient)
         largest = Largest(gradient.shape[1], len(ranges), 0, threads_for(len(rows)))
         largest.point(ranges=ranges, counts=counts, rows=rows, kept=gradient, steps=steps)
-        kernels_of(gradient).largest_backward(ctypes.byref(largest))
+        loaded_kernels(gradient).largest_backward(ctypes.byref(largest))
         return rows, None, None
 
 
@@ -214,7 +214,7 @@ class _Convolve(Function):
 def _run_convolution(
     name: str, x: Tensor, ranges: Tensor, weight: Tensor, groups: int, **others: Tensor | None
 ) -> None:
-    library, (num_outputs, inputs, width) = kernels_of(x), weight.shape
+    library, (num_outputs, inputs, width) = loaded_kernels(x), weight.shape
     sizes = groups, inputs, num_outputs // groups, width, len(ranges), _longest(ranges)
     arguments = Convolution(*sizes, threads_for(len(x)))
     count = library.convolution_vectors(ctypes.byref(arguments))

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional
 
-from graphsent.kernels.library import contiguous, kernels_for, kernels_of, threads_for
+from graphsent.kernels.library import contiguous, kernels_for, loaded_kernels, threads_for
 from graphsent.kernels.structures import Affine
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.memory import empty
@@ -80,7 +80,7 @@ def _run(name: str, in_feats: int, *, sums: Tensor, **others: Tensor | None) -> 
     call = Affine(num_rows, in_feats, columns, columns, threads_for(num_rows))
     named = {"sums": sums, **others}
     tensors = dict(zip(named, contiguous(list(named.values())), strict=True))
-    library, pointer = kernels_of(sums), ctypes.byref(call)
+    library, pointer = loaded_kernels(sums), ctypes.byref(call)
     workspace = empty(library.linear_numbers(pointer, name == "backward"), like=sums)
     call.point(**tensors, workspace=workspace)
     getattr(library, f"linear_{name}")(pointer)

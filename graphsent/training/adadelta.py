@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim import Adadelta
 
-from graphsent.kernels.library import library_of
+from graphsent.kernels.library import kernels_for
 from graphsent.training.adagrad import distinct_rows, has_rows
 
 __all__ = ["RowAdadelta"]
@@ -66,7 +66,7 @@ class RowAdadelta(Adadelta):
         if by_rows:
             _step_on_rows(parameter, *distinct_rows(gradient), self._state_of(parameter), group)
             return True
-        if gradient.is_sparse or library_of(parameter, gradient) is None:
+        if gradient.is_sparse or kernels_for(parameter, gradient) is None:
             return False
         # The whole parameter as a single row.
         state = self._state_of(parameter)
@@ -131,7 +131,7 @@ def _step_in_c(
 ) -> bool:
     """The fused equivalent; returns False if there is no compiled code for it."""
     given = (gradient, squares, moved, table, last)
-    library = library_of(*given)
+    library = kernels_for(*given)
     if library is None or table.dim() != 2 or not all(part.is_contiguous() for part in given):
         return False
     rows = rows.contiguous()
