@@ -29,8 +29,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from graphsent._dgl import dgl
 from graphsent.cells import NaryTreeLSTM
-from graphsent.propagation.feats import to_device
-from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of, to_device
 
 SIZES = (300, 150)
 SMALLEST_LAUNCHES = 2000

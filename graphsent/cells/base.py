@@ -29,7 +29,7 @@ from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.run import Run
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots
-from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
+from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
 
 State = tuple[Tensor, ...]

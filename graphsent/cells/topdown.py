@@ -9,7 +9,7 @@ from graphsent._dgl import dgl
 from graphsent.cells.base import State
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.schedule.indices import to_device
+from graphsent.propagation.schedule.schedule import to_device
 
 _SIDE = "side"
 

@@ -5,8 +5,9 @@ done. Cells run by their recurrence, in compiled code where possible; :func:`pro
 arbitrary message, reduce and apply functions. ``docs/engine.md`` describes both.
 """
 
+from __future__ import annotations
+
 from graphsent.kernels.library import kernels_in_use
-from graphsent.propagation.engines import ENGINES, resolve_engine
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo
 
@@ -17,3 +18,27 @@ __all__ = [
     "prop_nodes_topo",
     "resolve_engine",
 ]
+
+ENGINES = ("auto", "dgl", "levels")
+"""All engines give the same states and gradients.
+
+``"dgl"`` is ``dgl.prop_nodes_topo`` itself, with a cell's message, reduce and apply functions.
+
+``"levels"`` is graphsent's own: it computes the levels of a graph once, runs all nodes of a level
+together, and walks the levels in reverse for the gradients. It was faster than ``"dgl"`` at every
+measured size and shape of batch. The graph may stay on the CPU if the inputs are on another device.
+
+``"auto"`` is always ``"levels"``: it runs every cell that ``"dgl"`` can run.
+"""
+
+
+def resolve_engine(engine: str) -> str:
+    """Resolves ``"auto"``, and checks the name of an engine.
+
+    Raises:
+        PropagationError: if there is no engine of this name; the message lists the valid names.
+    """
+    if engine not in ENGINES:
+        valid = ", ".join(repr(name) for name in ENGINES)
+        raise PropagationError(f"unknown engine {engine!r}: expected one of {valid}")
+    return "levels" if engine == "auto" else engine

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.schedule.indices import to_device
+from graphsent.propagation.schedule.schedule import to_device
 
 
 class IndexedFeat(NamedTuple):

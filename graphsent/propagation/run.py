@@ -21,8 +21,7 @@ from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_ze
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.evaluation import chosen_rows, hoisted_inputs, placed_columns
-from graphsent.propagation.schedule.indices import to_device
-from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule, to_device
 from graphsent.propagation.schedule.slots import Slots
 
 _ALONE = "no node has a predecessor: start is called once"

@@ -25,7 +25,7 @@ from graphsent.models import (
     model_class,
 )
 from graphsent.propagation import PropagationError
-from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
+from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo_of_dgl
 
 
 class Row(NamedTuple):

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from graphsent._dgl import dgl
 from graphsent.propagation import PropagationError, prop_nodes_topo
-from graphsent.propagation.topological.reference import prop_nodes_topo_of_dgl
+from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo_of_dgl
 
 fn = dgl.function
 

@@ -20,8 +20,7 @@ from graphsent.graphs import (
     root_nodes,
 )
 from graphsent.graphs.table import TreeTable
-from graphsent.propagation.schedule.indices import to_device
-from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.schedule.schedule import schedule_of, to_device
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 

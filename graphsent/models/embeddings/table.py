@@ -14,7 +14,7 @@ from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN
 from graphsent.layers import Dropout
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.schedule.indices import to_device
+from graphsent.propagation.schedule.schedule import to_device
 from graphsent.propagation.untraced import untraced
 
 __all__ = ["WordEmbedding"]

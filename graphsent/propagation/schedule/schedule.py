@@ -25,7 +25,13 @@ from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.memory import empty
-from graphsent.propagation.schedule.indices import to_device
+
+
+def to_device(index: Tensor, device: torch.device) -> Tensor:
+    """Copies a CPU tensor to a device; the host does not wait for the copy."""
+    if device.type != "cuda":
+        return index.to(device)
+    return index.pin_memory().to(device, non_blocking=True)
 
 
 class Bucket(NamedTuple):

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.propagation.schedule.indices import to_device
-from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule, to_device
 
 
 class Slots(NamedTuple):

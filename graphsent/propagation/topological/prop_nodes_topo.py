@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from graphsent.propagation.topological.builtin_functions import is_builtin
 from graphsent.propagation.untraced import untraced
 
 Function = Callable[..., Any]
+# DGL warns of this on the first level, whose nodes have no incoming edges by definition.
+_NO_EDGES = "The input graph for the user-defined edge function does not contain valid edges"
 
 
 @untraced
@@ -117,3 +120,16 @@ def _device(graph: dgl.DGLGraph, given: Iterable[Mapping[str, Tensor]]) -> torch
         names = " and ".join(sorted(map(str, devices)))
         raise PropagationError(f"expected all data on one device, got some on {names}")
     return devices.pop() if devices else graph.device
+
+
+def prop_nodes_topo_of_dgl(
+    graph: dgl.DGLGraph,
+    message_func: Function,
+    reduce_func: Function,
+    reverse: bool = False,
+    apply_node_func: Function | None = None,
+) -> None:
+    """``dgl.prop_nodes_topo`` itself, without its warnings about levels without edges."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _NO_EDGES)
+        dgl.prop_nodes_topo(graph, message_func, reduce_func, reverse, apply_node_func)
