@@ -7,7 +7,7 @@ expressions, or by its ``combine``, once per level.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ class _Projected(NamedTuple):
     leaves: Tensor | FirstOutputs
     shared: np.ndarray | None
     inner: Tensor
-    inner_rows: np.ndarray | None = None
+    inner_rows: np.ndarray | None
 
     def every_inner(self) -> Tensor:
         """``inner`` with a row for each node."""
@@ -144,57 +144,37 @@ class Run:
     # Inputs
 
     def _project(self) -> _Projected:
-        feat = self.feat
-        if not isinstance(feat, Tensor):
-            return self._project_indexed(feat)
-        if not self.cell.inner_input:
-            leaves = feat.index_select(0, self.schedule.nodes[: self.num_leaves])
-            return _Projected(self._of_leaves(leaves), None, self._of_no_input())
-        leaves, inner = self._split(self.schedule.by_position(feat))
-        return _Projected(self._of_leaves(leaves), None, self._projected(inner))
-
-    def _project_indexed(self, feat: IndexedFeat) -> _Projected:
-        numbers = feat.index.numpy()[self.on_host.nodes.numpy()]
-        leaves, inner = numbers[: self.num_leaves], numbers[self.num_leaves :]
+        feat, num_leaves = self.feat, self.num_leaves
+        if isinstance(feat, IndexedFeat):
+            rows, index = feat.rows, feat.index.numpy()[self.on_host.nodes.numpy()]
+        else:  # the rows that are read, by position
+            if self.cell.inner_input:
+                rows = self.schedule.by_position(feat)
+            else:
+                rows = feat.index_select(0, self.schedule.nodes[:num_leaves])
+            index = np.arange(len(rows))
+        leaves, inner = index[:num_leaves], index[num_leaves:]
+        shared: np.ndarray | None
+        inner_rows: np.ndarray | None = None
         if not self.cell.inner_input or inner.max(initial=-1) < 0:
-            return _Projected(*self._project_leaves(feat.rows, leaves), self._of_no_input())
-        first = int(inner.min())
-        if leaves.max(initial=-1) < first:  # no row is shared by nodes of both kinds
-            rows, others = feat.rows.split((first, len(feat.rows) - first))
-            of_leaves = self._project_leaves(rows, leaves)
-            return _Projected(*of_leaves, *self._project_nodes(others, inner - first))
-        x, index = self._project_nodes(feat.rows, numbers)
-        if index is None:
-            x_leaves, x_inner = self._split(x)
-            return _Projected(x_leaves, None, x_inner)
-        leaves, inner = index[: self.num_leaves], index[self.num_leaves :]
-        if self._shares_leaves():
-            return _Projected(x, leaves, x, inner)
-        return _Projected(take(x, leaves), None, x, inner)
-
-    def _project_leaves(
-        self, rows: Tensor, index: np.ndarray
-    ) -> tuple[Tensor | FirstOutputs, np.ndarray | None]:
-        """The first two fields of :class:`_Projected`."""
-        rows, index = with_zeros(rows, index)
-        if len(rows) > len(index):
-            return self._of_leaves(take(rows, index)), None
-        x = self._of_leaves(rows)
-        if self._shares_leaves():
-            return x, index
-        return take(self._made(x), index), None
-
-    def _project_nodes(self, rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray | None]:
-        """Projects all rows, or the inputs of the nodes if they are fewer.
-
-        Returns:
-            The projected rows, and the row of each node in them; None if each has its own.
-        """
-        rows, index = with_zeros(rows, index)
-        if len(rows) > len(index):
-            return self._projected(take(rows, index)), None
-        x = self._projected(rows)
-        return (x, index) if first_of_run(index) is None else (take(x, index), None)
+            x, shared = _project_rows(self._of_leaves, rows, leaves)
+            x_inner = self._of_no_input()
+        elif leaves.max(initial=-1) < (first := int(inner.min())):  # no row is of both kinds
+            rows, others = rows.split((first, len(rows) - first))
+            x, shared = _project_rows(self._of_leaves, rows, leaves)
+            x_inner, inner_rows = _project_rows(self._projected, others, inner - first)
+        else:
+            x_inner, places = _project_rows(self._projected, rows, index)
+            if places is None:
+                (x, x_inner), shared = self._split(x_inner), None
+            else:
+                x, shared, inner_rows = x_inner, places[:num_leaves], places[num_leaves:]
+        # Leaves with equal inputs have equal states, unless they have others, too.
+        if shared is not None and (
+            self.traced is None or self.leaf_extra or self.initial is not None
+        ):
+            x, shared = take(self._made(x), shared), None
+        return _Projected(x, shared, x_inner, inner_rows)
 
     def _projected(self, rows: Tensor) -> Tensor:
         """``project``, by the compiled linear map if it is nothing else."""
@@ -235,10 +215,6 @@ class Run:
         if known is not None:
             return known[1]
         return self._projected(self.rows.new_zeros(1, self.rows.shape[1])).squeeze(0)
-
-    def _shares_leaves(self) -> bool:
-        """Whether equal inputs of leaves give equal states."""
-        return self.traced is not None and not self.leaf_extra and self.initial is None
 
     # States
 
@@ -305,6 +281,20 @@ class Run:
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Splits rows by position into those of nodes without predecessors, and the others."""
         return rows.split((self.num_leaves, len(rows) - self.num_leaves))
+
+
+def _project_rows(
+    project: Callable[[Tensor], Any], rows: Tensor, index: np.ndarray
+) -> tuple[Any, np.ndarray | None]:
+    """Projects all rows, or the inputs of the nodes if they are fewer.
+
+    Returns:
+        The projected rows, and the row of each node in them; None if each has its own.
+    """
+    rows, index = with_zeros(rows, index)
+    if len(rows) > len(index) or first_of_run(index) is not None:
+        return project(take(rows, index)), None
+    return project(rows), index
 
 
 def _in_type(values: Any, dtype: torch.dtype) -> Any:
