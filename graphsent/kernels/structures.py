@@ -55,9 +55,18 @@ def fields_of(tag: str, header: str) -> list[tuple[str, type]]:
     return found
 
 
-def _fields(tag: str, header: str) -> list[tuple[str, type]]:
+def _declared(tag: str, header: str) -> type[Structure]:
+    """``struct tag`` of a header."""
     file = resources.files("graphsent.kernels") / "c" / header
-    return fields_of(tag, file.read_text(encoding="utf-8"))
+    fields = fields_of(tag, file.read_text(encoding="utf-8"))
+    return type(tag.capitalize(), (Structure,), {"_fields_": fields})
+
+
+Affine = _declared("affine", "library.h")
+Windows = _declared("windows", "windows.h")
+Largest = _declared("largest", "largest.h")
+Convolution = _declared("convolution", "rows.h")
+Walk = _declared("walk", "recurrence.h")
 
 
 def layout_in_c(kinds: Sequence[type[Structure]]) -> str:
@@ -84,33 +93,3 @@ def check_layout(library: ctypes.CDLL, kinds: Sequence[type[Structure]]) -> None
             raise AttributeError(str(error)) from None
         if there != here:
             raise OSError(f"expected struct {tag} of size and offsets {here}, got {there}")
-
-
-class Affine(Structure):
-    """``struct affine``."""
-
-    _fields_ = _fields("affine", "library.h")
-
-
-class Windows(Structure):
-    """``struct windows``."""
-
-    _fields_ = _fields("windows", "windows.h")
-
-
-class Largest(Structure):
-    """``struct largest``."""
-
-    _fields_ = _fields("largest", "largest.h")
-
-
-class Convolution(Structure):
-    """``struct convolution``."""
-
-    _fields_ = _fields("convolution", "rows.h")
-
-
-class Walk(Structure):
-    """``struct walk``."""
-
-    _fields_ = _fields("walk", "recurrence.h")
