@@ -19,7 +19,7 @@ from graphsent.propagation.recurrence.symbols import (
     Symbol,
     Untraceable,
     is_a,
-    run_calls,
+    mapped,
 )
 from graphsent.propagation.recurrence.tracing import Tracer
 
@@ -46,8 +46,17 @@ class Traced:
     hoisted: list[Value]
 
     def tensors(self, named: Mapping[str, Tensor]) -> list[Tensor]:
-        """The tensors of the constants, from parameters and buffers by name."""
-        return run_calls(self.calls, self.constants, named)
+        """The tensors of the constants, differentiably, from parameters and buffers by name."""
+        results: list[Tensor] = []
+
+        def tensor_of(leaf: Any) -> Any:
+            if not is_a(leaf, Known):
+                return leaf
+            return named[leaf.key] if is_a(leaf.key, str) else results[leaf.key]
+
+        for function, args, kwargs in self.calls:
+            results.append(function(*mapped(tensor_of, args), **mapped(tensor_of, kwargs)))
+        return [tensor_of(known) for known in self.constants]
 
 
 class Differentiated(NamedTuple):

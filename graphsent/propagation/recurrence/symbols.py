@@ -222,19 +222,3 @@ def mapped(function: Callable[[Any], Any], given: Any) -> Any:
         parts = [mapped(function, part) for part in given]
         return parts if is_a(given, list) else tuple(parts)
     return function(given)
-
-
-def run_calls(
-    calls: Sequence[Call], wanted: Sequence[Known], tensors: Mapping[str, Tensor]
-) -> list[Tensor]:
-    """Computes constants from parameters and buffers, differentiably."""
-    results: list[Tensor] = []
-
-    def tensor_of(leaf: Any) -> Any:
-        if not is_a(leaf, Known):
-            return leaf
-        return tensors[leaf.key] if is_a(leaf.key, str) else results[leaf.key]
-
-    for function, args, kwargs in calls:
-        results.append(function(*mapped(tensor_of, args), **mapped(tensor_of, kwargs)))
-    return [tensor_of(known) for known in wanted]

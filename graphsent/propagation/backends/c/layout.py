@@ -53,8 +53,8 @@ class Layout:
         self.size, self.slotted = recurrence.size, recurrence.num_slots is not None
         self.count = recurrence.num_slots or 0
         self.columns = recurrence.columns
-        self.combine = Part(recurrence.combine, "v", starts=False)
-        self.start = Part(recurrence.start, "w", starts=True)
+        self.combine = Part(recurrence.combine, starts=False)
+        self.start = Part(recurrence.start, starts=True)
         self.places: dict[Value, Array] = {}
         self.arrays: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
         for part in (self.combine, self.start):

@@ -31,10 +31,10 @@ class Part:
 
     Args:
         traced: the function.
-        prefix: prefix of the names of arrays.
         starts: whether it is ``start``.
 
     Attributes:
+        prefix: prefix of the names of arrays.
         values: values of the forward pass, in order.
         back_values: values of the backward pass, in order.
         forward: values of the forward pass that are stored in arrays.
@@ -43,8 +43,8 @@ class Part:
         direct: values that are stored as a part of the states, with its number.
     """
 
-    def __init__(self, traced: Traced, prefix: str, *, starts: bool) -> None:
-        self.traced, self.prefix, self.starts = traced, prefix, starts
+    def __init__(self, traced: Traced, *, starts: bool) -> None:
+        self.traced, self.starts, self.prefix = traced, starts, "w" if starts else "v"
         self.results = traced.results
         self.gradients = differentiate(traced.expressions, traced.results)
         self.values = reached(ref.value for part in self.results for ref in part)
