@@ -27,7 +27,7 @@ from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.run import Run
-from graphsent.propagation.schedule.schedule import Schedule, schedule_of
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of, to_device
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
@@ -150,7 +150,10 @@ class TreeCell(nn.Module):
         raise self._undefined("combine", returned, "children", *self.input_names)
 
     def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
-        """The node data of ``input_names`` after x, (num_nodes, ...) each, on ``device``."""
+        """The node data of ``input_names`` after x, (num_nodes, ...) each.
+
+        They are moved to ``device``, that of x, if they are elsewhere.
+        """
         return {}
 
     def arrange(self, messages: State, slots: Tensor | None = None) -> State:
@@ -300,8 +303,7 @@ class TreeCell(nn.Module):
             feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
         x = self.checked_project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
-        data = self.extra_inputs(graph, x.device, **extra)
-        check_extra(self, data, len(x))
+        data = self._extra(graph, x.device, extra)
         inputs = {"x": x, **data, LEAF: leaf, **dict.fromkeys(self.state_names, zeros)}
         if initial_state is not None:
             parts = self.check_initial_state(initial_state, zeros)
@@ -403,7 +405,7 @@ class TreeCell(nn.Module):
         names = self.state_names if return_cell else self.state_names[:1]
         by_dgl = resolve_engine(engine) == "dgl"
         if not by_dgl and not self._replaces_functions():
-            data = self.extra_inputs(graph, feat.device, **extra)
+            data = self._extra(graph, feat.device, extra)
             return self._run(graph, feat, data, initial_state).states(len(names))
         inputs = self.prepare(graph, feat, initial_state, **extra)
         results = (self._run_dgl if by_dgl else self._run_functions)(graph, inputs)
@@ -416,11 +418,18 @@ class TreeCell(nn.Module):
         extra: Mapping[str, Tensor],
         initial_state: Tensor | Sequence[Tensor] | None = None,
     ) -> Run:
-        """A run level by level; only ``extra``, the node data after x, is still to be checked."""
+        """A run level by level, with arguments already checked; ``extra`` is node data after x."""
         schedule = schedule_of(graph)
-        check_extra(self, extra, schedule.num_nodes)
         slots = self.slots(graph, schedule)
         return Run(self, schedule, slots, feat, extra, initial_state)
+
+    def _extra(
+        self, graph: dgl.DGLGraph, device: torch.device, extra: Mapping[str, Any]
+    ) -> dict[str, Tensor]:
+        """:meth:`extra_inputs`, checked and on a device."""
+        data = self.extra_inputs(graph, device, **extra)
+        check_extra(self, data, graph.num_nodes())
+        return {name: to_device(values, device) for name, values in data.items()}
 
     def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:
         """How the cell runs over a graph, and why not in a faster way.
@@ -441,7 +450,7 @@ class TreeCell(nn.Module):
             return Explanation("functions", "it has DGL functions, or preparations, of its own")
         like, parameter = torch.empty(0), first_parameter(self)
         like = like if parameter is None else parameter
-        found = self._run(graph, like, self.extra_inputs(graph, like.device, **extra)).found
+        found = self._run(graph, like, self._extra(graph, like.device, extra)).found
         if isinstance(found, str):
             return Explanation("levels", found)
         if isinstance(found.library, str):

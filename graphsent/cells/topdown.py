@@ -9,7 +9,6 @@ from graphsent._dgl import dgl
 from graphsent.cells.base import State
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.slots import SlottedCell
-from graphsent.propagation.schedule.schedule import to_device
 
 _SIDE = "side"
 
@@ -89,7 +88,7 @@ class TopDownTreeLSTM(SlottedCell):
             return {}
         sides = graph.edata[self.slot_name].to(self.W.weight.dtype)
         by_node = sides.new_zeros(graph.num_nodes()).scatter(0, graph.edges()[1].long(), sides)
-        return {_SIDE: to_device(by_node.unsqueeze(1), device)}
+        return {_SIDE: by_node.unsqueeze(1)}
 
     def project(self, feat: Tensor) -> Tensor:
         """:math:`W x + b` of i, f, g, o, (num_nodes, 4 * hidden_feats); twice that for both."""

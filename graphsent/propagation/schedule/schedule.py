@@ -28,8 +28,8 @@ from graphsent.propagation.memory import empty
 
 
 def to_device(index: Tensor, device: torch.device) -> Tensor:
-    """Copies a CPU tensor to a device; the host does not wait for the copy."""
-    if device.type != "cuda":
+    """The tensor on a device; the host does not wait for a copy from the CPU."""
+    if device.type != "cuda" or not index.is_cpu:
         return index.to(device)
     return index.pin_memory().to(device, non_blocking=True)
 
