@@ -1,8 +1,8 @@
-"""A pool of memory blocks for large tensors on the CPU.
+"""A pool of memory for large tensors on the CPU.
 
 The first write to fresh memory costs several times as much as a later one, and the C library
-returns large blocks to the system as soon as they are freed. This pool keeps them: a block returns
-to it when the last tensor in it is gone, so no tensor in use is ever overwritten. GPUs, where torch
+returns large slabs to the system as soon as they are freed. This pool keeps them: a slab returns to
+it when the last tensor in it is gone, so no tensor in use is ever overwritten. GPUs, where torch
 does the same, and dtypes without kernels fall back to torch. Without the pool, a step of the N-ary
 Tree-LSTM on 256 trees takes 1.2 times as long; on 25 trees it makes no difference.
 """
@@ -36,10 +36,10 @@ def _limit() -> int:
 
 
 LARGEST_TOTAL = _limit()
-"""Limit of the total size of unused blocks, in bytes; beyond it all are freed."""
+"""Limit of the total size of unused slabs, in bytes; beyond it all are freed."""
 
 _TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
-_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)  # unused blocks by size
+_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)  # unused slabs by size
 _unchecked = 0  # bytes returned since the total was last compared with the limit
 _lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by the id of the reference
 
@@ -51,33 +51,33 @@ def empty(*shape: int, like: Tensor) -> Tensor:
         return like.new_empty(shape)
     size = _rounded(num_bytes)
     try:
-        block = _free[size].pop()
+        slab = _free[size].pop()
     except IndexError:
-        block = np.empty(size, np.uint8)
-    lease = np.ndarray(shape, _TYPES[like.dtype], block)
+        slab = np.empty(size, np.uint8)
+    lease = np.ndarray(shape, _TYPES[like.dtype], slab)
     reference = weakref.ref(lease, _give_back)
-    _lent[id(reference)] = reference, block
+    _lent[id(reference)] = reference, slab
     return torch.from_numpy(lease)
 
 
 def kept_bytes() -> int:
-    """Total size of the unused blocks, in bytes."""
-    return sum(size * len(blocks) for size, blocks in list(_free.items()))
+    """Total size of the unused slabs, in bytes."""
+    return sum(size * len(slabs) for size, slabs in list(_free.items()))
 
 
 def release() -> None:
-    """Returns all unused blocks to the system."""
+    """Returns all unused slabs to the system."""
     _free.clear()
 
 
 def _give_back(reference: weakref.ref[np.ndarray]) -> None:
-    _, block = _lent.pop(id(reference))
-    if block.size > LARGEST_TOTAL:
+    _, slab = _lent.pop(id(reference))
+    if slab.size > LARGEST_TOTAL:
         return
-    _free[block.size].append(block)
+    _free[slab.size].append(slab)
     # Adding up all sizes at every return takes 3 % of a training step of `arnn`.
     global _unchecked
-    _unchecked += block.size
+    _unchecked += slab.size
     if _unchecked > LARGEST_TOTAL // 64:
         _unchecked = 0
         if kept_bytes() > LARGEST_TOTAL:
@@ -85,6 +85,6 @@ def _give_back(reference: weakref.ref[np.ndarray]) -> None:
 
 
 def _rounded(num_bytes: int) -> int:
-    """Rounds up to one of eight sizes per octave, so that batches of similar size share blocks."""
+    """Rounds up to one of eight sizes per octave, so that batches of similar size share slabs."""
     step = 1 << max(num_bytes.bit_length() - 4, 12)
     return -(-num_bytes // step) * step

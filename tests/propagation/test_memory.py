@@ -1,4 +1,4 @@
-"""Memory blocks are reused once nobody uses them, and not before."""
+"""Slabs of memory are reused once nobody uses them, and not before."""
 
 import gc
 
@@ -12,7 +12,7 @@ LIKE = torch.zeros(1)
 
 
 @pytest.fixture(autouse=True)
-def no_blocks():
+def no_slabs():
     gc.collect()
     release()
     yield
@@ -30,7 +30,7 @@ def test_shapes_and_types(shape, dtype):
     assert bool((tensor == 1).all())
 
 
-def test_a_block_is_reused_after_its_last_tensor_is_freed():
+def test_a_slab_is_reused_after_its_last_tensor_is_freed():
     tensor = empty(1000, 100, like=LIKE)
     address, view = tensor.data_ptr(), tensor[3:5].t()
     del tensor
@@ -42,7 +42,7 @@ def test_a_block_is_reused_after_its_last_tensor_is_freed():
     assert empty(1001, 100, like=LIKE).data_ptr() == address
 
 
-def test_small_tensors_have_no_block():
+def test_small_tensors_have_no_slab():
     empty(10, 10, like=LIKE)
     assert kept_bytes() == 0
 
