@@ -62,7 +62,7 @@ class HeadLexicalizer(SlottedCell):
 
     def reset_parameters(self) -> None:
         """Initializes the matrices and the bias as Glorot and Bengio (2010)."""
-        glorot_(self.W.weight, self.W.bias, num_blocks=(1, 2))
+        glorot_(self.W.weight, self.W.bias, num_states=2)
 
     def check_structure(self, graph: dgl.DGLGraph) -> None:
         """Raises a CellError unless every node has two children or none."""
@@ -97,10 +97,10 @@ class HeadLexicalizer(SlottedCell):
         self.check_call(graph, feat)
         levels = self._run(graph, feat, {})
         (words,) = levels.states()
-        first, position = levels.num_leaves, levels.on_host.position
+        first, ordinal = levels.on_host.num_leaves, levels.on_host.ordinal
         if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:
-            return IndexedFeat(words, position)
-        index = torch.where(position < first, feat.index, position + len(feat.rows) - first)
+            return IndexedFeat(words, ordinal)
+        index = torch.where(ordinal < first, feat.index, ordinal + len(feat.rows) - first)
         return IndexedFeat(torch.cat((feat.rows, words[first:])), index)
 
     def _is_modified(self) -> bool:
@@ -201,9 +201,9 @@ class LexicalizedTreeLSTM(SlottedCell):
 
     def reset_parameters(self) -> None:
         """Initializes each matrix, and the biases, as Glorot and Bengio (2010)."""
-        glorot_(self.W.weight, num_blocks=(4, 1))
-        glorot_(self.U.weight, self.U.bias, num_blocks=(5, 2))
-        glorot_(self.V.weight, num_blocks=(3, 2))
+        glorot_(self.W.weight, num_gates=4)
+        glorot_(self.U.weight, self.U.bias, num_gates=5, num_states=2)
+        glorot_(self.V.weight, num_gates=3, num_states=2)
         glorot_(self.V_o.weight)
         if self.lexicalizer is not None:
             self.lexicalizer.reset_parameters()

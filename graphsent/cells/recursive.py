@@ -57,7 +57,7 @@ class RecursiveCell(SlottedCell):
     def reset_parameters(self) -> None:
         """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n the columns per input; zeros the bias."""
         uniform_(self.W)
-        uniform_(self.U, num_blocks=self.num_children)
+        uniform_(self.U, num_states=self.num_children)
 
     def project(self, feat: Tensor) -> Tensor:
         """:math:`W x + b`, (num_nodes, hidden_feats)."""

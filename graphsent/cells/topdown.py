@@ -68,19 +68,19 @@ class TopDownTreeLSTM(SlottedCell):
         self.td_share_input = td_share_input
         if not td_share_input:
             self.input_names = ("x", _SIDE)
-        self.num_inputs = 1 if td_share_input else 2
-        self.W = nn.Linear(in_feats, self.num_inputs * 4 * hidden_feats)
+        self.num_sides = 1 if td_share_input else 2
+        self.W = nn.Linear(in_feats, self.num_sides * 4 * hidden_feats)
         self.U = nn.Linear(2 * hidden_feats, 4 * hidden_feats, bias=False)
         self.V = nn.Linear(2 * hidden_feats, 2 * hidden_feats, bias=False)
-        self.V_o = nn.Linear(hidden_feats, self.num_inputs * hidden_feats, bias=False)
+        self.V_o = nn.Linear(hidden_feats, self.num_sides * hidden_feats, bias=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Initializes each matrix, and the biases, as Glorot and Bengio (2010)."""
-        glorot_(self.W.weight, self.W.bias, num_blocks=(4 * self.num_inputs, 1))
-        glorot_(self.U.weight, num_blocks=(4, 2))
-        glorot_(self.V.weight, num_blocks=(2, 2))
-        glorot_(self.V_o.weight, num_blocks=(self.num_inputs, 1))
+        glorot_(self.W.weight, self.W.bias, num_gates=4 * self.num_sides)
+        glorot_(self.U.weight, num_gates=4, num_states=2)
+        glorot_(self.V.weight, num_gates=2, num_states=2)
+        glorot_(self.V_o.weight, num_gates=self.num_sides)
 
     def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
         """The side of each node, (num_nodes, 1), unless both sides share the input weights."""

@@ -222,7 +222,7 @@ class NaryTreeLSTM(SlottedCell):
     def reset_parameters(self) -> None:
         """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n the columns per input; sets the biases."""
         uniform_(self.W)
-        uniform_(self.U, num_blocks=self.num_children)
+        uniform_(self.U, num_states=self.num_children)
         if self.leaf == "gated":
             forget_bias = self.W.bias[-self.hidden_feats :]
         else:

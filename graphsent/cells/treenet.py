@@ -68,7 +68,7 @@ class GatedCompositor(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draws weights from U(-1/sqrt(n), 1/sqrt(n)), n the columns per input; zeros biases."""
-        uniform_(self.W, num_blocks=2)
+        uniform_(self.W, num_states=2)
 
     def forward(self, child: State, sibling: State) -> State:
         """States (h, c) from those of child and sibling, each (num_nodes, hidden_feats)."""

@@ -24,7 +24,7 @@ class Chains(NamedTuple):
     first steps of all sequences, then the second steps.
 
     Attributes:
-        schedule: schedule of all nodes, which are numbered by position.
+        schedule: schedule of all nodes, which are numbered by ordinal.
         slots: one slot per node, its predecessor.
         lengths: (num_chains,) int64, descending.
         ends: (num_steps,) int64, the cumulated number of sequences with each step.

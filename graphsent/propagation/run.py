@@ -49,7 +49,7 @@ class _Projected(NamedTuple):
     """Projected inputs.
 
     Attributes:
-        leaves: inputs of ``start``, one row per node without predecessors by position, or a
+        leaves: inputs of ``start``, one row per leaf by ordinal, or a
             deferred product that yields them.
         shared: (num_leaves,) the row of each node in ``leaves``, if nodes share rows.
         inner: inputs of ``combine``, one row per other node, or one row (size,) for all of them.
@@ -75,7 +75,7 @@ class Run:
         slots: the predecessor in each slot, on the CPU, of cells with ordered predecessors.
         feat: inputs of all nodes, (num_nodes, in_feats), on the device to compute on.
         extra: node data of ``input_names`` after x, in this order, (num_nodes, ...) each.
-        initial: parts of the initial states before nodes without predecessors, (num_nodes,
+        initial: parts of the initial states before leaves, (num_nodes,
             hidden_feats) each.
     """
 
@@ -92,7 +92,6 @@ class Run:
         self.rows = feat if isinstance(feat, Tensor) else feat.rows
         self.on_host, self.slots = schedule, slots
         self.schedule = schedule.to(feat.device)
-        self.num_leaves = schedule.num_sources
         alone = schedule.num_levels < 2
         found: Found | str = _ALONE
         # Under autocast, states without edges have the dtype of those with edges.
@@ -109,7 +108,7 @@ class Run:
             extra = {name: values.to(dtype) for name, values in extra.items()}
             initial = _in_type(initial, dtype)
         self.feat, self.initial = feat, initial
-        rows = [self._split(self.schedule.by_position(values)) for values in extra.values()]
+        rows = [self._split(self.schedule.by_ordinal(values)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
@@ -117,7 +116,7 @@ class Run:
         """The states of all nodes, each part (num_nodes, hidden_feats).
 
         Args:
-            num_results: number of parts to return, h first, by node; by default all, by position.
+            num_results: number of parts to return, h first, by node; by default all, by ordinal.
         """
         if self.compiled is None:
             return self._states(num_results)
@@ -144,12 +143,12 @@ class Run:
     # Inputs
 
     def _project(self) -> _Projected:
-        feat, num_leaves = self.feat, self.num_leaves
+        feat, num_leaves = self.feat, self.schedule.num_leaves
         if isinstance(feat, IndexedFeat):
             rows, index = feat.rows, feat.index.numpy()[self.on_host.nodes.numpy()]
-        else:  # the rows that are read, by position
+        else:  # the rows that are read, by ordinal
             if self.cell.inner_input:
-                rows = self.schedule.by_position(feat)
+                rows = self.schedule.by_ordinal(feat)
             else:
                 rows = feat.index_select(0, self.schedule.nodes[:num_leaves])
             index = np.arange(len(rows))
@@ -219,7 +218,7 @@ class Run:
     # States
 
     def _start(self, x: _Projected) -> State:
-        """States for ``x.leaves``: of the nodes without predecessors, or of the rows they share."""
+        """States for ``x.leaves``: of the leaves, or of the rows they share."""
         inputs = [self._made(x.leaves), *self.leaf_extra]
         if self.traced is None:  # the cell may change them in place
             inputs = [part.clone() for part in inputs]
@@ -228,7 +227,7 @@ class Run:
         shape = self.schedule.num_nodes, self.cell.hidden_feats
         like = inputs[0].new_empty(1).expand(shape)
         initial = self.cell.check_initial_state(self.initial, like)
-        leaves = self.schedule.nodes[: self.num_leaves]
+        leaves = self.schedule.nodes[: self.schedule.num_leaves]
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
         return self.cell.checked_combine(self.cell.arrange(before), *inputs)
 
@@ -279,8 +278,8 @@ class Run:
         return None if index is None else to_device(torch.from_numpy(index), self.feat.device)
 
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
-        """Splits rows by position into those of nodes without predecessors, and the others."""
-        return rows.split((self.num_leaves, len(rows) - self.num_leaves))
+        """Splits rows by ordinal into those of leaves and those of inner nodes."""
+        return rows.split((self.schedule.num_leaves, self.schedule.num_inner))
 
 
 def _project_rows(

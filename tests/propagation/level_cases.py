@@ -40,8 +40,8 @@ def run(cell: cells.TreeCell, engine: Engine, graph: dgl.DGLGraph, feat: Tensor)
     """The states of all nodes by an engine."""
     schedule = schedule_of(graph)
     data = cell.prepare(graph, feat)
-    sizes = (schedule.num_sources, schedule.num_nodes - schedule.num_sources)
-    inputs = [schedule.by_position(data[name]).split(sizes) for name in cell.input_names]
+    sizes = (schedule.num_leaves, schedule.num_nodes - schedule.num_leaves)
+    inputs = [schedule.by_ordinal(data[name]).split(sizes) for name in cell.input_names]
     start = cell.start(*(leaves for leaves, _ in inputs))
     states = engine(cell, graph, schedule, start, *(inner for _, inner in inputs))
     return tuple(schedule.by_node(part) for part in states)

@@ -43,13 +43,13 @@ def following(schedule: Schedule, levels: np.ndarray, edges: list[tuple[int, int
     """Checks a schedule by its definition."""
     degrees = [sum(target == node for _, target in edges) for node in range(len(levels))]
     nodes = sorted(range(len(levels)), key=lambda node: (levels[node], degrees[node], node))
-    position = {node: place for place, node in enumerate(nodes)}
-    rows = sorted(range(len(edges)), key=lambda edge: (position[edges[edge][1]], edge))
+    ordinal = {node: place for place, node in enumerate(nodes)}
+    rows = sorted(range(len(edges)), key=lambda edge: (ordinal[edges[edge][1]], edge))
     assert schedule.nodes.tolist() == nodes
-    assert schedule.position.tolist() == [position[node] for node in range(len(nodes))]
+    assert schedule.ordinal.tolist() == [ordinal[node] for node in range(len(nodes))]
     assert schedule.edges.tolist() == rows
-    assert schedule.source.tolist() == [position[edges[edge][0]] for edge in rows]
-    assert schedule.target.tolist() == [position[edges[edge][1]] for edge in rows]
+    assert schedule.source.tolist() == [ordinal[edges[edge][0]] for edge in rows]
+    assert schedule.target.tolist() == [ordinal[edges[edge][1]] for edge in rows]
     assert schedule.degrees.tolist() == [degrees[node] for node in nodes]
     counts = np.bincount(levels, minlength=schedule.num_levels)
     assert schedule.ends.tolist() == np.cumsum(counts).tolist()
@@ -96,7 +96,7 @@ def test_slots(shape, dtype):
     for edge, source, target in zip(*(part.tolist() for part in rows), strict=True):
         place = taken[target] if places is None else int(places[edge])
         taken[target] += 1
-        expected[target - schedule.num_sources][place] = source
+        expected[target - schedule.num_leaves][place] = source
     assert found == expected
 
 

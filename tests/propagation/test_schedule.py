@@ -47,10 +47,10 @@ def check(schedule: Schedule, num_nodes: int, edges: list[tuple[int, int]], leve
     nodes = schedule.nodes.tolist()
     degree = [sum(target == node for _, target in edges) for node in range(num_nodes)]
     assert nodes == sorted(range(num_nodes), key=lambda node: (level[node], degree[node], node))
-    assert [nodes[place] for place in schedule.position.tolist()] == list(range(num_nodes))
+    assert [nodes[place] for place in schedule.ordinal.tolist()] == list(range(num_nodes))
     mailbox = [edge for node in nodes for edge, (_, target) in enumerate(edges) if target == node]
     assert schedule.edges.tolist() == mailbox
-    place = schedule.position.tolist()
+    place = schedule.ordinal.tolist()
     assert schedule.source.tolist() == [place[edges[edge][0]] for edge in mailbox]
     assert schedule.target.tolist() == [place[edges[edge][1]] for edge in mailbox]
 
@@ -97,7 +97,7 @@ def test_index_types(idtype):
 
 def test_no_nodes_and_no_edges():
     assert schedule_of(make_graph(0, [])).levels == ()
-    assert schedule_of(make_graph(0, [])).num_sources == 0
+    assert schedule_of(make_graph(0, [])).num_leaves == 0
     lonely = schedule_of(make_graph(3, []))
     assert [(level.start, level.end) for level in lonely.levels] == [(0, 3)]
     assert lonely.num_edges == 0
@@ -109,7 +109,7 @@ def test_more_nodes_than_16_bits_can_count():
     graph = dgl.graph((children, (children - 1) // 2))
     schedule = schedule_of(graph)
     depth = torch.log2(torch.arange(1, num_nodes + 1).double()).floor()
-    assert torch.equal(schedule.position[schedule.nodes], torch.arange(num_nodes))
+    assert torch.equal(schedule.ordinal[schedule.nodes], torch.arange(num_nodes))
     assert (schedule.source < schedule.target).all()
     assert len(schedule.levels) == int(depth.max()) + 1
 
@@ -162,7 +162,7 @@ def levels_unknown(graph: dgl.DGLGraph) -> dgl.DGLGraph:
 
 def assert_same_schedule(ours: Schedule, theirs: Schedule):
     assert ours.levels == theirs.levels
-    for name in ("nodes", "position", "edges", "source", "target"):
+    for name in ("nodes", "ordinal", "edges", "source", "target"):
         assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
 
 
@@ -226,7 +226,7 @@ def test_devices():
     moved = schedule.to("meta")
     assert moved is schedule.to(torch.device("meta"))
     assert moved.levels is schedule.levels
-    for name in ("nodes", "position", "edges", "source", "target"):
+    for name in ("nodes", "ordinal", "edges", "source", "target"):
         assert getattr(moved, name).shape == getattr(schedule, name).shape
         assert getattr(moved, name).device.type == "meta"
 

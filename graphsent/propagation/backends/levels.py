@@ -23,14 +23,14 @@ def run_levels(
     inputs: Sequence[Tensor],
     slots: Slots | None = None,
 ) -> tuple[Tensor, ...]:
-    """The states of all nodes, by position; calls ``combine`` once per level, or per in-degree.
+    """The states of all nodes, by ordinal; calls ``combine`` once per level, or per in-degree.
 
     Args:
         combine: takes the parts of the predecessors' states, a tuple of (nodes, predecessors,
             size), and the rows of all inputs; returns the parts of new states, (nodes, size) each.
         schedule: schedule of the graph, on the device of the tensors.
-        start: parts of the states of the first level, (num_sources, size).
-        inputs: rows for all other nodes, (num_inner, ...) by position.
+        start: parts of the states of leaves, (num_leaves, size).
+        inputs: rows for inner nodes, (num_inner, ...) by ordinal.
         slots: with slots, ``combine`` takes all slots of the nodes of a level, zeros if empty;
             without, the predecessors of nodes of one in-degree, in the order of their edges.
 
@@ -93,7 +93,7 @@ def _propagate(
     Other arguments are those of :func:`run_levels`; ``by_degree`` means that ``step`` needs nodes
     of one in-degree, unless there are slots.
     """
-    tape, first = Tape(), schedule.num_sources
+    tape, first = Tape(), schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
     states = [
         Column(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))

@@ -96,7 +96,7 @@ class Value:
         width: number of columns.
         args: its arguments.
         data: see above.
-        number: position in the order of computation.
+        number: place in the order of computation.
     """
 
     op: str

@@ -1,8 +1,9 @@
 """The order in which the nodes of a graph are computed, as contiguous slices.
 
-A schedule renumbers the nodes: by level, the length of the longest path that ends at a node, and
-within a level by in-degree. A level is then a slice of rows, and so are its nodes of one in-degree
-and the messages that they receive.
+A schedule numbers the nodes by level, the length of the longest path that ends at a node, and
+within a level by in-degree. A level is then a slice of these ordinals, and so are its nodes of one
+in-degree; the messages that they receive are a slice of the mailbox. The nodes of the first level
+are leaves, all others inner nodes; unless levels are reversed, leaves have no predecessors.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def to_device(index: Tensor, device: torch.device) -> Tensor:
 
 
 class Bucket(NamedTuple):
-    """Nodes of one level with the same in-degree; positions and mailbox rows are half-open."""
+    """Nodes of one level with the same in-degree; ordinals and mailbox rows are half-open."""
 
     start: int
     end: int
@@ -45,7 +46,7 @@ class Bucket(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Nodes that can be computed at once; positions and mailbox rows are half-open."""
+    """Nodes that can be computed at once; ordinals and mailbox rows are half-open."""
 
     start: int
     end: int
@@ -55,25 +56,25 @@ class Level(NamedTuple):
 
 
 class Schedule(Unchanging):
-    """Nodes by position, and the mailbox: all edges by the position of their target.
+    """Nodes by ordinal, and the mailbox: all edges by the ordinal of their target.
 
     The edges of one target are in the order of their ids, as in the mailbox of a DGL reduce
     function. All tensors are int64 and on one device, arrays on the host.
 
     Args:
-        ends: (num_levels,) int64, position after the last node of each level.
-        degrees: (num_nodes,) int64, in-degree of the node at each position.
+        ends: (num_levels,) int64, ordinal after the last node of each level.
+        degrees: (num_nodes,) int64, in-degree of the node at each ordinal.
         packed: the tensors below, concatenated.
         num_edges: number of edges.
 
     Attributes:
-        nodes: (num_nodes,) node at each position.
-        position: (num_nodes,) position of each node.
+        nodes: (num_nodes,) node at each ordinal.
+        ordinal: (num_nodes,) ordinal of each node.
         edges: (num_edges,) edge at each row of the mailbox.
-        source: (num_edges,) position of the edge's source.
-        target: (num_edges,) position of the edge's target.
-        num_sources: number of nodes of the first level.
-        num_inner: number of all others.
+        source: (num_edges,) ordinal of the edge's source.
+        target: (num_edges,) ordinal of the edge's target.
+        num_leaves: number of leaves.
+        num_inner: number of inner nodes.
     """
 
     def __init__(
@@ -81,15 +82,15 @@ class Schedule(Unchanging):
     ) -> None:
         self.ends, self.degrees, self.packed = ends, degrees, packed
         self.num_levels, self.num_nodes, self.num_edges = len(ends), len(degrees), num_edges
-        self.num_sources = int(ends[0]) if len(ends) else 0
-        self.num_inner = self.num_nodes - self.num_sources
+        self.num_leaves = int(ends[0]) if len(ends) else 0
+        self.num_inner = self.num_nodes - self.num_leaves
         self.device = packed.device
         sizes = [*[self.num_nodes] * 2, *[num_edges] * 3]
-        self.nodes, self.position, self.edges, self.source, self.target = packed.split(sizes)
+        self.nodes, self.ordinal, self.edges, self.source, self.target = packed.split(sizes)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
-        """Slices of positions and mailbox rows, as Python integers."""
+        """Slices of ordinals and mailbox rows, as Python integers."""
         if not len(self.ends):
             return ()
         changes = np.flatnonzero(self.degrees[1:] != self.degrees[:-1]) + 1
@@ -116,7 +117,7 @@ class Schedule(Unchanging):
     @torch.inference_mode(False)
     def first_edge(self) -> Tensor:
         """(num_inner + 1,) first mailbox row of each node after the first level, and the end."""
-        inner = torch.arange(self.num_sources, self.num_nodes + 1, device=self.device)
+        inner = torch.arange(self.num_leaves, self.num_nodes + 1, device=self.device)
         return torch.searchsorted(self.target, inner)
 
     @torch.inference_mode(False)
@@ -132,13 +133,13 @@ class Schedule(Unchanging):
             vars(moved)["levels"] = self.levels  # computed once for all devices
         return self.derived[device]
 
-    def by_position(self, rows: Tensor) -> Tensor:
+    def by_ordinal(self, rows: Tensor) -> Tensor:
         """Permutes rows, (num_nodes, ...), from the order of the graph to that of the schedule."""
-        return _Permute.apply(rows, self.nodes, self.position)
+        return _Permute.apply(rows, self.nodes, self.ordinal)
 
     def by_node(self, rows: Tensor) -> Tensor:
         """Permutes rows, (num_nodes, ...), from the order of the schedule to that of the graph."""
-        return _Permute.apply(rows, self.position, self.nodes)
+        return _Permute.apply(rows, self.ordinal, self.nodes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles omit what was derived from it, on other devices or from edge data.
@@ -210,12 +211,12 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
             raise ValueError(f"expected node numbers below {num_nodes}, and levels without gaps")
     degree = np.bincount(target, minlength=num_nodes)
     nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
-    position = np.empty_like(nodes)
-    position[nodes] = np.arange(num_nodes)
+    ordinal = np.empty_like(nodes)
+    ordinal[nodes] = np.arange(num_nodes)
 
-    target = position[target]
+    target = ordinal[target]
     edges = _argsort(target)
-    packed = np.concatenate((nodes, position, edges, position[source[edges]], target[edges]))
+    packed = np.concatenate((nodes, ordinal, edges, ordinal[source[edges]], target[edges]))
     ends = np.cumsum(np.bincount(level))
     return Schedule(ends, degree[nodes], torch.from_numpy(packed), len(source))
 

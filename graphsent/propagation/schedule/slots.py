@@ -12,11 +12,11 @@ from graphsent.propagation.schedule.schedule import Schedule, to_device
 
 
 class Slots(NamedTuple):
-    """The predecessor in each slot; nodes are given by position, those of level 0 have no slots.
+    """The predecessor in each slot; nodes are given by ordinal, those of level 0 have no slots.
 
     Attributes:
         count: slots per node.
-        source: (num_inner * count,) position of the node in each slot; num_nodes if it is empty.
+        source: (num_inner * count,) ordinal of the node in each slot; num_nodes if it is empty.
     """
 
     count: int  # type: ignore[assignment]  # a method of tuples
@@ -52,7 +52,7 @@ def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> 
         raise ValueError(
             f"expected one slot per edge, ({schedule.num_edges},), got {tuple(places.shape)}"
         )
-    slot = (schedule.target.numpy() - schedule.num_sources) * count + place
+    slot = (schedule.target.numpy() - schedule.num_leaves) * count + place
     exist = place.min(initial=0) >= 0 and place.max(initial=0) < count and slot.min(initial=0) >= 0
     if not exist or np.bincount(slot).max(initial=0) > 1:
         raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")

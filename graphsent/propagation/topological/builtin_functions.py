@@ -39,8 +39,10 @@ def messages_of(function: Any, edges: Any) -> dict[str, Tensor]:
         return {function.out_field: getattr(edges, _TARGETS[function.target])[function.in_field]}
     left = getattr(edges, _TARGETS[function.lhs])[function.lhs_field]
     right = getattr(edges, _TARGETS[function.rhs])[function.rhs_field]
-    rank = max(left.dim(), right.dim())
-    pair = [tensor[(slice(None),) + (None,) * (rank - tensor.dim())] for tensor in (left, right)]
+    num_dims = max(left.dim(), right.dim())
+    pair = [
+        tensor[(slice(None),) + (None,) * (num_dims - tensor.dim())] for tensor in (left, right)
+    ]
     return {function.out_field: _OPERATORS[function.binary_op](*pair)}
 
 

@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 
 class Traversal:
-    """One propagation; node rows are by position, edge rows by row of the mailbox."""
+    """One propagation; node rows are by ordinal, edge rows by row of the mailbox."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Traversal:
                 results = _checked(results, "apply", level.end - level.start)
             for name, values in results.items():
                 self._write(name, level, values)
-        return {name: self.nodes[name].read(self.schedule.position) for name in self.written}
+        return {name: self.nodes[name].read(self.schedule.ordinal) for name in self.written}
 
     # Levels
 
@@ -86,7 +86,7 @@ class Traversal:
             RowData(list(self.edge_data), self._edge_column, rows),
             self._node_rows(self.schedule.target[rows]),
         )
-        edges = Edges(self.graph, self.schedule, rows, data)
+        edges = LevelEdges(self.graph, self.schedule, rows, data)
         if is_builtin(function):
             return messages_of(function, edges)
         return _checked(function(edges), "message", len(edges))
@@ -216,7 +216,7 @@ class RowData(MutableMapping):
 _EdgeBatch: Any = dgl.udf.EdgeBatch
 
 
-class Edges(_EdgeBatch):
+class LevelEdges(_EdgeBatch):
     """Edges of a level, as DGL's message functions take them.
 
     ``rows`` are rows of the mailbox, ``data`` those of the sources, the edges and the targets.

@@ -26,14 +26,14 @@ from graphsent.propagation.untraced import untraced
 
 
 class Start(NamedTuple):
-    """The states of nodes without predecessors, or the inputs of ``start``.
+    """The states of leaves, or the inputs of ``start``.
 
     Attributes:
         tensors: inputs, (num_rows, width), or parts of states, (num_rows, size).
         given: whether these are parts of states.
         projected: number of outputs of a linear map that are the first input: its place is taken
             by the input, weight and bias of this map. 0 if the first input is there itself.
-        rows: (num_sources,) the row of each node, if nodes share rows.
+        rows: (num_leaves,) the row of each node, if nodes share rows.
     """
 
     tensors: Sequence[Tensor]
@@ -60,11 +60,11 @@ def run_recurrence(
         library: its compiled code.
         schedule: on the CPU, with at least two levels.
         slots: the predecessor in each slot, if predecessors are ordered.
-        start: states or inputs of the nodes without predecessors.
-        inputs: of the other nodes, (num_inner, width), or (width,) for all of them.
+        start: states or inputs of the leaves.
+        inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
         input_rows: (num_inner,) the row of each node, if nodes share rows.
         parameters: parameters and buffers by name.
-        num_results: number of parts of the states to return, by node; None: all, by position.
+        num_results: number of parts of the states to return, by node; None: all, by ordinal.
     """
     combine, starting = recurrence.combine, recurrence.start
     constants, tensors = combine.tensors(parameters), list(inputs)
@@ -146,7 +146,7 @@ class _Run:
         self.plan = plan
         self.kept: list[Any] = []
         self.walk = walk = Walk(keep=keep)
-        walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_sources
+        walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_leaves
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
         walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(schedule.num_inner)
         walk.count = 0 if slots is None else slots.count
