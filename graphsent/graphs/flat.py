@@ -11,7 +11,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.graphs import fields
-from graphsent.graphs.forest import Edges, Forest, edges_of, levels_of
+from graphsent.graphs.forest import Edges, Forest, edges_of, path_lengths
 from graphsent.graphs.notes import note_edge_ends, note_levels
 from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
 from graphsent.sentences import Sentence
@@ -126,7 +126,7 @@ def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str
     """The int64 arrays of trees, without caching; arguments as of :func:`trees_to_graph`."""
     forest = make_forest(trees, direction)
     edges = edges_of(forest, sibling=direction == fields.SIBLING)
-    levels = levels_of(edges, len(forest.parent))
+    levels = path_lengths(edges, len(forest.parent))
     num_nodes = np.bincount(forest.tree, minlength=len(trees))
     labels = _labels(trees, num_nodes, None)
     nodes = np.stack((labels, forest.depth, *forest.span.T, forest.position, *levels))

@@ -138,7 +138,7 @@ def edges_of(forest: Forest, *, sibling: bool) -> Edges:
     return Edges(source, target, forest.child_index[source], kind)
 
 
-def levels_of(edges: Edges, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def path_lengths(edges: Edges, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Lengths of the longest paths ending and starting at each node, both (num_nodes,) int64."""
     successor = np.full(num_nodes, NOTHING)
     successor[edges.source] = edges.target

@@ -66,7 +66,7 @@ class RerankTask(Task):
         """The n-best lists of a file; see :mod:`graphsent.trees.nbest` for its format.
 
         Raises:
-            TreeError: A block is malformed.
+            TreeError: A list is malformed.
             DataError: A list has no gold tree.
         """
         return self._read(path)

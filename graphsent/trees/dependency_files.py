@@ -118,7 +118,7 @@ def _sentences(numbered: Iterable[str], source: str, first_line: int) -> Iterato
 def _parse_sentence(sentence: _Sentence) -> DependencyTree:
     word_lines = _check_columns(sentence)
     try:
-        parsed = _parse_block("\n".join(sentence.lines))
+        parsed = _parse_lines("\n".join(sentence.lines))
     except _BadFieldError:
         _fail_at_bad_field(sentence)
     # Ranges and empty nodes have no integer id, and are not words of the tree.
@@ -190,10 +190,10 @@ def _parse_as_it_is(columns: list[str], index: int) -> str:
     return columns[index]
 
 
-def _parse_block(block: str) -> conllu.TokenList:
+def _parse_lines(text: str) -> conllu.TokenList:
     field_parsers = dict.fromkeys(("xpos", "feats", "deps", "misc"), _parse_as_it_is)
     return conllu.parse_token_and_metadata(
-        block,
+        text,
         field_parsers={"id": _parse_id, "head": _parse_head, **field_parsers},
         metadata_parsers={"__fallback__": lambda name, value: (name, value or "")},
     )
@@ -209,7 +209,7 @@ def _label(misc: str) -> str:
 def _fail_at_bad_field(sentence: _Sentence) -> NoReturn:
     for index, line in enumerate(sentence.lines):
         try:
-            _parse_block(line)
+            _parse_lines(line)
         except _BadFieldError as error:
             sentence.fail(BadNumber, error.message, index, error.column)
     raise AssertionError("no field of the sentence is bad")

@@ -120,4 +120,4 @@ class Cycle(TreeError):
 
 
 class MalformedNBest(TreeError):
-    """A block of an n-best list is malformed."""
+    """An n-best list is malformed."""

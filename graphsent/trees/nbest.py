@@ -1,6 +1,6 @@
 """N-best lists: several parses of a sentence with their parser scores.
 
-A file has one block per sentence, with an empty line after each::
+A file has one list per sentence, with an empty line after each::
 
     # sent_id = wsj_0180.1
     gold<TAB>(ROOT (S ...))
@@ -62,7 +62,7 @@ def read_nbest(path: str | os.PathLike[str]) -> list[ParseList]:
     """Reads the n-best lists of a file; decompressed if named ``*.gz``.
 
     Raises:
-        TreeError: A block or a tree in it is malformed.
+        TreeError: A list or a tree in it is malformed.
         DataError: The file cannot be read.
     """
     return list(iter_nbest(path))
@@ -86,22 +86,22 @@ def parse_nbest(lines: Iterable[tuple[int, str]], source: str = "<string>") -> I
         source: Named in errors.
 
     Raises:
-        TreeError: A block or a tree in it is malformed.
+        TreeError: A list or a tree in it is malformed.
     """
-    block = _Block(source)
+    entry = _Entry(source)
     number = 0
     for number, line in lines:
         if line.strip():
-            block.add(number, line.rstrip("\r\n"))
-        elif block.begun:
-            yield block.close(number)
-            block = _Block(source)
-    if block.begun:
-        yield block.close(number)
+            entry.add(number, line.rstrip("\r\n"))
+        elif entry.begun:
+            yield entry.close(number)
+            entry = _Entry(source)
+    if entry.begun:
+        yield entry.close(number)
 
 
-class _Block:
-    """The lines of a block."""
+class _Entry:
+    """The lines of a sentence."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -126,13 +126,13 @@ class _Block:
 
     def close(self, number: int) -> ParseList:
         if not self._candidates:
-            raise self._error(number, "a 'cand' line before the end of the block")
+            raise self._error(number, "a 'cand' line before the end of the list")
         found = ParseList(tuple(self._candidates), self._gold, self._name)
         trees = [each.tree for each in found.candidates]
         if self._gold is not None:
             trees.append(self._gold)
         if any(tree.words != found.words for tree in trees):
-            raise self._error(number, "trees over the same words in the block that ends here")
+            raise self._error(number, "trees over the same words in the list that ends here")
         return found
 
     def _tree(self, text: str, number: int) -> Tree:

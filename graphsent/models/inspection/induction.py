@@ -11,10 +11,10 @@ from torch import Tensor
 from graphsent.models.dcnn import DCNN
 from graphsent.models.encoders.row_maps import PooledLayer
 
-__all__ = ["Edges", "Nodes", "induce"]
+__all__ = ["FeatureEdges", "FeatureNodes", "induce"]
 
 
-class Nodes(NamedTuple):
+class FeatureNodes(NamedTuple):
     """Nodes, see :class:`~graphsent.models.inspection.FeatureGraph`."""
 
     layer: np.ndarray
@@ -24,7 +24,7 @@ class Nodes(NamedTuple):
     value: np.ndarray
 
 
-class Edges(NamedTuple):
+class FeatureEdges(NamedTuple):
     """Edges, see :class:`~graphsent.models.inspection.FeatureGraph`."""
 
     source: np.ndarray
@@ -50,7 +50,7 @@ class _Inputs(NamedTuple):
     are_words: bool
 
 
-def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
+def induce(model: DCNN, tokens: Tensor) -> tuple[int, FeatureNodes, FeatureEdges]:
     """Trace the values that pooling selects in a sentence, and the inputs of each.
 
     Args:
@@ -69,7 +69,7 @@ def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
 
     word = np.arange(num_words)
     nothing = np.full(num_words, -1)
-    nodes = [Nodes(np.zeros_like(word), nothing, nothing, word, np.full(num_words, np.nan))]
+    nodes = [FeatureNodes(np.zeros_like(word), nothing, nothing, word, np.full(num_words, np.nan))]
     edges, inputs, first = [], _word_inputs(model, vectors), num_words
     for number, layer in enumerate(layers):
         num_maps = model.config["maps"][number]
@@ -83,12 +83,12 @@ def induce(model: DCNN, tokens: Tensor) -> tuple[int, Nodes, Edges]:
         first += len(ids)
     score = np.array([float(logits[label])])
     none = np.array([-1])
-    nodes.append(Nodes(np.array([len(layers) + 1]), none, none, none, score))
+    nodes.append(FeatureNodes(np.array([len(layers) + 1]), none, none, none, score))
     edges.append(_root_edges(_array(model.output.weight[label]), inputs, first))
     return (
         label,
-        Nodes(*map(np.concatenate, zip(*nodes, strict=True))),
-        Edges(*map(np.concatenate, zip(*edges, strict=True))),
+        FeatureNodes(*map(np.concatenate, zip(*nodes, strict=True))),
+        FeatureEdges(*map(np.concatenate, zip(*edges, strict=True))),
     )
 
 
@@ -103,19 +103,21 @@ def _word_inputs(model: DCNN, vectors: Tensor) -> _Inputs:
     return _Inputs(values, nodes, len(rows), True)
 
 
-def _nodes(layer: PooledLayer, number: int, num_maps: int) -> Nodes:
+def _nodes(layer: PooledLayer, number: int, num_maps: int) -> FeatureNodes:
     """The selected values of a layer, by row, map and step."""
     length = int(layer.lengths[0])
     positions = layer.positions[0, :, :length].cpu().numpy()
     channel = np.repeat(np.arange(len(positions)), length)
     row, of_map = np.divmod(channel, num_maps)
     values = _array(layer.values[0, :, :length])
-    return Nodes(
+    return FeatureNodes(
         np.full(len(channel), number + 1), of_map, row, positions.flatten(), values.flatten()
     )
 
 
-def _edges(nodes: Nodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: bool) -> Edges:
+def _edges(
+    nodes: FeatureNodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: bool
+) -> FeatureEdges:
     """The edges from the inputs of filters to the nodes of a layer.
 
     Args:
@@ -147,21 +149,23 @@ def _edges(nodes: Nodes, first: int, weight: np.ndarray, inputs: _Inputs, fold: 
     else:
         pairs = coefficients[..., None]
     target = np.broadcast_to(first + np.arange(len(rows))[:, None, None, None], inside.shape)
-    return Edges(source[inside], target[inside], weights[inside], _pairs(pairs[inside]))
+    return FeatureEdges(source[inside], target[inside], weights[inside], _pairs(pairs[inside]))
 
 
-def _root_edges(weight: np.ndarray, inputs: _Inputs, root: int) -> Edges:
+def _root_edges(weight: np.ndarray, inputs: _Inputs, root: int) -> FeatureEdges:
     """The edges from the values of the last layer to the root."""
     source, values = inputs.nodes.flatten(), inputs.values.flatten()
     num_rows, num_maps, num_steps = inputs.values.shape
     of_value = weight.reshape(num_rows * num_maps, -1)[:, :num_steps].flatten()
-    return Edges(source, np.full(len(source), root), of_value * values, _pairs(of_value[:, None]))
+    return FeatureEdges(
+        source, np.full(len(source), root), of_value * values, _pairs(of_value[:, None])
+    )
 
 
 def _pairs(coefficients: np.ndarray) -> np.ndarray:
     return np.pad(coefficients, ((0, 0), (0, 2 - coefficients.shape[1])))
 
 
-def _no_edges() -> Edges:
+def _no_edges() -> FeatureEdges:
     none = np.zeros(0, np.int64)
-    return Edges(none, none, np.zeros(0), np.zeros((0, 2)))
+    return FeatureEdges(none, none, np.zeros(0), np.zeros((0, 2)))

@@ -124,14 +124,14 @@ def load_vectors(
     forms = [_forms(word) for word in words]
     wanted = {form for alternatives in forms for form in alternatives}
 
-    blocks, known, sources = [], [], []
+    columns, known, sources = [], [], []
     for path in files:
         file = _READERS.get(format_suffix(path), read_text)(path, wanted)
-        block, is_known = _block(path, file, forms)
-        blocks.append(block)
+        of_file, is_known = _columns(path, file, forms)
+        columns.append(of_file)
         known.append(is_known)
         sources.append((path.name, file.dimension))
-    matrix = np.concatenate(blocks, axis=1)
+    matrix = np.concatenate(columns, axis=1)
     found = np.logical_or.reduce(known)
     generator = np.random.default_rng(seed)
     missing = int(np.count_nonzero(~found)), matrix.shape[1]
@@ -150,20 +150,20 @@ def _forms(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((word, word.lower(), plain, plain.lower())))
 
 
-def _block(
+def _columns(
     path: Path, file: FileVectors, forms: Sequence[tuple[str, ...]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """One file's columns, zero for words that it lacks, and which words it has."""
-    block = np.zeros((len(forms), file.dimension), np.float32)
+    columns = np.zeros((len(forms), file.dimension), np.float32)
     is_known = np.zeros(len(forms), bool)
     for row, alternatives in enumerate(forms):
         for form in alternatives:
             if form in file.rows:
-                block[row] = file.rows[form]
+                columns[row] = file.rows[form]
                 is_known[row] = True
                 break
-    finite = np.isfinite(block).all(axis=1)
+    finite = np.isfinite(columns).all(axis=1)
     if not finite.all():
         word = forms[int(np.argmin(finite))][0]
         raise DataError(f"{path}: the vector of {word!r} is not finite")
-    return block, is_known
+    return columns, is_known
