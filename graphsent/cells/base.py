@@ -303,7 +303,7 @@ class TreeCell(nn.Module):
             feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
         x = self.checked_project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
-        data = self._extra(graph, x.device, extra)
+        data = self._extra(graph, x.device, **extra)
         inputs = {"x": x, **data, LEAF: leaf, **dict.fromkeys(self.state_names, zeros)}
         if initial_state is not None:
             parts = self.check_initial_state(initial_state, zeros)
@@ -405,8 +405,7 @@ class TreeCell(nn.Module):
         names = self.state_names if return_cell else self.state_names[:1]
         by_dgl = resolve_engine(engine) == "dgl"
         if not by_dgl and not self._replaces_functions():
-            data = self._extra(graph, feat.device, extra)
-            return self._run(graph, feat, data, initial_state).states(len(names))
+            return self._run(graph, feat, initial_state, **extra).states(len(names))
         inputs = self.prepare(graph, feat, initial_state, **extra)
         results = (self._run_dgl if by_dgl else self._run_functions)(graph, inputs)
         return tuple(results[name] for name in names)
@@ -415,17 +414,15 @@ class TreeCell(nn.Module):
         self,
         graph: dgl.DGLGraph,
         feat: Tensor | IndexedFeat,
-        extra: Mapping[str, Tensor],
         initial_state: Tensor | Sequence[Tensor] | None = None,
+        **extra: Any,
     ) -> Run:
-        """A run level by level, with arguments already checked; ``extra`` is node data after x."""
+        """A run level by level, with the arguments of :meth:`run`."""
         schedule = schedule_of(graph)
-        slots = self.slots(graph, schedule)
-        return Run(self, schedule, slots, feat, extra, initial_state)
+        data = self._extra(graph, feat.device, **extra)
+        return Run(self, schedule, self.slots(graph, schedule), feat, data, initial_state)
 
-    def _extra(
-        self, graph: dgl.DGLGraph, device: torch.device, extra: Mapping[str, Any]
-    ) -> dict[str, Tensor]:
+    def _extra(self, graph: dgl.DGLGraph, device: torch.device, **extra: Any) -> dict[str, Tensor]:
         """:meth:`extra_inputs`, checked and on a device."""
         data = self.extra_inputs(graph, device, **extra)
         check_extra(self, data, graph.num_nodes())
@@ -450,7 +447,7 @@ class TreeCell(nn.Module):
             return Explanation("functions", "it has DGL functions, or preparations, of its own")
         like, parameter = torch.empty(0), first_parameter(self)
         like = like if parameter is None else parameter
-        found = self._run(graph, like, self._extra(graph, like.device, extra)).found
+        found = self._run(graph, like, **extra).found
         if isinstance(found, str):
             return Explanation("levels", found)
         if isinstance(found.library, str):

@@ -95,7 +95,7 @@ class HeadLexicalizer(SlottedCell):
         if resolve_engine(engine) == "dgl" or self._is_modified():
             return self(graph, feat, engine=engine)
         self.check_call(graph, feat)
-        levels = self._run(graph, feat, {})
+        levels = self._run(graph, feat)
         (words,) = levels.states()
         first, ordinal = levels.on_host.num_leaves, levels.on_host.ordinal
         if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:
