@@ -105,14 +105,8 @@ def state_tuple(cell: Any) -> str:
 def check_state(cell: Any, method: str, state: Any, like: Tensor) -> tuple[Tensor, ...]:
     """The parts of the states that a cell's method has returned.
 
-    Args:
-        cell: the cell.
-        method: name of the method.
-        state: what it returned.
-        like: a tensor with one row per node, of the expected dtype and device.
-
-    Raises:
-        CellError: if they are not a tuple of tensors (num_nodes, hidden_feats), one per name.
+    Raises a CellError unless they are a tuple of tensors (num_nodes, hidden_feats), one per name,
+    with the number of rows, dtype and device of ``like``.
     """
     shape, dtype, device = (len(like), cell.hidden_feats), like.dtype, like.device
 

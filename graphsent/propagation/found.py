@@ -43,13 +43,10 @@ class Found(NamedTuple):
 def find_recurrence(
     cell: nn.Module, like: Tensor, extra: Mapping[str, Tensor], num_slots: int | None
 ) -> Found | str:
-    """The recurrence of a cell for some inputs, or why it cannot be traced.
+    """The recurrence of a cell for inputs like a tensor, or why it cannot be traced.
 
-    Args:
-        cell: the cell.
-        like: a tensor with the dtype and device of the inputs.
-        extra: inputs after x, (num_nodes, width) each.
-        num_slots: slots per node; None if predecessors are unordered.
+    ``extra`` are the inputs after x, (num_nodes, width) each; ``num_slots`` is None if predecessors
+    are unordered.
     """
     extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
     if 0 in extra_widths:

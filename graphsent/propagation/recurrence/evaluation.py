@@ -21,12 +21,7 @@ rounding errors."""
 
 
 class Evaluation:
-    """Evaluates expressions with given constants, level by level.
-
-    Args:
-        results: the columns of each result.
-        constants: tensors by number.
-    """
+    """Evaluates expressions, the columns of each result, with given constants, level by level."""
 
     def __init__(self, results: Sequence[Sequence[Ref]], constants: Sequence[Tensor]) -> None:
         self.results, self.constants = results, constants

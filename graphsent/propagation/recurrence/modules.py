@@ -56,15 +56,12 @@ def recurrence_of(
     """The recurrence of a cell, or why it cannot be traced.
 
     It is traced once, and again when the cell has changed: attributes of the cell or its modules,
-    tied parameters, or other variables that its functions read.
-
-    Args:
-        cell: the cell.
-        dtype: dtype of its parameters.
-        extra_widths: widths of the inputs after x.
-        num_slots: slots per node; None if predecessors are unordered.
+    tied parameters, or other variables that its functions read. ``dtype`` is that of its parameters,
+    ``extra_widths`` are those of the inputs after x, and ``num_slots`` is None if predecessors are
+    unordered.
     """
-    facts = [*_facts(cell), dtype, num_slots, *extra_widths]
+    sizes = dtype, tuple(extra_widths), num_slots
+    facts = [*_facts(cell), sizes]
     known = _known.get(cell)
     if known is not None and known.recurrence == _CHANGES:  # for good
         return known.recurrence
@@ -73,10 +70,9 @@ def recurrence_of(
         outside = facts_at(places)
         asked = sorted(names & _NOT_SEEN.keys())
         traced: Recurrence | str
-        sizes = dtype, extra_widths, num_slots
         traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, places, sizes)
-        after = [*_facts(cell), dtype, num_slots, *extra_widths]
-        if not isinstance(traced, str) and (after != facts or facts_at(places) != outside):
+        changed = [*_facts(cell), sizes] != facts or facts_at(places) != outside
+        if changed and not isinstance(traced, str):
             traced = _CHANGES
         known = _known[cell] = _Known(facts, places, outside, traced)
     return known.recurrence

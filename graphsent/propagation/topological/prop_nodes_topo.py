@@ -122,14 +122,8 @@ def _device(graph: dgl.DGLGraph, given: Iterable[Mapping[str, Tensor]]) -> torch
     return devices.pop() if devices else graph.device
 
 
-def prop_nodes_topo_of_dgl(
-    graph: dgl.DGLGraph,
-    message_func: Function,
-    reduce_func: Function,
-    reverse: bool = False,
-    apply_node_func: Function | None = None,
-) -> None:
+def prop_nodes_topo_of_dgl(*arguments: Any, **options: Any) -> None:
     """``dgl.prop_nodes_topo`` itself, without its warnings about levels without edges."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _NO_EDGES)
-        dgl.prop_nodes_topo(graph, message_func, reduce_func, reverse, apply_node_func)
+        dgl.prop_nodes_topo(*arguments, **options)

@@ -19,26 +19,18 @@ class Array(NamedTuple):
     """The array of a value.
 
     Attributes:
-        name: name of the pointer in ``struct own``.
+        begin: the address of the first number, as C code.
         stride: distance between rows in numbers, as C code.
         group: one of :data:`GROUPS`, or ``"STATE"`` for a part of the states.
     """
 
-    name: str
+    begin: str
     stride: str
     group: str
 
-    @property
-    def begin(self) -> str:
-        """The address of the first number, as C code."""
-        return f"s->{self.name}"
-
 
 class Layout:
-    """The arrays of a walk.
-
-    Args:
-        recurrence: the recurrence of a node.
+    """The arrays of a walk over a recurrence.
 
     Attributes:
         places: the array of each value.
@@ -71,8 +63,8 @@ class Layout:
     def _place(self, part: Part) -> None:
         for value in sorted(part.forward, key=lambda value: value.number):
             if value in part.direct:
-                name = f"state[{part.direct[value]}]"
-                self.places[value] = Array(name, str(self.size), "STATE")
+                begin = f"s->state[{part.direct[value]}]"
+                self.places[value] = Array(begin, str(self.size), "STATE")
             elif value.domain == SOURCE:
                 self._add(part, value, "WHOLE")
             else:
@@ -92,11 +84,12 @@ class Layout:
         ):
             rows = f"({rows} + number_of_pairs(w))"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
-        array = self.places[value] = Array(f"{part.prefix}{value.number}", stride, group)
+        name = f"{part.prefix}{value.number}"
+        self.places[value] = Array(f"s->{name}", stride, group)
         numbers = f"{block if group.endswith('BLOCK') else rows} * {stride}"
         if group == "KEPT":
             numbers += f", {block} * {stride}"
-        self.arrays[group][array.name] = numbers
+        self.arrays[group][name] = numbers
 
     def of_slot(self, term: Term) -> bool:
         """Whether a term multiplies the state in a slot."""
@@ -162,7 +155,7 @@ class Layout:
             return f"s->state[{value.data[0]}]", "SIZE"
         array = self.places[value]
         if array.group == "STATE":
-            return f"s->{array.name} + w->num_starts * SIZE", "SIZE"
+            return f"{array.begin} + w->num_starts * SIZE", "SIZE"
         return array.begin, array.stride
 
     def constant(self, part: Part, number: int) -> int:

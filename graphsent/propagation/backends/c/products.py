@@ -10,9 +10,6 @@ from graphsent.propagation.recurrence.expressions import Term, Value
 class Products:
     """Writes products, and records what they need before and after the walk.
 
-    Args:
-        layout: the layout.
-
     Attributes:
         weights: columns of weights to pack, each for one direction.
         pairs: terms of states in slots by direction, with the sum that they are a part of: those
