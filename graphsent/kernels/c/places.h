@@ -10,7 +10,7 @@ struct places {
   int64_t *pair_starts;  // (pairs) row of the start
   int64_t *pair_of;      // (inner, count) the pair that a node sees in a slot, or -1
   int64_t *earlier;      // (count, inner + 1) number of links of a slot in earlier rows
-  int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the position that it sees
+  int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the ordinal that it sees
                                       // or, for pairs, ~row of the start
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
   // In the backward pass:
@@ -60,12 +60,12 @@ static void find_places(const struct walk *w, int64_t inner) {
       p.earlier[k * (inner + 1) + row] = links;
       p.pair_of[row * w->count + k] = -1;
       if (source == w->num_nodes) continue;
-      if (source >= w->num_sources) {
+      if (source >= w->num_leaves) {
         p.link_rows[k * inner + links] = row;
         p.link_sources[k * inner + links++] = source;
         continue;
       }
-      const int64_t start = w->leaves ? w->leaves[source] : source;
+      const int64_t start = w->leaf_rows ? w->leaf_rows[source] : source;
       if (known[start] < 0) {
         p.pair_starts[pairs] = start;
         known[start] = pairs++;

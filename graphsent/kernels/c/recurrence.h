@@ -1,20 +1,20 @@
 // The arguments of generated walks over the levels of a schedule.
 //
-// Rows of states: those of the start, then those of inner nodes by position, then a row of zeros.
+// Rows of states: those of the start, then those of inner nodes by ordinal, then a row of zeros.
 
 struct walk {
-  int64_t num_levels, num_sources, num_starts, num_nodes, num_edges, num_threads;
+  int64_t num_levels, num_leaves, num_starts, num_nodes, num_edges, num_threads;
   int64_t count;  // slots per node; 0 without slots
   int64_t keep;   // whether a backward pass follows, which needs `kept`
   int64_t num_projected, start_feats, start_outputs;  // if the first input of the start consists of
                                                       // the first outputs of a linear map: their
                                                       // number, and the sizes of the map
   int64_t kept_size, places_size, workspace_size;  // in numbers
-  const int64_t *level_ends;  // (1 + num_levels) position after the last one of each level
-  const int64_t *source;      // (inner * count) position of the node in each slot, or num_nodes;
-                              // (edges) position of the source of each edge
+  const int64_t *level_ends;  // (1 + num_levels) ordinal after the last one of each level
+  const int64_t *source;      // (inner * count) ordinal of the node in each slot, or num_nodes;
+                              // (edges) ordinal of the source of each edge
   const int64_t *first_edge;  // (inner + 1) the beginning of the edges to a node
-  const int64_t *leaves;      // (num_sources) their rows in the start; NULL if each has its own
+  const int64_t *leaf_rows;   // (num_leaves) their rows in the start; NULL if each has its own
   const int64_t *nodes;       // (num_nodes) the rows of results
   const int64_t *input_strides;      // 0 for one row for all nodes
   const int64_t *start_strides;      // of the inputs of the start
@@ -40,13 +40,13 @@ struct walk {
 
 // The first row of a level after the first, among inner nodes.
 static inline int64_t first_row(const struct walk *w, int64_t level) {
-  return w->level_ends[level] - w->num_sources;
+  return w->level_ends[level] - w->num_leaves;
 }
 
-// The row of the state of the node at a position.
-static inline int64_t row_at(const struct walk *w, int64_t position) {
-  if (position >= w->num_sources) return w->num_starts + position - w->num_sources;
-  return w->leaves ? w->leaves[position] : position;
+// The row of the state of the node with this ordinal.
+static inline int64_t row_at(const struct walk *w, int64_t ordinal) {
+  if (ordinal >= w->num_leaves) return w->num_starts + ordinal - w->num_leaves;
+  return w->leaf_rows ? w->leaf_rows[ordinal] : ordinal;
 }
 
 static inline const real *input_at(const struct walk *w, int64_t n, int64_t row) {
@@ -89,7 +89,7 @@ static void take_gradients(const struct walk *w, int part, real *to, int64_t siz
   for (int64_t row = 0; row < w->num_starts; row++) {
     memset(to + row * size + from, 0, (end - from) * sizeof(real));
   }
-  for (int64_t p = 0; p < w->num_sources && w->dresults[part]; p++) {
+  for (int64_t p = 0; p < w->num_leaves && w->dresults[part]; p++) {
     add(to + row_at(w, p) * size, w->dresults[part] + (w->nodes ? w->nodes[p] : p) * size, from,
         end);
   }
@@ -99,8 +99,8 @@ static void take_gradients(const struct walk *w, int part, real *to, int64_t siz
 static inline const real *given_at(const struct walk *w, int part, int64_t row, int64_t size,
                                    const real *zeros) {
   if (!w->dresults[part]) return zeros;
-  const int64_t position = w->num_sources + row;
-  return w->dresults[part] + (w->nodes ? w->nodes[position] : position) * size;
+  const int64_t ordinal = w->num_leaves + row;
+  return w->dresults[part] + (w->nodes ? w->nodes[ordinal] : ordinal) * size;
 }
 
 // Adds up the threads' results for a row, which are `apart` numbers from each other.

@@ -69,7 +69,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
                    int backward) {
   *s = (struct own){.walk = *given, .thread = thread, .threads = threads};
   struct walk *w = &s->walk;
-  s->inner = w->num_nodes - w->num_sources;
+  s->inner = w->num_nodes - w->num_leaves;
   s->num_rows = w->num_starts + s->inner;
   s->kept_arena.begin = w->keep ? (char *)w->kept : NULL;
   s->work_arena.begin = (char *)w->workspace;

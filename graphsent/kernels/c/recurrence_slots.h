@@ -24,7 +24,7 @@ static void multiply_slot(struct own *s, int part, int slot, int64_t first, int6
   const struct walk *w = &s->walk;
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
-  const struct rows rows = {s->state[part] + (w->num_starts - w->num_sources) * SIZE, SIZE,
+  const struct rows rows = {s->state[part] + (w->num_starts - w->num_leaves) * SIZE, SIZE,
                             s->places.link_sources + at, NULL};
   copy_rows(&rows, link, count, SIZE, s->copied);
   multiply_into(s->copied, SIZE, count, packed, SIZE, width,
@@ -98,7 +98,7 @@ static void weigh_slot(struct own *s, int part, int slot, const real *sums, int6
   const int64_t links = s->places.earlier[slot * (s->inner + 1) + s->inner];
   const int64_t count = links + s->places.pair_ends[slot] - first_pair(&s->places, slot);
   const struct rows rows = {sums, apart, s->places.link_rows + at, NULL};
-  const struct rows states = {s->state[part] + (w->num_starts - w->num_sources) * SIZE, SIZE,
+  const struct rows states = {s->state[part] + (w->num_starts - w->num_leaves) * SIZE, SIZE,
                               s->places.link_sources + at, s->state[part]};
   multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, more},
                       s->turned, s->thread, s->threads);

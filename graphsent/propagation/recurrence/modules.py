@@ -56,7 +56,7 @@ def recurrence_of(
     """The recurrence of a cell, or why it cannot be traced.
 
     It is traced once, and again when the cell has changed: attributes of the cell or its modules,
-    tied parameters, or other variables that its functions read. ``dtype`` is that of its parameters,
+    tied parameters, or other variables that its functions read. ``dtype`` is that of parameters,
     ``extra_widths`` are those of the inputs after x, and ``num_slots`` is None if predecessors are
     unordered.
     """

@@ -146,15 +146,15 @@ class _Run:
         self.plan = plan
         self.kept: list[Any] = []
         self.walk = walk = Walk(keep=keep)
-        walk.num_levels, walk.num_sources = schedule.num_levels - 1, schedule.num_leaves
+        walk.num_levels, walk.num_leaves = schedule.num_levels - 1, schedule.num_leaves
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
         walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(schedule.num_inner)
         walk.count = 0 if slots is None else slots.count
         source = schedule.source if slots is None else slots.source
-        ends, leaves = torch.from_numpy(schedule.ends), plan.start.rows
+        ends, leaf_rows = torch.from_numpy(schedule.ends), plan.start.rows
         first_edge = schedule.first_edge if slots is None else None
-        self.kept += [source, ends, first_edge, leaves, schedule.packed]
-        walk.point(level_ends=ends, source=source, first_edge=first_edge, leaves=leaves)
+        self.kept += [source, ends, first_edge, leaf_rows, schedule.packed]
+        walk.point(level_ends=ends, source=source, first_edge=first_edge, leaf_rows=leaf_rows)
         walk.point(nodes=None if plan.num_results is None else schedule.packed)
         start: Sequence[Tensor | None] = given.start
         if plan.start.projected:
