@@ -143,10 +143,10 @@ class SlottedCell(TreeCell):
 
 
 def edge_slots(graph: dgl.DGLGraph) -> Tensor:
-    """The slot of every edge, (num_edges,) int64: ``child_index``, or else its place among them."""
+    """The slot of every edge, (num_edges,) int64: ``child_index``, or else its index among them."""
     if CHILD_INDEX in graph.edata:
         return graph.edata[CHILD_INDEX].long()
     schedule = schedule_of(graph)
     slots = torch.empty_like(schedule.edges)
-    slots[schedule.edges] = torch.from_numpy(schedule.places)
+    slots[schedule.edges] = torch.from_numpy(schedule.mailbox_slots)
     return slots.to(graph.device)

@@ -163,11 +163,11 @@ class Run:
             x, shared = _project_rows(self._of_leaves, rows, leaves)
             x_inner, inner_rows = _project_rows(self._projected, others, inner - first)
         else:
-            x_inner, places = _project_rows(self._projected, rows, index)
-            if places is None:
-                (x, x_inner), shared = self._split(x_inner), None
+            x_inner, shared = _project_rows(self._projected, rows, index)
+            if shared is None:
+                x, x_inner = self._split(x_inner)
             else:
-                x, shared, inner_rows = x_inner, places[:num_leaves], places[num_leaves:]
+                x, shared, inner_rows = x_inner, shared[:num_leaves], shared[num_leaves:]
         # Leaves with equal inputs have equal states, unless they have others, too.
         if shared is not None and (
             self.traced is None or self.leaf_extra or self.initial is not None

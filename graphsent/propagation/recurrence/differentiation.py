@@ -67,43 +67,43 @@ def differentiate(expressions: Expressions, results: Sequence[Sequence[Ref]]) ->
     return _Reverse(expressions).run(results)
 
 
-class Columns:
+class Operand:
     """Columns with arithmetic operators, in which the gradients of operations are written."""
 
     def __init__(self, expressions: Expressions, ref: Ref) -> None:
         self.expressions, self.ref = expressions, ref
 
-    def _made(self, op: str, *columns: Columns) -> Columns:
+    def _made(self, op: str, *columns: Operand) -> Operand:
         refs = (part.ref for part in columns)
-        return Columns(self.expressions, self.expressions.pointwise(op, *refs))
+        return Operand(self.expressions, self.expressions.pointwise(op, *refs))
 
-    def number(self, number: float) -> Columns:
+    def number(self, number: float) -> Operand:
         """A number in each of the columns."""
-        return Columns(self.expressions, self.expressions.number(number, self.ref.width))
+        return Operand(self.expressions, self.expressions.number(number, self.ref.width))
 
-    def __add__(self, other: Columns) -> Columns:
+    def __add__(self, other: Operand) -> Operand:
         return self._made("add", self, other)
 
-    def __sub__(self, other: Columns) -> Columns:
+    def __sub__(self, other: Operand) -> Operand:
         return self._made("sub", self, other)
 
-    def __rsub__(self, number: float) -> Columns:
+    def __rsub__(self, number: float) -> Operand:
         return self.number(number) - self
 
-    def __neg__(self) -> Columns:
+    def __neg__(self) -> Operand:
         return 0 - self
 
-    def __mul__(self, other: Columns) -> Columns:
+    def __mul__(self, other: Operand) -> Operand:
         return self._made("mul", self, other)
 
-    def __truediv__(self, other: Columns) -> Columns:
+    def __truediv__(self, other: Operand) -> Operand:
         return self._made("div", self, other)
 
-    def at_least(self, other: Columns) -> Columns:
+    def at_least(self, other: Operand) -> Operand:
         """1 where these are at least the others, else 0."""
         return self._made("step", self, other)
 
-    def chosen(self, other: Columns) -> tuple[Columns, Columns]:
+    def chosen(self, other: Operand) -> tuple[Operand, Operand]:
         """The others where these are not 0, and the others where these are 0; else 0."""
         zeros = other.number(0)
         return self._made("where", self, other, zeros), self._made("where", self, zeros, other)
@@ -188,7 +188,7 @@ class _Reverse:
 
     def through_operation(self, result: Ref, gradient: Ref) -> None:
         args = [arg.part(result.first, result.width) for arg in result.value.args]
-        given = [Columns(self.expressions, ref) for ref in (gradient, result, *args)]
+        given = [Operand(self.expressions, ref) for ref in (gradient, result, *args)]
         shares = OPERATIONS[result.value.op].gradients(*given)
         for arg, share in zip(args, shares, strict=True):
             if share is not None:

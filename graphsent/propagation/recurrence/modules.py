@@ -15,12 +15,12 @@ from torch.nn.modules.module import _has_any_global_hook
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
 from graphsent.propagation.recurrence.surroundings import (
-    Place,
+    Variable,
     containers,
     fact,
-    facts_at,
-    places_read,
+    facts_of,
     restore,
+    variables_read,
 )
 from graphsent.propagation.recurrence.symbols import Untraceable
 
@@ -35,14 +35,14 @@ _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
 _OF_MODULES = frozenset(vars(nn.Module()))
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
 _CHANGES = "it changes attributes, variables or random generators"
-_known: weakref.WeakKeyDictionary[nn.Module, _Known] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[nn.Module, _Cached] = weakref.WeakKeyDictionary()
 
 
-class _Known(NamedTuple):
+class _Cached(NamedTuple):
     """The recurrence of a cell, and the facts that it depends on."""
 
     facts: list[Any]
-    places: list[Place]
+    variables: list[Variable]
     outside: list[Any]
     recurrence: Recurrence | str
 
@@ -60,21 +60,21 @@ def recurrence_of(
     ``extra_widths`` are those of the inputs after x, and ``num_slots`` is None if predecessors are
     unordered.
     """
-    sizes = dtype, tuple(extra_widths), num_slots
-    facts = [*_facts(cell), sizes]
+    signature = dtype, tuple(extra_widths), num_slots
+    facts = [*_facts(cell), signature]
     known = _known.get(cell)
     if known is not None and known.recurrence == _CHANGES:  # for good
         return known.recurrence
-    if known is None or known.facts != facts or known.outside != facts_at(known.places):
-        places, names = places_read(cell)
-        outside = facts_at(places)
+    if known is None or known.facts != facts or known.outside != facts_of(known.variables):
+        variables, names = variables_read(cell)
+        outside = facts_of(variables)
         asked = sorted(names & _NOT_SEEN.keys())
         traced: Recurrence | str
-        traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, places, sizes)
-        changed = [*_facts(cell), sizes] != facts or facts_at(places) != outside
+        traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, variables, signature)
+        changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
         if changed and not isinstance(traced, str):
             traced = _CHANGES
-        known = _known[cell] = _Known(facts, places, outside, traced)
+        known = _known[cell] = _Cached(facts, variables, outside, traced)
     return known.recurrence
 
 
@@ -126,28 +126,30 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
             _add_facts(child, facts)
 
 
-_Sizes = tuple[torch.dtype, Sequence[int], int | None]
+_Signature = tuple[torch.dtype, Sequence[int], int | None]
 """Arguments of :func:`recurrence_of` after the cell."""
 
 
-def _traced(cell: nn.Module, places: Sequence[Place], sizes: _Sizes) -> Recurrence | str:
+def _traced(
+    cell: nn.Module, variables: Sequence[Variable], signature: _Signature
+) -> Recurrence | str:
     modules = list(cell.modules())
     if any(map(has_hooks, modules)):
         return "modules have hooks"
     if any(hasattr(module, "parametrizations") for module in modules):
         return "modules have parametrizations"
-    read = [*map(vars, modules), *(place() for place in places)]
+    read = [*map(vars, modules), *(variable() for variable in variables)]
     before = _random_states()
-    recurrence, draws = _traced_once(cell, read, sizes)
+    recurrence, draws = _traced_once(cell, read, signature)
     if draws or recurrence == _CHANGES:  # it may have been another thread
-        recurrence, draws = _traced_once(cell, read, sizes)
+        recurrence, draws = _traced_once(cell, read, signature)
     if draws:
         _set_random_states(before)
     return recurrence
 
 
 def _traced_once(
-    cell: nn.Module, read: Sequence[Any], sizes: _Sizes
+    cell: nn.Module, read: Sequence[Any], signature: _Signature
 ) -> tuple[Recurrence | str, bool]:
     """The recurrence, or why there is none, and whether random numbers were drawn meanwhile."""
     before = [
@@ -159,7 +161,7 @@ def _traced_once(
     drawn_before = _random_states()
     try:
         with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
-            recurrence = _trace(cell, *sizes)
+            recurrence = _trace(cell, *signature)
     except Untraceable as problem:
         recurrence = str(problem)
     except Exception as error:  # of other libraries, which expect tensors
@@ -192,14 +194,12 @@ def _trace(
     tensors = parameters_of(cell)
     projection, width = _projection(cell, tensors, dtype)
     widths = (width, *extra_widths)
-    sizes = (dtype, widths, cell.hidden_feats, len(cell.state_names))
+    size, num_parts = cell.hidden_feats, len(cell.state_names)
+    sizes = dtype, widths, size, num_parts
     combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
     start = trace(cell.start, tensors, *sizes, children=False)
     columns = ((0, width),) if start.hoisted else columns_read(start)
-    num_parts = len(cell.state_names)
-    return Recurrence(
-        cell.hidden_feats, num_parts, num_slots, combine, start, widths, projection, columns
-    )
+    return Recurrence(size, num_parts, num_slots, combine, start, widths, projection, columns)
 
 
 def _projection(

@@ -17,7 +17,7 @@ class Operation(NamedTuple):
         function: the operation in torch.
         code: formats it in C, from the code of its arguments.
         gradients: gradients of the arguments, or None, from the gradient of the result, the result
-            and the arguments, all of them :class:`~.differentiation.Columns`.
+            and the arguments, all of them :class:`~.differentiation.Operand`.
         slow: whether to store its result rather than recompute it.
     """
 

@@ -27,8 +27,8 @@ _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
 _LIBRARIES = ("builtins", "collections", "torch", "numpy", __name__.partition(".")[0])
-Place = Callable[[], Any]
-"""Returns the current value of a name."""
+Variable = Callable[[], Any]
+"""A variable outside the cell, as a function that returns its current value."""
 
 
 class _Same:
@@ -129,13 +129,13 @@ def restore(container: Any, before: Any) -> bool:
     return True
 
 
-def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
+def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
     """The variables that a cell reads, and all names in its code, except Python's own functions.
 
     Its code is the methods of its modules, and of objects and functions that are attributes of
     these, and all functions that these call, also through a container, an object or a class.
     """
-    found: dict[tuple[int, str], Place] = {}
+    found: dict[tuple[int, str], Variable] = {}
     seen: set[FunctionType] = set()
     names_seen: set[str] = set()
     modules = list(cell.modules())
@@ -160,7 +160,7 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
         if (function.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
             names_seen |= names
         names |= {part for code in codes for part in code.co_consts if isinstance(part, str)}
-        read: dict[tuple[int, str], Place] = {}
+        read: dict[tuple[int, str], Variable] = {}
         for space in _spaces(function, names):
             read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
         for attributes in of_kinds:  # a class may define a name of another one later
@@ -168,16 +168,16 @@ def places_read(cell: nn.Module) -> tuple[list[Place], set[str]]:
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
         read[id(function), "defaults"] = partial(_defaults, weakref.ref(function))
-        waiting += [each for place in read.values() for each in _called_in(place(), names)]
+        waiting += [each for variable in read.values() for each in _called_in(variable(), names)]
         found |= read
     own_modules = set(map(id, modules))  # whose attributes the caller compares
-    places = [place for place in found.values() if id(place()) not in own_modules]
-    return [place for place in places if _matters(place())], names_seen
+    variables = [variable for variable in found.values() if id(variable()) not in own_modules]
+    return [variable for variable in variables if _matters(variable())], names_seen
 
 
-def facts_at(places: Iterable[Place]) -> list[Any]:
+def facts_of(variables: Iterable[Variable]) -> list[Any]:
     """The fingerprints of the current values."""
-    return [fact(place()) for place in places]
+    return [fact(variable()) for variable in variables]
 
 
 def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:

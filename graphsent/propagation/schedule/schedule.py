@@ -108,8 +108,8 @@ class Schedule(Unchanging):
         return tuple(levels)
 
     @property
-    def places(self) -> np.ndarray:
-        """(num_edges,) place of each row of the mailbox among those of the same target."""
+    def mailbox_slots(self) -> np.ndarray:
+        """(num_edges,) index of each row of the mailbox among those of the same target."""
         first = np.cumsum(self.degrees) - self.degrees
         return np.arange(self.num_edges) - np.repeat(first, self.degrees)
 

@@ -31,43 +31,43 @@ class Slots(NamedTuple):
 
 
 @torch.inference_mode(False)  # they are cached, and gradients may need them later
-def make_slots(schedule: Schedule, count: int, places: Tensor | None = None) -> Slots:
+def make_slots(schedule: Schedule, count: int, edge_slots: Tensor | None = None) -> Slots:
     """The slots of a schedule.
 
     Args:
         schedule: the schedule, on the CPU.
         count: slots per node; no node has more predecessors.
-        places: (num_edges,) slot of each edge, different for the edges to one node. By default its
-            place in the mailbox.
+        edge_slots: (num_edges,) slot of each edge, different for the edges to one node. By default
+            its index among those of its target.
 
     Raises:
-        ValueError: if a slot is out of range or taken twice, or the number of places differs from
+        ValueError: if a slot is out of range or taken twice, or their number differs from
             that of the edges.
     """
-    if places is None:
-        place = schedule.places
-    elif places.shape == (schedule.num_edges,):
-        place = places.to("cpu", torch.int64).numpy()[schedule.edges.numpy()]
+    if edge_slots is None:
+        slot = schedule.mailbox_slots
+    elif edge_slots.shape == (schedule.num_edges,):
+        slot = edge_slots.to("cpu", torch.int64).numpy()[schedule.edges.numpy()]
     else:
         raise ValueError(
-            f"expected one slot per edge, ({schedule.num_edges},), got {tuple(places.shape)}"
+            f"expected one slot per edge, ({schedule.num_edges},), got {tuple(edge_slots.shape)}"
         )
-    slot = (schedule.target.numpy() - schedule.num_leaves) * count + place
-    exist = place.min(initial=0) >= 0 and place.max(initial=0) < count and slot.min(initial=0) >= 0
-    if not exist or np.bincount(slot).max(initial=0) > 1:
+    index = (schedule.target.numpy() - schedule.num_leaves) * count + slot
+    exist = slot.min(initial=0) >= 0 and slot.max(initial=0) < count and index.min(initial=0) >= 0
+    if not exist or np.bincount(index).max(initial=0) > 1:
         raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
     source = np.full(schedule.num_inner * count, schedule.num_nodes)
-    source[slot] = schedule.source.numpy()
+    source[index] = schedule.source.numpy()
     return Slots(count, torch.from_numpy(source))
 
 
-def slots_of(schedule: Schedule, count: int, places: Tensor | None) -> Slots:
-    """:func:`make_slots`, cached with the schedule until the places change."""
+def slots_of(schedule: Schedule, count: int, edge_slots: Tensor | None) -> Slots:
+    """:func:`make_slots`, cached with the schedule until the slots of edges change."""
     known = schedule.derived.get("slots")
-    if known is None or known[0] != count or not _equal(known[1], places):
-        slots = make_slots(schedule, count, places)
-        # A copy: numpy can change places in place without notice.
-        known = count, None if places is None else places.clone(), slots
+    if known is None or known[0] != count or not _equal(known[1], edge_slots):
+        slots = make_slots(schedule, count, edge_slots)
+        # A copy: numpy can change slots in place without notice.
+        known = count, None if edge_slots is None else edge_slots.clone(), slots
         schedule.derived["slots"] = known
     return known[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphsent.propagation.backends.c.parts import LEAVES, Part, Unsupported, needed
+from graphsent.propagation.backends.c.lowering import LEAVES, Lowered, Unsupported, needed
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.recurrence.recurrence import Differentiated, Recurrence
 
@@ -33,7 +33,7 @@ class Layout:
     """The arrays of a walk over a recurrence.
 
     Attributes:
-        places: the array of each value.
+        array_of: the array of each value.
         arrays: size of each array in numbers, as C code, by group and name.
 
     Raises:
@@ -45,47 +45,47 @@ class Layout:
         self.size, self.slotted = recurrence.size, recurrence.num_slots is not None
         self.count = recurrence.num_slots or 0
         self.columns = recurrence.columns
-        self.combine = Part(recurrence.combine, starts=False)
-        self.start = Part(recurrence.start, starts=True)
-        self.places: dict[Value, Array] = {}
+        self.combine = Lowered(recurrence.combine, starts=False)
+        self.start = Lowered(recurrence.start, starts=True)
+        self.array_of: dict[Value, Array] = {}
         self.arrays: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
-        for part in (self.combine, self.start):
-            for value in (*part.values, *part.back_values):
+        for lowered in (self.combine, self.start):
+            for value in (*lowered.values, *lowered.back_values):
                 if value.op in ("product", "back") and value.domain == Domain.CONSTANT:
                     raise Unsupported("it multiplies a weight by the same numbers for all nodes")
         if any(value.op == "product" for value in self.start.values):
             raise Unsupported("it multiplies by several weights at nodes without predecessors")
-        for part in (self.combine, self.start):
-            self._place(part)
+        for lowered in (self.combine, self.start):
+            self._place(lowered)
 
     # Arrays
 
-    def _place(self, part: Part) -> None:
-        for value in sorted(part.forward, key=lambda value: value.number):
-            if value in part.direct:
-                begin = f"s->state[{part.direct[value]}]"
-                self.places[value] = Array(begin, str(self.size), "STATE")
+    def _place(self, lowered: Lowered) -> None:
+        for value in sorted(lowered.forward, key=lambda value: value.number):
+            if value in lowered.direct:
+                begin = f"s->state[{lowered.direct[value]}]"
+                self.array_of[value] = Array(begin, str(self.size), "STATE")
             elif value.domain == SOURCE:
-                self._add(part, value, "WHOLE")
+                self._add(lowered, value, "WHOLE")
             else:
-                self._add(part, value, "KEPT" if value in part.kept else "FORWARD_BLOCK")
-        whole = self._read_after_block(part)
-        for value in sorted(part.backward, key=lambda value: value.number):
+                self._add(lowered, value, "KEPT" if value in lowered.kept else "FORWARD_BLOCK")
+        whole = self._read_after_block(lowered)
+        for value in sorted(lowered.backward, key=lambda value: value.number):
             all_rows = value in whole or value.domain == SOURCE
-            self._add(part, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
+            self._add(lowered, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
 
-    def _add(self, part: Part, value: Value, group: str) -> None:
+    def _add(self, lowered: Lowered, value: Value, group: str) -> None:
         stride = f"PADDED({value.width})" if value.op in ("product", "back") else str(value.width)
         rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
-        if part.starts:
+        if lowered.starts:
             rows = "w->num_starts"
         if group == "BACKWARD" and any(
-            share.sums is value and self.of_slot(share.term) for share in part.gradients.weights
+            share.sums is value and self.of_slot(share.term) for share in lowered.gradients.weights
         ):
             rows = f"({rows} + number_of_pairs(w))"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
-        name = f"{part.prefix}{value.number}"
-        self.places[value] = Array(f"s->{name}", stride, group)
+        name = f"{lowered.prefix}{value.number}"
+        self.array_of[value] = Array(f"s->{name}", stride, group)
         numbers = f"{block if group.endswith('BLOCK') else rows} * {stride}"
         if group == "KEPT":
             numbers += f", {block} * {stride}"
@@ -95,14 +95,14 @@ class Layout:
         """Whether a term multiplies the state in a slot."""
         return self.slotted and term.rows.op == "state"
 
-    def _read_after_block(self, part: Part) -> set[Value]:
+    def _read_after_block(self, lowered: Lowered) -> set[Value]:
         """Arrays of the backward pass that are read after their block, by sources or weights."""
-        readers = [value for value in part.back_values if value.op == "pull"]
+        readers = [value for value in lowered.back_values if value.op == "pull"]
         read = [ref.value for value in readers for ref in value.args]
         if self.slotted:
-            read += [s.ref.value for shares in part.gradients.states.values() for s in shares]
-        whole = needed(read, part.forward | part.backward)
-        whole += [share.sums for share in part.gradients.weights]
+            read += [s.ref.value for shares in lowered.gradients.states.values() for s in shares]
+        whole = needed(read, lowered.forward | lowered.backward)
+        whole += [share.sums for share in lowered.gradients.weights]
         return set(whole)
 
     def differentiated(self) -> Differentiated:
@@ -114,25 +114,25 @@ class Layout:
 
     # Addresses
 
-    def address(self, part: Part, value: Value) -> str:
+    def address(self, lowered: Lowered, value: Value) -> str:
         """The address of a row of a value."""
-        state_row = "r" if part.starts else "(w->num_starts + r)"
+        state_row = "r" if lowered.starts else "(w->num_starts + r)"
         if value.op == "input":
-            if part.starts:
+            if lowered.starts:
                 given = f"w->start_inputs[{value.data}] + r * w->start_strides[{value.data}]"
                 if value.data:
                     return given
                 return f"(w->num_projected ? s->projected + r * PROJECTED : {given})"
             return f"input_at(w, {value.data}, r)"
         if value.op == "constant":
-            return f"w->constants[{self.constant(part, value.data)}]"
+            return f"w->constants[{self.constant(lowered, value.data)}]"
         if value.op == "state":
             number, slot = value.data
             row = "q" if slot is None else f"s->rows[r * {self.count} + {slot}]"
             return f"s->state[{number}] + {row} * {self.size}"
         if value.op == "gradient":
             return f"s->dstate[{value.data}] + {state_row} * {self.size}"
-        array, row = self.places[value], ROW[value.domain]
+        array, row = self.array_of[value], ROW[value.domain]
         origin = "s->first_edge" if value.domain == EDGE else "first"
         if array.group == "STATE":
             row = state_row
@@ -142,22 +142,22 @@ class Layout:
             row = f"({row} - {origin})"
         return f"{array.begin} + {row} * {array.stride}"
 
-    def block(self, part: Part, value: Value) -> tuple[str, str]:
+    def block(self, lowered: Lowered, value: Value) -> tuple[str, str]:
         """The address of the first row of a block, and the stride."""
-        stride = str(value.width) if value.op in LEAVES else self.places[value].stride
+        stride = str(value.width) if value.op in LEAVES else self.array_of[value].stride
         begin = "s->first_edge" if value.domain == EDGE else "first"
         row = ROW[value.domain]
-        return f"({{ const int64_t {row} = {begin}; {self.address(part, value)}; }})", stride
+        return f"({{ const int64_t {row} = {begin}; {self.address(lowered, value)}; }})", stride
 
     def all_rows(self, value: Value) -> tuple[str, str]:
         """The address of the first of all rows, and the stride."""
         if value.op == "state":
             return f"s->state[{value.data[0]}]", "SIZE"
-        array = self.places[value]
+        array = self.array_of[value]
         if array.group == "STATE":
             return f"{array.begin} + w->num_starts * SIZE", "SIZE"
         return array.begin, array.stride
 
-    def constant(self, part: Part, number: int) -> int:
+    def constant(self, lowered: Lowered, number: int) -> int:
         """The number of a constant among those of ``combine``, then ``start``."""
-        return number + (len(self.recurrence.combine.constants) if part.starts else 0)
+        return number + (len(self.recurrence.combine.constants) if lowered.starts else 0)

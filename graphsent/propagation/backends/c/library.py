@@ -14,7 +14,7 @@ from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import SWITCH, TYPES, library_for, switched_off
 from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.parts import Unsupported
+from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
 

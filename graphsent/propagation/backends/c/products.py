@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
-from graphsent.propagation.backends.c.parts import Part
+from graphsent.propagation.backends.c.lowering import Lowered
 from graphsent.propagation.recurrence.expressions import Term, Value
 
 
@@ -47,10 +47,10 @@ class Products:
 
     # A block of rows
 
-    def multiplied(self, part: Part, value: Value) -> str:
+    def multiplied(self, lowered: Lowered, value: Value) -> str:
         """Computes a product, or the gradient of its rows, for a block of rows."""
         back = value.op == "back"
-        to, stride = self.layout.block(part, value)
+        to, stride = self.layout.block(lowered, value)
         terms: list[Term] = [value.data] if back else list(value.data)
         text, added = f"{{ real *to = {to};\n", 0
         if not back and any(self.layout.of_slot(term) for term in terms):
@@ -61,7 +61,7 @@ class Products:
             packed = self._packed(term, back=back)
             depth, columns = _sizes(term, back)
             rows = value.args[0].value if back else term.rows
-            begin, row_stride = self.layout.block(part, rows)
+            begin, row_stride = self.layout.block(lowered, rows)
             if not self.layout.of_slot(term):
                 text += (
                     f"multiply_into({begin}, {row_stride}, {count}, {packed}, {depth}, {columns}, "
@@ -101,7 +101,7 @@ class Products:
             seen.add((value, slot))
             text += (
                 f"  multiply_pairs(s, {number}, {slot}, {self._packed(term, back=False)}, "
-                f"{term.width}, s->pairs{value.number}, {self.layout.places[value].stride}, "
+                f"{term.width}, s->pairs{value.number}, {self.layout.array_of[value].stride}, "
                 f"{more});\n"
             )
         return f"  BARRIER\n{text}" if text else ""
@@ -110,11 +110,11 @@ class Products:
         """The backward pass of :meth:`pairs_forward`."""
         text = ""
         for sums in dict.fromkeys(sums for sums, _ in self.pairs[True]):
-            array = self.layout.places[sums]
+            array = self.layout.array_of[sums]
             text += f"  sum_pairs(s, {array.begin}, {array.stride}, {sums.width});\n"
         for sums, term in self.pairs[True]:
             number, slot = term.rows.data
-            array = self.layout.places[sums]
+            array = self.layout.array_of[sums]
             text += (
                 f"  BARRIER\n  multiply_pairs_back(s, {number}, {slot}, {array.begin}, "
                 f"{array.stride}, {term.width}, {self._packed(term, back=True)});\n"
@@ -130,7 +130,7 @@ class Products:
             columns = {(term.weight, term.column + n) for n in range(term.rows.width)}
             more = int(bool(columns & filled))
             filled |= columns
-            array = layout.places[sums]
+            array = layout.array_of[sums]
             to = f"w->dconstants[{term.weight}] + {term.column}"
             text += f"  if (w->dconstants[{term.weight}]) "
             if layout.of_slot(term):

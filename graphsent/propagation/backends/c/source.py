@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
-from graphsent.propagation.backends.c.parts import Part, width_of
+from graphsent.propagation.backends.c.lowering import Lowered, width_of
 from graphsent.propagation.backends.c.products import Products
 from graphsent.propagation.backends.c.steps import ZEROS, Steps, over_edges, over_rows
 from graphsent.propagation.recurrence.differentiation import Share
@@ -108,19 +108,19 @@ class _Passes:
             + self._constants(start, inner),
         }
 
-    def _made(self, part: Part, domains: Sequence[Domain], *, back: bool = False) -> str:
+    def _made(self, lowered: Lowered, domains: Sequence[Domain], *, back: bool = False) -> str:
         """Computes the values of a pass that have arrays."""
-        values, arrays = part.values, part.forward
+        values, arrays = lowered.values, lowered.forward
         if back:
-            values, arrays = part.back_values, part.backward
-        return self.steps.made(part, [v for v in values if v in arrays and v.domain in domains])
+            values, arrays = lowered.back_values, lowered.backward
+        return self.steps.made(lowered, [v for v in values if v in arrays and v.domain in domains])
 
-    def _states(self, part: Part) -> str:
+    def _states(self, lowered: Lowered) -> str:
         """Copies the parts of the states that are not stored there directly."""
-        text, row = "", "r" if part.starts else "(w->num_starts + r)"
-        for number, refs in enumerate(part.results):
-            if len(refs) > 1 or part.direct.get(refs[0].value) != number:
-                text += self.steps.stored(part, refs, f"s->state[{number}] + {row} * SIZE")
+        text, row = "", "r" if lowered.starts else "(w->num_starts + r)"
+        for number, refs in enumerate(lowered.results):
+            if len(refs) > 1 or lowered.direct.get(refs[0].value) != number:
+                text += self.steps.stored(lowered, refs, f"s->state[{number}] + {row} * SIZE")
         return over_rows(NODE, text)
 
     # Gradients of states
@@ -174,31 +174,31 @@ class _Passes:
 
     # Gradients of inputs and constants
 
-    def _inputs(self, part: Part) -> str:
+    def _inputs(self, lowered: Lowered) -> str:
         text = ""
-        for number, shares in part.gradients.inputs.items():
-            width = part.input_width(number)
+        for number, shares in lowered.gradients.inputs.items():
+            width = lowered.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
-            own = self._filled(part, shares, f"{to} + r * {width}", str(width))
+            own = self._filled(lowered, shares, f"{to} + r * {width}", str(width))
             alone = self._accumulator(to, f" && !w->input_strides[{number}]", width)
             shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
-            added = "".join(self._added_up(part, share, shared) for share in shares)
+            added = "".join(self._added_up(lowered, share, shared) for share in shares)
             text += (
                 f"if ({to} && w->input_strides[{number}] && !{rows}) {{\n{over_rows(NODE, own)}"
                 f"}} else if ({to}) {{\n{over_rows(NODE, added)}}}\n"
             )
         return text
 
-    def _start_inputs(self, part: Part) -> str:
+    def _start_inputs(self, lowered: Lowered) -> str:
         text, ranges = "", self.layout.columns
-        for number, shares in part.gradients.inputs.items():
+        for number, shares in lowered.gradients.inputs.items():
             to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
             if not number:
                 to = f"(w->num_projected ? s->dprojected : {to})"
                 width = f"(w->num_projected ? w->num_projected : {width})"
             row = f"{to} + r * {width}"
             if number or ranges == ((0, ranges[-1][1]),):
-                rows = self._filled(part, shares, row, width)
+                rows = self._filled(lowered, shares, row, width)
             else:  # only the columns of the projection that are read, with a gradient or without
                 rows = f"memset({row}, 0, {width} * sizeof(real));\n"
                 for first, ref, _ in shares:
@@ -206,37 +206,37 @@ class _Passes:
                         min(first, last) - begin for begin, last in ranges if begin < first
                     )
                     column = f"(w->num_projected ? {before} : {first})"
-                    rows += self.steps.stored(part, [ref], f"{row} + {column}")
+                    rows += self.steps.stored(lowered, [ref], f"{row} + {column}")
             text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"
         return text
 
-    def _filled(self, part: Part, shares: Sequence[Share], to: str, width: str) -> str:
+    def _filled(self, lowered: Lowered, shares: Sequence[Share], to: str, width: str) -> str:
         """Stores columns, and zeros in all others."""
         text, at = "", 0
         for first, ref, _ in shares:
             if first > at:
                 text += f"memset({to} + {at}, 0, {first - at} * sizeof(real));\n"
-            text += self.steps.stored(part, [ref], to, first)
+            text += self.steps.stored(lowered, [ref], to, first)
             at = first + ref.width
         return text + f"memset({to} + {at}, 0, ({width} - {at}) * sizeof(real));\n"
 
-    def _constants(self, part: Part, domains: Sequence[Domain]) -> str:
+    def _constants(self, lowered: Lowered, domains: Sequence[Domain]) -> str:
         """Accumulates the gradients of constants."""
         loops = dict.fromkeys(domains, "")
-        for number, shares in part.gradients.constants.items():
-            to = f"w->dconstants[{self.layout.constant(part, number)}]"
+        for number, shares in lowered.gradients.constants.items():
+            to = f"w->dconstants[{self.layout.constant(lowered, number)}]"
             name = self._accumulator(to, "", width_of(shares))
             for share in shares:
                 if share.domain in domains:
-                    loops[share.domain] += self._added_up(part, share, name)
+                    loops[share.domain] += self._added_up(lowered, share, name)
         text = ""
         for domain, loop in loops.items():
             text += over_rows(domain, over_edges(loop) if loop and domain == EDGE else loop)
         return text
 
-    def _added_up(self, part: Part, share: Share, to: str) -> str:
-        body, place = self.steps.body(part), f"{to} + {share.first}"
-        return body.stored(body.code(share.ref), share.ref.width, place, place, "OVER_NUMBERS")
+    def _added_up(self, lowered: Lowered, share: Share, to: str) -> str:
+        body, row = self.steps.body(lowered), f"{to} + {share.first}"
+        return body.stored(body.code(share.ref), share.ref.width, row, row, "OVER_NUMBERS")
 
     def _accumulator(self, to: str, only: str, width: int) -> str:
         """The address where a thread accumulates the gradient of a row shared by all nodes."""

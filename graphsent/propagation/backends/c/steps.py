@@ -7,7 +7,7 @@ from itertools import groupby
 from math import isfinite, isnan
 
 from graphsent.propagation.backends.c.layout import EDGE, Layout
-from graphsent.propagation.backends.c.parts import OVER_EDGES, Part
+from graphsent.propagation.backends.c.lowering import OVER_EDGES, Lowered
 from graphsent.propagation.backends.c.products import Products
 from graphsent.propagation.recurrence.evaluation import SUMMED_AT_ONCE
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
@@ -134,50 +134,50 @@ class Steps:
     def __init__(self, layout: Layout, products: Products) -> None:
         self.layout, self.products = layout, products
 
-    def body(self, part: Part, skip_back: bool = False) -> Body:
+    def body(self, lowered: Lowered, skip_back: bool = False) -> Body:
         """An empty body; ``skip_back``: without gradients of products of states in slots."""
 
         def skip(value: Value) -> bool:
             return skip_back and value.op == "back" and self.layout.of_slot(value.data)
 
-        arrays = part.forward | part.backward
-        return Body(lambda value: self.layout.address(part, value), arrays, skip)
+        arrays = lowered.forward | lowered.backward
+        return Body(lambda value: self.layout.address(lowered, value), arrays, skip)
 
-    def made(self, part: Part, values: Sequence[Value]) -> str:
+    def made(self, lowered: Lowered, values: Sequence[Value]) -> str:
         """Computes values for the rows from ``first`` to ``last``, in order."""
         text = ""
         for multiplied, group in groupby(values, lambda value: value.op in ("product", "back")):
             if multiplied:
-                text += "".join(self.products.multiplied(part, value) for value in group)
+                text += "".join(self.products.multiplied(lowered, value) for value in group)
             else:
-                text += self._group(part, list(group))
+                text += self._group(lowered, list(group))
         return text
 
-    def stored(self, part: Part, refs: Iterable[Ref], to: str, first: int = 0) -> str:
+    def stored(self, lowered: Lowered, refs: Iterable[Ref], to: str, first: int = 0) -> str:
         """Stores columns side by side in a row, beginning at column ``first``."""
         text = ""
         for ref in refs:
-            body = self.body(part)
+            body = self.body(lowered)
             text += body.stored(body.code(ref), ref.width, f"{to} + {first}")
             first += ref.width
         return text
 
-    def _group(self, part: Part, values: Sequence[Value]) -> str:
+    def _group(self, lowered: Lowered, values: Sequence[Value]) -> str:
         """Computes values other than products, one row after the other."""
         inner = ""
         for at_edges, some in groupby(
             values, lambda v: v.domain == EDGE and v.op not in OVER_EDGES
         ):
-            text = "".join(self._row(part, value) for value in some)
+            text = "".join(self._row(lowered, value) for value in some)
             inner += over_edges(text) if at_edges else text
         return over_rows(values[0].domain, inner)
 
-    def _row(self, part: Part, value: Value) -> str:
+    def _row(self, lowered: Lowered, value: Value) -> str:
         """Computes a row of a value."""
-        to = self.layout.address(part, value)
+        to = self.layout.address(lowered, value)
         if value.op == "pack":
-            return self.stored(part, value.args, to)
-        body = self.body(part)
+            return self.stored(lowered, value.args, to)
+        body = self.body(lowered)
         if value.op == "rowsum" or value.op in OVER_EDGES:
             names = [body.code(arg) for arg in value.args]
             return getattr(self, f"_{value.op}")(value, body, *names, to)

@@ -26,7 +26,7 @@ class Unsupported(Exception):
     """A recurrence that can be traced but not compiled; the message is the reason."""
 
 
-class Part:
+class Lowered:
     """``start`` or ``combine`` of a cell, with its gradients.
 
     Args:
