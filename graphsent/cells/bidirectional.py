@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import State
+from graphsent.cells.base import State, TreeCell
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.slots import CHILD_INDEX, edge_slots
@@ -56,6 +56,9 @@ class BiTreeLSTM(nn.Module):
         >>> BiTreeLSTM(4, 3)(graph, torch.randn(3, 4)).shape
         torch.Size([3, 6])
     """
+
+    _defaults = (("td_root", "zero"),)
+    extra_repr = TreeCell.extra_repr
 
     def __init__(
         self,
@@ -130,11 +133,6 @@ class BiTreeLSTM(nn.Module):
         if return_head_weights:
             results.append(self.bottom_up.head_weights(graph, words))
         return tuple(results) if len(results) > 1 else results[0]
-
-    def extra_repr(self) -> str:
-        """The sizes, and options other than the default."""
-        options = "" if self.td_root == "zero" else f", td_root={self.td_root!r}"
-        return f"{self.in_feats}, {self.hidden_feats}{options}"
 
     def _root_parents(self, graph: dgl.DGLGraph, up: State) -> State:
         """The states of the roots' parents, in the rows of the roots; zeros elsewhere."""
