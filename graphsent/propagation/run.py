@@ -49,8 +49,8 @@ class _Projected(NamedTuple):
     """Projected inputs.
 
     Attributes:
-        leaves: inputs of ``start``, one row per leaf by ordinal, or a
-            deferred product that yields them.
+        leaves: inputs of ``start``, one row per leaf by ordinal, or a deferred product that yields
+            them.
         shared: (num_leaves,) the row of each node in ``leaves``, if nodes share rows.
         inner: inputs of ``combine``, one row per other node, or one row (size,) for all of them.
         inner_rows: (num_inner,) the row of each node in ``inner``, if nodes share rows.
@@ -75,8 +75,7 @@ class Run:
         slots: the predecessor in each slot, on the CPU, of cells with ordered predecessors.
         feat: inputs of all nodes, (num_nodes, in_feats), on the device to compute on.
         extra: node data of ``input_names`` after x, in this order, (num_nodes, ...) each.
-        initial: parts of the initial states before leaves, (num_nodes,
-            hidden_feats) each.
+        initial: parts of the initial states before leaves, (num_nodes, hidden_feats) each.
     """
 
     def __init__(
@@ -190,7 +189,7 @@ class Run:
         if columns[0][0] > 0 or len(columns) > 1:
             weight, bias = (chosen_rows(part, columns) for part in known)
         outputs = FirstOutputs(rows, weight, bias, sum(last - first for first, last in columns))
-        by_walk = self.compiled is not None and traced.recurrence.projects_starts
+        by_walk = self.compiled is not None and traced.recurrence.differentiated.start[0]
         return outputs if by_walk else self._made(outputs)
 
     def _made(self, outputs: Tensor | FirstOutputs) -> Tensor:

@@ -70,6 +70,9 @@ class Differentiated(NamedTuple):
     constants: tuple[str, ...]
 
 
+_NOT_COMPILED = Differentiated((), (), ())
+
+
 @dataclass(eq=False)
 class Recurrence(Unchanging):
     """The recursion of a cell.
@@ -83,7 +86,7 @@ class Recurrence(Unchanging):
         input_widths: widths of the inputs of both.
         projection: names of weight and bias (or None) if ``project`` is just a linear map.
         columns: columns of the projection that ``start`` reads, as ranges from first to last + 1.
-        differentiated: the gradients of its compiled code.
+        differentiated: the gradients of its compiled code, once there is some.
     """
 
     size: int
@@ -94,13 +97,7 @@ class Recurrence(Unchanging):
     input_widths: tuple[int, ...]
     projection: tuple[str, str | None] | None
     columns: tuple[tuple[int, int], ...]
-    differentiated: Differentiated | None = None
-
-    @property
-    def projects_starts(self) -> bool:
-        """Whether a walk can compute the columns that ``start`` reads."""
-        found = self.differentiated
-        return not self.start.hoisted and found is not None and bool(found.start[0])
+    differentiated: Differentiated = _NOT_COMPILED
 
 
 def trace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphsent.propagation.backends.c.lowering import LEAVES, Lowered, Unsupported, needed
+from graphsent.propagation.backends.c.lowering import LEAVES, Lowered, needed
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.recurrence.recurrence import Differentiated, Recurrence
 
@@ -49,12 +49,6 @@ class Layout:
         self.start = Lowered(recurrence.start, starts=True)
         self.array_of: dict[Value, Array] = {}
         self.arrays: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
-        for lowered in (self.combine, self.start):
-            for value in (*lowered.values, *lowered.back_values):
-                if value.op in ("product", "back") and value.domain == Domain.CONSTANT:
-                    raise Unsupported("it multiplies a weight by the same numbers for all nodes")
-        if any(value.op == "product" for value in self.start.values):
-            raise Unsupported("it multiplies by several weights at nodes without predecessors")
         for lowered in (self.combine, self.start):
             self._place(lowered)
 
@@ -142,12 +136,13 @@ class Layout:
             row = f"({row} - {origin})"
         return f"{array.begin} + {row} * {array.stride}"
 
-    def block(self, lowered: Lowered, value: Value) -> tuple[str, str]:
-        """The address of the first row of a block, and the stride."""
+    def block(self, value: Value) -> tuple[str, str]:
+        """The address of the first row of a block of ``combine``, and the stride."""
         stride = str(value.width) if value.op in LEAVES else self.array_of[value].stride
         begin = "s->first_edge" if value.domain == EDGE else "first"
         row = ROW[value.domain]
-        return f"({{ const int64_t {row} = {begin}; {self.address(lowered, value)}; }})", stride
+        address = self.address(self.combine, value)
+        return f"({{ const int64_t {row} = {begin}; {address}; }})", stride
 
     def all_rows(self, value: Value) -> tuple[str, str]:
         """The address of the first of all rows, and the stride."""

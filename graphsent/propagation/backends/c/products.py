@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
-from graphsent.propagation.backends.c.lowering import Lowered
 from graphsent.propagation.recurrence.expressions import Term, Value
 
 
 class Products:
     """Writes products, and records what they need before and after the walk.
+
+    Only ``combine`` has any: those in ``start`` are of inputs, and thus computed before.
 
     Attributes:
         weights: columns of weights to pack, each for one direction.
@@ -47,10 +48,10 @@ class Products:
 
     # A block of rows
 
-    def multiplied(self, lowered: Lowered, value: Value) -> str:
+    def multiplied(self, value: Value) -> str:
         """Computes a product, or the gradient of its rows, for a block of rows."""
         back = value.op == "back"
-        to, stride = self.layout.block(lowered, value)
+        to, stride = self.layout.block(value)
         terms: list[Term] = [value.data] if back else list(value.data)
         text, added = f"{{ real *to = {to};\n", 0
         if not back and any(self.layout.of_slot(term) for term in terms):
@@ -61,7 +62,7 @@ class Products:
             packed = self._packed(term, back=back)
             depth, columns = _sizes(term, back)
             rows = value.args[0].value if back else term.rows
-            begin, row_stride = self.layout.block(lowered, rows)
+            begin, row_stride = self.layout.block(rows)
             if not self.layout.of_slot(term):
                 text += (
                     f"multiply_into({begin}, {row_stride}, {count}, {packed}, {depth}, {columns}, "

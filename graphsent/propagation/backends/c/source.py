@@ -95,7 +95,7 @@ class _Passes:
             "sources_forward": self._made(combine, (SOURCE,)),
             "start_forward": self._made(start, inner) + self._states(start),
             "nodes_backward": self._made(combine, inner, back=True)
-            + self._inputs(combine)
+            + self._inputs()
             + self._constants(combine, inner),
             "sources_backward": self._made(combine, (SOURCE,), back=True)
             + self._state_gradients(starts=False)
@@ -104,7 +104,7 @@ class _Passes:
             + self._state_gradients(starts=True)
             + self._constants(combine, (SOURCE,)),
             "start_backward": self._made(start, inner, back=True)
-            + self._start_inputs(start)
+            + self._start_inputs()
             + self._constants(start, inner),
         }
 
@@ -174,8 +174,8 @@ class _Passes:
 
     # Gradients of inputs and constants
 
-    def _inputs(self, lowered: Lowered) -> str:
-        text = ""
+    def _inputs(self) -> str:
+        text, lowered = "", self.layout.combine
         for number, shares in lowered.gradients.inputs.items():
             width = lowered.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
@@ -189,8 +189,8 @@ class _Passes:
             )
         return text
 
-    def _start_inputs(self, lowered: Lowered) -> str:
-        text, ranges = "", self.layout.columns
+    def _start_inputs(self) -> str:
+        text, lowered, ranges = "", self.layout.start, self.layout.columns
         for number, shares in lowered.gradients.inputs.items():
             to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
             if not number:

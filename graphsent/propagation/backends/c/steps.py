@@ -148,7 +148,7 @@ class Steps:
         text = ""
         for multiplied, group in groupby(values, lambda value: value.op in ("product", "back")):
             if multiplied:
-                text += "".join(self.products.multiplied(lowered, value) for value in group)
+                text += "".join(self.products.multiplied(value) for value in group)
             else:
                 text += self._group(lowered, list(group))
         return text
