@@ -20,7 +20,7 @@ from graphsent.propagation.backends.levels import run_levels, run_traced
 from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
-from graphsent.propagation.recurrence.evaluation import chosen_rows, hoisted_inputs, placed_columns
+from graphsent.propagation.recurrence.evaluation import hoisted_inputs
 from graphsent.propagation.schedule.schedule import Schedule, to_device
 from graphsent.propagation.schedule.slots import Slots
 
@@ -187,7 +187,7 @@ class Run:
             return self._projected(rows)
         (weight, bias), columns = known, traced.recurrence.columns
         if columns[0][0] > 0 or len(columns) > 1:
-            weight, bias = (chosen_rows(part, columns) for part in known)
+            weight, bias = map(traced.recurrence.rows_read, known)
         outputs = FirstOutputs(rows, weight, bias, sum(last - first for first, last in columns))
         by_walk = self.compiled is not None and traced.recurrence.differentiated.start[0]
         return outputs if by_walk else self._made(outputs)
@@ -199,8 +199,7 @@ class Run:
         rows, weight, bias, count = outputs
         made = linear(rows, weight[:count], bias[:count])
         assert self.traced is not None  # see _of_leaves
-        recurrence = self.traced.recurrence
-        return placed_columns(made, recurrence.columns, recurrence.input_widths[0])
+        return self.traced.recurrence.placed(made)
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""

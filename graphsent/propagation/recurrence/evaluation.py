@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
@@ -205,26 +204,3 @@ def hoisted_inputs(
     for value in hoisted:
         results += Evaluation([[value.ref()]], constants).at([*rows, *results])
     return [result.squeeze(0) if flat else result for result in results]
-
-
-def chosen_rows(weight: Tensor, ranges: Sequence[tuple[int, int]]) -> Tensor:
-    """Concatenates ranges of rows of a weight or bias, each given by its first and last row + 1."""
-    ends = [end for pair in ranges for end in pair]
-    sizes = [after - before for before, after in pairwise((0, *ends, len(weight)))]
-    return torch.cat(weight.split(sizes)[1::2])
-
-
-def placed_columns(rows: Tensor, columns: Sequence[tuple[int, int]], width: int) -> Tensor:
-    """Scatters ranges of columns into a result of zeros.
-
-    Args:
-        rows: (num_rows, n), the ranges side by side.
-        columns: the first and the last column + 1 of each range, in order.
-        width: number of columns of the result.
-    """
-    parts, end = [], 0
-    made = rows.split([last - first for first, last in columns], 1)
-    for (first, last), part in zip(columns, made, strict=True):
-        parts.append(functional.pad(part, (first - end, 0)))
-        end = last
-    return functional.pad(torch.cat(parts, 1), (0, width - end))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from graphsent._derived import Unchanging
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
@@ -98,6 +100,21 @@ class Recurrence(Unchanging):
     projection: tuple[str, str | None] | None
     columns: tuple[tuple[int, int], ...]
     differentiated: Differentiated = _NOT_COMPILED
+
+    def rows_read(self, weight: Tensor) -> Tensor:
+        """The rows of the projection's weight or bias for the columns that ``start`` reads."""
+        ends = [end for pair in self.columns for end in pair]
+        sizes = [after - before for before, after in pairwise((0, *ends, len(weight)))]
+        return torch.cat(weight.split(sizes)[1::2])
+
+    def placed(self, rows: Tensor) -> Tensor:
+        """The columns that ``start`` reads, where the projection has them, with zeros between."""
+        parts, end = [], 0
+        read = rows.split([last - first for first, last in self.columns], 1)
+        for (first, last), part in zip(self.columns, read, strict=True):
+            parts.append(functional.pad(part, (first - end, 0)))
+            end = last
+        return functional.pad(torch.cat(parts, 1), (0, self.input_widths[0] - end))
 
 
 def trace(

@@ -18,7 +18,7 @@ from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_traced
 from graphsent.propagation.gradients import check_not_batched, differentiable_gradients
 from graphsent.propagation.memory import empty
-from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs, placed_columns
+from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -127,7 +127,7 @@ def _run_plain(plan: _Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     if count:
         x, weight, bias, *others = states
         made = functional.linear(x, weight[:count], bias[:count])
-        states = [placed_columns(made, recurrence.columns, recurrence.input_widths[0]), *others]
+        states = [recurrence.placed(made), *others]
     if not start.given:
         states = Evaluation(recurrence.start.results, of_start).at(states)
     if start.rows is not None:
