@@ -1,9 +1,9 @@
 """Buffers that are read and written level by level, differentiable and without copies.
 
-To autograd an in-place write makes a new tensor: the gradient of a column that is written once per
+To autograd an in-place write makes a new tensor: the gradient of a buffer that is written once per
 level would be copied once per level. Here autograd sees reads and writes as operations on a
 *token*. Each takes the token of the previous one, so that the backward pass visits them in exactly
-the reverse order, and values and gradients of a column stay in one buffer each.
+the reverse order, and neither the values of a buffer nor their gradients are copied.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Tape:
         self.token: Tensor | None = None  # of the last one; None until something has a gradient
 
 
-class Column:
-    """A buffer with the values of one name at all rows; it takes over the memory of ``values``."""
+class Buffer:
+    """The values of one name at all rows; it takes over the memory of ``values``."""
 
     def __init__(self, tape: Tape, values: Tensor) -> None:
         self.tape = tape
@@ -60,17 +60,17 @@ class Column:
 
     def add_gradient(self, rows: Rows, gradient: Tensor) -> None:
         """Adds to the gradient of some rows."""
-        buffer = self._gradient()
+        gradients = self._gradient()
         if isinstance(rows, slice):
-            buffer[rows] += gradient
+            gradients[rows] += gradient
         else:
-            buffer.index_add_(0, rows, gradient)
+            gradients.index_add_(0, rows, gradient)
 
     def take_gradient(self, rows: slice) -> Tensor:
         """The gradient of some rows, reset to 0: the values before a write had no effect."""
-        buffer = self._gradient()
-        gradient = buffer[rows].clone()
-        buffer[rows] = 0
+        gradients = self._gradient()
+        gradient = gradients[rows].clone()
+        gradients[rows] = 0
         return gradient
 
     @property
@@ -79,7 +79,7 @@ class Column:
         return has_gradient and self.tape.token is not None and torch.is_grad_enabled()
 
     def _gradient(self) -> Tensor:
-        """The gradient buffer of this backward pass; freed when the pass ends."""
+        """The gradients in this backward pass; freed when the pass ends."""
         backward_pass = torch._C._current_graph_task_id()
         if backward_pass not in self._gradients:
             self._gradients[backward_pass] = torch.zeros_like(self.values)
@@ -87,7 +87,7 @@ class Column:
         return self._gradients[backward_pass]
 
     def drop_gradient(self) -> None:
-        """Frees the gradient buffer of this backward pass."""
+        """Frees the gradients of this backward pass."""
         self._gradients.pop(torch._C._current_graph_task_id(), None)
 
 
@@ -97,27 +97,27 @@ def _token(like: Tensor) -> Tensor:
 
 
 class _Enter(Function):
-    """Initial values of a column that require a gradient."""
+    """Initial values of a buffer that require a gradient."""
 
     @staticmethod
-    def forward(ctx: Any, column: Column, token: Tensor | None, values: Tensor) -> Tensor:
-        ctx.column = column
+    def forward(ctx: Any, buffer: Buffer, token: Tensor | None, values: Tensor) -> Tensor:
+        ctx.buffer = buffer
         return _token(values)
 
     @staticmethod
     @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
-        gradient = ctx.column.take_gradient(slice(None))
-        ctx.column.drop_gradient()
+        gradient = ctx.buffer.take_gradient(slice(None))
+        ctx.buffer.drop_gradient()
         return None, token if ctx.needs_input_grad[1] else None, gradient
 
 
 class _Read(Function):
     @staticmethod
-    def forward(ctx: Any, column: Column, rows: Rows, token: Tensor) -> tuple[Tensor, Tensor]:
-        ctx.column, ctx.rows = column, rows
+    def forward(ctx: Any, buffer: Buffer, rows: Rows, token: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.buffer, ctx.rows = buffer, rows
         ctx.set_materialize_grads(False)
-        return column.copy(rows), _token(column.values)
+        return buffer.copy(rows), _token(buffer.values)
 
     @staticmethod
     @untraced
@@ -126,22 +126,22 @@ class _Read(Function):
     ) -> tuple[Tensor | None, ...]:
         check_not_batched(gradient)
         if gradient is not None:
-            ctx.column.add_gradient(ctx.rows, gradient)
-        return None, None, _token(ctx.column.values) if token is None else token
+            ctx.buffer.add_gradient(ctx.rows, gradient)
+        return None, None, _token(ctx.buffer.values) if token is None else token
 
 
 class _Write(Function):
     @staticmethod
     def forward(
-        ctx: Any, column: Column, rows: slice, token: Tensor | None, values: Tensor
+        ctx: Any, buffer: Buffer, rows: slice, token: Tensor | None, values: Tensor
     ) -> Tensor:
-        ctx.column, ctx.rows = column, rows
-        column.values[rows] = values
-        return _token(column.values)
+        ctx.buffer, ctx.rows = buffer, rows
+        buffer.values[rows] = values
+        return _token(buffer.values)
 
     @staticmethod
     @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
-        gradient = ctx.column.take_gradient(ctx.rows)
+        gradient = ctx.buffer.take_gradient(ctx.rows)
         before = token if ctx.needs_input_grad[2] else None
         return None, None, before, gradient if ctx.needs_input_grad[3] else None

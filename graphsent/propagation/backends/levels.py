@@ -11,7 +11,7 @@ from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Bucket, Schedule
 from graphsent.propagation.schedule.slots import Slots
-from graphsent.propagation.tape import Column, Tape
+from graphsent.propagation.tape import Buffer, Tape
 
 Combine = Callable[..., Sequence[Tensor]]
 
@@ -96,10 +96,10 @@ def _propagate(
     tape, first = Tape(), schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
     states = [
-        Column(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
+        Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
         for part in start
     ]
-    columns = [Column(tape, values) for values in inputs]
+    buffers = [Buffer(tape, values) for values in inputs]
     for level in schedule.levels[1:]:
         groups = level.buckets
         if slots is not None or not by_degree:  # all nodes at once, with their highest in-degree
@@ -112,7 +112,7 @@ def _propagate(
             else:
                 source = slots.source[rows.start * slots.count : rows.stop * slots.count]
             children = [state.read(source) for state in states]
-            results.append(step(group, children, [column.read(rows) for column in columns]))
+            results.append(step(group, children, [buffer.read(rows) for buffer in buffers]))
         for state, parts in zip(states, zip(*results, strict=True), strict=True):
             part = parts[0] if len(parts) == 1 else torch.cat(parts)
             state.write(slice(level.start, level.end), part)

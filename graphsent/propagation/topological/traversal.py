@@ -11,7 +11,7 @@ from torch import Tensor
 from graphsent._dgl import dgl
 from graphsent.propagation.errors import PropagationError, described
 from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
-from graphsent.propagation.tape import Column, Rows, Tape
+from graphsent.propagation.tape import Buffer, Rows, Tape
 from graphsent.propagation.topological.builtin_functions import is_builtin, messages_of, reduced_by
 
 Function = Callable[..., Any]
@@ -33,8 +33,8 @@ class Traversal:
         self.schedule = schedule
         self.with_gradients = torch.is_grad_enabled()
         self.tape = Tape()
-        self.nodes: dict[str, Column] = {}
-        self.edges: dict[str, Column] = {}
+        self.nodes: dict[str, Buffer] = {}
+        self.edges: dict[str, Buffer] = {}
         self.written: dict[str, None] = {}
 
     def run(
@@ -83,7 +83,7 @@ class Traversal:
         rows = slice(level.first_edge, level.last_edge)
         data = (
             self._node_rows(self.schedule.source[rows]),
-            RowData(list(self.edge_data), self._edge_column, rows),
+            RowData(list(self.edge_data), self._edge_buffer, rows),
             self._node_rows(self.schedule.target[rows]),
         )
         edges = LevelEdges(self.graph, self.schedule, rows, data)
@@ -113,7 +113,7 @@ class Traversal:
 
     def _node_rows(self, rows: slice | Tensor) -> RowData:
         names = list({**self.node_data, **self.written})
-        return RowData(names, self._node_column, rows)
+        return RowData(names, self._node_buffer, rows)
 
     def _node_batch(
         self, rows: Level | Bucket, data: RowData, mailbox: Mapping[str, Tensor] | None = None
@@ -121,33 +121,33 @@ class Traversal:
         ids = self.schedule.nodes[rows.start : rows.end].to(self.graph.idtype)
         return dgl.udf.NodeBatch(self.graph, ids, self.graph.ntypes[0], data, mailbox)
 
-    def _node_column(self, name: str) -> Column:
+    def _node_buffer(self, name: str) -> Buffer:
         if name not in self.nodes:
-            self.nodes[name] = self._column(self.node_data[name], self.schedule.nodes)
+            self.nodes[name] = self._buffer(self.node_data[name], self.schedule.nodes)
         return self.nodes[name]
 
-    def _edge_column(self, name: str) -> Column:
+    def _edge_buffer(self, name: str) -> Buffer:
         if name not in self.edges:
-            self.edges[name] = self._column(self.edge_data[name], self.schedule.edges)
+            self.edges[name] = self._buffer(self.edge_data[name], self.schedule.edges)
         return self.edges[name]
 
-    def _column(self, values: Tensor, order: Tensor) -> Column:
+    def _buffer(self, values: Tensor, order: Tensor) -> Buffer:
         # A function may first read data without gradients, and later with them.
         with torch.set_grad_enabled(self.with_gradients):
-            return Column(self.tape, values.to(order.device).index_select(0, order))
+            return Buffer(self.tape, values.to(order.device).index_select(0, order))
 
     def _write(self, name: str, level: Level, values: Tensor) -> None:
         if name not in self.nodes and name not in self.node_data:
             initial = self._initial(name, self.schedule.num_nodes, values)
-            self.nodes[name] = Column(self.tape, initial)
-        column = self._node_column(name)
-        expected, got = column.values, values
+            self.nodes[name] = Buffer(self.tape, initial)
+        buffer = self._node_buffer(name)
+        expected, got = buffer.values, values
         if (expected.shape[1:], expected.dtype) != (got.shape[1:], got.dtype):
             raise PropagationError(
                 f"expected rows of {name!r} of shape {tuple(expected.shape[1:])} and "
                 f"{expected.dtype}, got {tuple(got.shape[1:])} and {got.dtype}"
             )
-        column.write(slice(level.start, level.end), values)
+        buffer.write(slice(level.start, level.end), values)
         self.written[name] = None
 
     def _initial(self, name: str, num_rows: int, like: Tensor) -> Tensor:
@@ -176,9 +176,9 @@ def _checked(results: Any, function: str, num_rows: int) -> Mapping[str, Tensor]
 
 
 class RowData(MutableMapping):
-    """Node or edge data at some rows, gathered on access; ``load`` returns a column by name."""
+    """Node or edge data at some rows, gathered on access; ``load`` returns a buffer by name."""
 
-    def __init__(self, names: list[str], load: Callable[[str], Column], rows: Rows) -> None:
+    def __init__(self, names: list[str], load: Callable[[str], Buffer], rows: Rows) -> None:
         self._names = dict.fromkeys(names)
         self._load = load
         self._rows = rows

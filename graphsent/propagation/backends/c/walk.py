@@ -240,13 +240,13 @@ class _Generated(Function):
             "some" if rows is not None else kind
             for rows, kind in zip(shared, found.inputs, strict=True)
         ]
-        dinputs = _buffers(shapes, needed.inputs, kinds, like)
+        dinputs = _gradients(shapes, needed.inputs, kinds, like)
         kinds = ("all",) * len(given.start)
         if not plan.start.given:
             kinds = (*kinds[:3], *found.start[1:]) if plan.start.projected else found.start
-        dstart = _buffers([part.shape for part in given.start], needed.start, kinds, like)
+        dstart = _gradients([part.shape for part in given.start], needed.start, kinds, like)
         shapes = [part.shape for part in given.constants]
-        dconstants = _buffers(shapes, needed.constants, found.constants, like)
+        dconstants = _gradients(shapes, needed.constants, found.constants, like)
         missing = plan.recurrence.num_parts - len(gradients)
         run.tensors(dresults=[*contiguous(gradients), *[None] * missing])
         run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
@@ -269,7 +269,7 @@ class _Generated(Function):
         return None, None, *dinputs, *dstart, *dconstants
 
 
-def _buffers(
+def _gradients(
     shapes: Sequence[Sequence[int]], needed: Sequence[bool], kinds: Sequence[str], like: Tensor
 ) -> list[Tensor | None]:
     """Tensors for gradients: empty if the walk fills them, zeros if it adds to them, or None."""
