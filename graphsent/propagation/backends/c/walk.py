@@ -229,24 +229,20 @@ class _Generated(Function):
         # A single thread adds directly to rows that nodes share; several threads would race.
         alone = run.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
-        shapes = [
-            (plan.schedule.num_inner, *part.shape[1:])
-            if part.dim() > 1 and rows is None
-            else part.shape
-            for part, rows in zip(given.inputs, shared, strict=True)
-        ]
         found = plan.recurrence.differentiated
-        kinds: Sequence[Any] = [
-            "some" if rows is not None else kind
-            for rows, kind in zip(shared, found.inputs, strict=True)
-        ]
-        dinputs = _gradients(shapes, needed.inputs, kinds, like)
-        kinds = ("all",) * len(given.start)
+        dinputs = []
+        inputs = zip(given.inputs, shared, needed.inputs, found.inputs, strict=True)
+        for part, rows, need, kind in inputs:
+            own = part.dim() > 1 and rows is None  # a row for each node
+            shape = (plan.schedule.num_inner, *part.shape[1:]) if own else part.shape
+            dinputs.append(_gradient(shape, need, kind if rows is None else "some", like))
+        kinds: Sequence[str] = ("all",) * len(given.start)
         if not plan.start.given:
             kinds = (*kinds[:3], *found.start[1:]) if plan.start.projected else found.start
-        dstart = _gradients([part.shape for part in given.start], needed.start, kinds, like)
-        shapes = [part.shape for part in given.constants]
-        dconstants = _gradients(shapes, needed.constants, found.constants, like)
+        starts = zip(given.start, needed.start, kinds, strict=True)
+        dstart = [_gradient(part.shape, need, kind, like) for part, need, kind in starts]
+        constants = zip(given.constants, needed.constants, found.constants, strict=True)
+        dconstants = [_gradient(part.shape, need, kind, like) for part, need, kind in constants]
         missing = plan.recurrence.num_parts - len(gradients)
         run.tensors(dresults=[*contiguous(gradients), *[None] * missing])
         run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
@@ -269,16 +265,8 @@ class _Generated(Function):
         return None, None, *dinputs, *dstart, *dconstants
 
 
-def _gradients(
-    shapes: Sequence[Sequence[int]], needed: Sequence[bool], kinds: Sequence[str], like: Tensor
-) -> list[Tensor | None]:
-    """Tensors for gradients: empty if the walk fills them, zeros if it adds to them, or None."""
-    results: list[Tensor | None] = []
-    for shape, need, kind in zip(shapes, needed, kinds, strict=True):
-        if not (need and kind):
-            results.append(None)
-        elif kind == "all":
-            results.append(empty(*shape, like=like))
-        else:
-            results.append(like.new_zeros(shape))
-    return results
+def _gradient(shape: Sequence[int], needed: bool, kind: str, like: Tensor) -> Tensor | None:
+    """Memory for a gradient, if any: uninitialized if the walk fills it, zeros if it adds to it."""
+    if not (needed and kind):
+        return None
+    return empty(*shape, like=like) if kind == "all" else like.new_zeros(shape)
