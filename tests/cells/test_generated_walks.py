@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -22,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphsent._dgl import dgl
-from graphsent.cells import IndexedFeat, SlottedCell
+from graphsent.cells import IndexedFeat, SlottedCell, TreeCell
 from graphsent.kernels import build as building
 from graphsent.kernels import library as kernels
 from graphsent.kernels.library import SWITCH
@@ -142,6 +143,35 @@ def test_scores_far_apart(monkeypatch):
         cell.attention.w.weight.mul_(1000)
     graph = star(5)
     assert_same(cell, graph, features(graph), monkeypatch)
+
+
+class Exponential(TreeCell):
+    """h = exp(the sum of the predecessors' h); x without predecessors."""
+
+    state_names = ("h",)
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        (h,) = children
+        return (torch.exp(h.sum(1)),)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_exponentials_of_any_size(dtype):
+    """Up to infinity, and down to zero."""
+    about = torch.finfo(dtype)
+    most = 1.2 * math.log(about.max)
+    x = torch.tensor([*torch.linspace(-most, most, 1000), -torch.inf, torch.inf], dtype=dtype)
+    cell = Exponential(len(x), len(x)).to(dtype)
+    h = cell(dgl.graph(([0], [1])), x.expand(2, -1))[1]
+    assert h.isinf().any()
+    assert (h == 0).any()
+    torch.testing.assert_close(h, x.exp(), rtol=8 * about.eps, atol=about.tiny)
 
 
 # What Choices takes jumps where two numbers are equal: rounding may change which of them it takes.

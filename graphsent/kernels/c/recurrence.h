@@ -119,13 +119,10 @@ static inline vec at_least(vec a, vec b) {
 
 static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }
 
-static inline vec exponential_or_infinite(vec x) {
-#if SINGLE
-  const real limit = 88.72283f;
-#else
-  const real limit = 709.782712893384;
-#endif
-  return choose(x > limit, all((real)INFINITY), exponential(x));
+// The exponential function without clamping: from 0 to infinity.
+static inline vec exponential_of_any(vec x) {
+  const vec root = exponential(x / 2);
+  return root * root;
 }
 
 // The sum of the numbers of a vector and of another number.

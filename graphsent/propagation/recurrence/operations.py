@@ -46,7 +46,7 @@ OPERATIONS = {
         torch.tanh, "hyperbolic_tangent({})".format, lambda g, y, a: (g * (1 - y * y),), slow=True
     ),
     "exp": Operation(
-        torch.exp, "exponential_or_infinite({})".format, lambda g, y, a: (g * y,), slow=True
+        torch.exp, "exponential_of_any({})".format, lambda g, y, a: (g * y,), slow=True
     ),
     "relu": Operation(  # other formulas have another gradient at 0
         torch.relu,
