@@ -151,10 +151,10 @@ def batch_sampler(
     """Returns a sampler of the batches of each epoch, as lists of indices.
 
     Args:
-        examples: Trees, sentences or pairs of trees.
+        examples: Trees, sentences, pairs of trees or n-best lists.
         batching: One of :data:`BATCHINGS`. The size of a tree is its number of nodes, its depth the
             number of its levels; both are the number of words for a sentence without a tree. A
-            pair has the total size of its trees, and the depth of the deeper one.
+            pair or list has the total size of its trees, and the depth of the deepest one.
         batch_size: Examples per batch and process.
         seed: Random seed.
         window: See :class:`EpochBatches`.

@@ -12,7 +12,7 @@ from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 from graphsent.training import train
 from graphsent.training.batching import BATCHINGS, batch_sampler
-from graphsent.trees import Tree
+from graphsent.trees import Candidate, ParseList, Tree
 
 LEAF, PAIR = Tree.from_string("(1 a)"), Tree.from_string("(1 (1 a) (1 b))")
 CHAIN = Tree.from_string("(1 (1 (1 (1 a))))")
@@ -89,6 +89,17 @@ def test_a_pair_has_the_size_of_both_and_the_depth_of_the_deeper():
     ]
     by_size = batches_of(pairs, "size", batch_size=2)  # sizes 5, 6, 5, 7
     by_depth = batches_of(pairs, "depth", batch_size=2)  # depths 4, 2, 4, 2
+    assert sorted(map(sorted, by_size)) == [[0, 2], [1, 3]]
+    assert sorted(map(sorted, by_depth)) == [[0, 2], [1, 3]]
+
+
+def test_an_n_best_list_has_the_size_of_all_and_the_depth_of_the_deepest():
+    lists = [
+        ParseList(tuple(Candidate(tree, 0.0) for tree in trees))
+        for trees in ([LEAF, CHAIN], [PAIR, PAIR], [CHAIN, LEAF], [WIDE, LEAF])
+    ]
+    by_size = batches_of(lists, "size", batch_size=2)  # sizes 5, 6, 5, 7
+    by_depth = batches_of(lists, "depth", batch_size=2)  # depths 4, 2, 4, 2
     assert sorted(map(sorted, by_size)) == [[0, 2], [1, 3]]
     assert sorted(map(sorted, by_depth)) == [[0, 2], [1, 3]]
 
