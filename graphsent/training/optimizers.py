@@ -37,7 +37,6 @@ _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 # Optimizers with fused steps in torch, since 2.4 also on the CPU: they take a tenth (AdaGrad) or a
 # quarter (Adam) of the time.
 _FUSED = ("adagrad", "adam") if "fused" in inspect.signature(Adagrad).parameters else ()
-_OF_VECTORS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "lazy_adam": SparseAdam}
 
 
 def takes_rows(options: TrainingOptions) -> bool:
@@ -55,14 +54,14 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     """Builds the optimizers of a model.
 
     Word vectors are the parameters of its ``nn.Embedding`` modules. They have no weight decay; with
-    ``embedding_lr=0`` they are frozen and have no optimizer. ``"lazy_adam"`` requires sparse
-    gradients, see :func:`takes_rows`. An encoder within the model is optimized by Adam, without
-    weight decay.
+    ``embedding_lr=0`` they are frozen and have no optimizer. ``"lazy_adam"`` is Adam for those
+    without sparse gradients, see :func:`takes_rows`. An encoder within the model is optimized by
+    Adam, without weight decay.
     """
     tables, encoder = list(word_tables(model)), list(encoder_parameters(model))
     rest = _others(model, [*tables, *encoder])
-    make, of_pieces = _maker(options.optimizer, model), _maker("adam", model)
-    of_encoder = [of_pieces(encoder, lr=options.encoder_lr)] if encoder else []
+    make, adam = _maker(options.optimizer, model), _maker("adam", model)
+    of_encoder = [adam(encoder, lr=options.encoder_lr)] if encoder else []
     groups = [{"params": rest, "weight_decay": options.weight_decay}]
     if options.embedding_lr == 0 or not tables:
         freeze_word_tables(model, options)
@@ -70,8 +69,18 @@ def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimiz
     if options.embedding_optimizer == "same":
         groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
         return [make(groups, lr=options.lr), *of_encoder]
-    of_vectors = _OF_VECTORS[options.embedding_optimizer](tables, lr=options.embedding_lr)
-    return [make(groups, lr=options.lr), of_vectors, *of_encoder]
+    if options.embedding_optimizer == "sgd":
+        of_vectors: list[Optimizer] = [SGD(tables, lr=options.embedding_lr)]
+    else:
+        sparse = {id(each.weight) for each in _embeddings(model) if each.sparse}
+        by_row = [table for table in tables if id(table) in sparse]
+        whole = [table for table in tables if id(table) not in sparse]
+        of_vectors = [
+            optimizer(chosen, lr=options.embedding_lr)
+            for optimizer, chosen in ((SparseAdam, by_row), (adam, whole))
+            if chosen
+        ]
+    return [make(groups, lr=options.lr), *of_vectors, *of_encoder]
 
 
 def _maker(name: str, model: nn.Module) -> Callable[..., Optimizer]:
@@ -121,8 +130,12 @@ def freeze_word_tables(model: nn.Module, options: TrainingOptions) -> None:
 def word_tables(model: nn.Module) -> Iterable[torch.Tensor]:
     """The word vectors of a model, without the subword embeddings of an encoder."""
     pieces = {id(parameter) for parameter in encoder_parameters(model)}
-    tables = (module.weight for module in model.modules() if isinstance(module, nn.Embedding))
+    tables = (module.weight for module in _embeddings(model))
     return (table for table in tables if id(table) not in pieces)
+
+
+def _embeddings(model: nn.Module) -> Iterable[nn.Embedding]:
+    return (module for module in model.modules() if isinstance(module, nn.Embedding))
 
 
 def encoder_parameters(model: nn.Module) -> Iterable[nn.Parameter]:

@@ -124,6 +124,24 @@ def test_lazy_adam_is_adam_for_words_in_every_step():
     torch.testing.assert_close(lazy[1], plain[1])
 
 
+def test_lazy_adam_is_adam_for_tables_with_whole_gradients():
+    torch.manual_seed(0)
+    models = [make_model(sparse) for sparse in (True, False)]
+    for model in models:
+        model["labels"] = nn.Embedding(4, 3)
+    models[1].load_state_dict(models[0].state_dict())
+    for model, name in zip(models, ("lazy_adam", "same"), strict=True):
+        options = TrainingOptions(optimizer="adam", embedding_optimizer=name, embedding_lr=0.1)
+        optimizers = build_optimizers(model, options)
+        for label in (0, 2):
+            model.zero_grad()
+            words = model["embedding"](torch.tensor([1, 2]))
+            (words * model["labels"](torch.tensor([label, label]))).sum().backward()
+            take_step(optimizers)
+    lazy, plain = (model["labels"].weight.detach() for model in models)
+    torch.testing.assert_close(lazy, plain)
+
+
 @pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
 def test_a_rate_of_zero_freezes_word_vectors(embedding_optimizer):
     model = make_model()
