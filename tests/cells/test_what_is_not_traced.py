@@ -141,6 +141,9 @@ PREDECESSORS = {
     "as columns": lambda h: h.flatten(1)[:, :SIZE],
     "as rows": lambda h: h.view(-1, SIZE)[: h.shape[0]],
     "by a list": lambda h: h[:, [0]].sum(1),
+    "differences": lambda h: ((h.unsqueeze(2) - h.unsqueeze(1)).tanh().sum(2) * h).sum(1),
+    "attention": lambda h: ((h[:, :, None] * h[:, None]).softmax(2).sum(2) * h).sum(1),
+    "the largest of pairs": lambda h: (h[:, :, None] * h[:, None]).amax(1).mul(h).sum(1),
 }
 
 

@@ -73,6 +73,9 @@ class Shape(tuple):
 
 def shape_of(numbers: Sequence[int]) -> Shape:
     """The shape that some sizes of a meta tensor represent."""
+    for number, size in _SIZES.items():
+        if numbers.count(number) > 1:  # a value has one row per edge, not per pair of edges
+            raise Untraceable(f"it pairs the {size.name} with each other")
     return Shape(_SIZES.get(n, n) for n in numbers)
 
 
