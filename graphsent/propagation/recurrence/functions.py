@@ -62,7 +62,7 @@ def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
 @_register("pow", "square")
 def _pow(tracer: Tracer, a: Any, exponent: float = 2) -> Symbol:
     if not is_a(exponent, (int, float)) or exponent != 2:
-        raise Untraceable(f"it raises to the power {exponent!r}")
+        raise Untraceable("it raises to another power than 2")
     return tracer.pointwise("mul", a, a)
 
 
@@ -129,7 +129,7 @@ def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol
     if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
         raise Untraceable("it multiplies by a matrix that is not a parameter")
     if is_a(input.shape[-1], Size) or input.shape[-1] != weight.shape[1]:
-        raise Untraceable(f"it multiplies {input.shape} by a weight {tuple(weight.shape)}")
+        raise Untraceable(f"it multiplies rows of another size by a weight {tuple(weight.shape)}")
     rows = input.codes.reshape(-1, weight.shape[1])
     if len(weight) == 1:
         result = sums(tracer, tracer.pointwise("mul", input, weight), keepdim=True)

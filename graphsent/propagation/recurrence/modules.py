@@ -23,6 +23,7 @@ from graphsent.propagation.recurrence.surroundings import (
     variables_read,
 )
 from graphsent.propagation.recurrence.symbols import Untraceable
+from graphsent.propagation.recurrence.tracing import DRAWS
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
@@ -170,7 +171,7 @@ def _traced_once(
         changed = [restore(*pair) for pair in before]
     draws = _random_states() != drawn_before
     if draws and not isinstance(recurrence, str):
-        recurrence = "it draws random numbers"
+        recurrence = DRAWS
     return (_CHANGES if any(changed) else recurrence), draws
 
 

@@ -48,15 +48,15 @@ class Size:
     def _refuse(self, *_: Any) -> Any:
         raise Untraceable(f"it computes with the number of {self.name}: {self.instead}")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
-    __rtruediv__ = __floordiv__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __index__ = _refuse
-    __float__ = __bool__ = __neg__ = __mod__ = __pow__ = _refuse
-
     def __eq__(self, other: object) -> bool:
         return True if self is other else self._refuse()
 
-    __hash__ = __str__ = __format__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __repr__ = __array__ = _refuse
     __class__ = property(lambda self: self._refuse() if TRACING.active else Size)
+
+
+for _name in vars(int).keys() - vars(object).keys():
+    setattr(Size, _name, Size._refuse)
 
 
 NODES = Size("nodes", 99_991, "broadcasting, h.reshape(...) and x.new_zeros(...) can be traced")
@@ -120,7 +120,7 @@ class Symbol:
         """That of the parameters."""
         return self.tracer.like.device
 
-    def __bool__(self) -> bool:
+    def __bool__(self, *_: Any, **__: Any) -> bool:
         raise Untraceable("it depends on the values of a tensor")
 
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
@@ -161,10 +161,22 @@ def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
     return operate
 
 
-for _name, _called in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
-    setattr(Symbol, f"__{_name}__", _operator(_called))
-    setattr(Symbol, f"__r{_name}__", _operator(_called, reflected=True))
-for _name in ("neg", "getitem", "matmul", "pow", "eq", "ge", "le", "gt", "lt", "ne"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "pow",
+    "matmul",
+    "mod",
+    "floordiv",
+    "and",
+    "or",
+    "xor",
+):
+    setattr(Symbol, f"__{_name}__", _operator(_name))
+    setattr(Symbol, f"__r{_name}__", _operator(_name, reflected=True))
+for _name in ("neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
 
 

@@ -30,6 +30,9 @@ from graphsent.propagation.recurrence.symbols import (
 MOST_PIECES = 256
 """A tensor composed of more pieces of other tensors is not worth compiling."""
 
+DRAWS = "it draws random numbers"
+"""The reason not to trace a call: it would be repeated in every run, with other numbers."""
+
 _COLUMNS = 1 << 32
 _OF_CONDITIONS = {"where", "mul", "to", "type_as"}
 _FIXED = {"size", "dim", "ndimension", "numel", "nelement", "stride", "__len__", "__hash__"}
@@ -177,8 +180,13 @@ class Tracer(TorchFunctionMode):
         tensors = [leaf for leaf in leaves((args, kwargs)) if is_a(leaf, Tensor)]
         if tensors and _is_in_place(func.__name__, kwargs):
             raise Untraceable("it changes a tensor in place")
+        if _contain(torch.Generator, args, kwargs):
+            raise Untraceable(DRAWS)
+        drawn = torch.get_rng_state()
         with torch.no_grad():
             result = func(*args, **kwargs)
+        if not torch.equal(drawn, torch.get_rng_state()):  # the cell may restore it
+            raise Untraceable(DRAWS)
         if tensors and not _is_fixed(func.__name__, result):
             raise Untraceable("it depends on the values of a tensor")
         if all(id(tensor) in self._known for tensor in tensors):
