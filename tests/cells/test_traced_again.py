@@ -287,3 +287,14 @@ def test_a_module_that_is_not_registered_counts_its_calls():
     assert "changes attributes" in cell.explain(tree(20, 3)).reason
     (module,) = cell.modules_in_list
     assert (module.calls, module.factor) == ([0], 1.0)
+
+
+def test_a_cell_that_moves_to_another_device():
+    def of(self, h):
+        return h * torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=h.dtype, device=h.device)
+
+    cell, graph = type("Mine", (traced_cell.Cell,), {"of": of})(), tree(20, 3)
+    cell.V = nn.Linear(4, 4).double()  # tied weights would be told apart by the move
+    assert_same(cell)
+    feat = torch.randn(20, 3, dtype=torch.float64, device="meta")
+    assert cell.to("meta")(graph, feat).device == feat.device

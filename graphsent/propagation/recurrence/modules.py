@@ -99,7 +99,9 @@ def _facts(cell: Any) -> list[Any]:
     """What the functions of a cell may depend on, except the values of its parameters."""
     kind = type(cell)
     facts = [bool(_has_any_global_hook()), kind.project, kind.start, kind.combine]
-    tensors = [id(tensor) for tensor in parameters_of(cell).values()]
+    given = [*parameters_of(cell).values()]
+    facts.append(given[0].device if given else None)  # where a trace makes constants
+    tensors = [*map(id, given)]
     if len(set(tensors)) < len(tensors):
         facts.append([tensors.index(tensor) for tensor in tensors])
     facts.append(torch.get_default_dtype())
