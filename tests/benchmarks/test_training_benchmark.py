@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from toy_treebank import silent, tiny_config, write_treebank
@@ -14,6 +16,7 @@ from graphsent.training import train
 from graphsent.training.setting import prepare
 
 BATCH_SIZE = 20
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -136,6 +139,28 @@ def test_other_packages_train_and_hand_over_their_state(config, batches, module,
         assert second.outcome(prepared[0])[1] == pytest.approx(after, rel=1e-4)
         second.step(prepared[1])
         assert first.outcome(prepared[0])[1] == pytest.approx(after)
+
+
+@pytest.mark.parametrize("name", ["treelstm", "treenet", "recnn", "arnn", "bitreelstm"])
+def test_dynet_computes_the_same_as_every_tree_model(name, config):
+    if not importlib.util.find_spec("dynet"):
+        pytest.skip("dynet38 is not installed")
+    from harness.dynet38 import DyNet
+    from harness.trainees import Trainee, examples_of, portions
+
+    options = {"embedding_dim": 8, "hidden": 8}
+    config = replace(config, model=name, model_options=options)
+    if name == "arnn":
+        config = replace(config, data_dir=str(REPOSITORY / "data"))  # with dependency trees
+    setting = prepare(config, silent)
+    (batch,) = portions(examples_of(setting), config.training, 1)
+    ours = Trainee(setting, config.training, "ours")
+    logits, loss = ours.outcome(batch)
+    ours.close()
+    theirs = DyNet(setting.model, config.training, True)
+    its_logits, its_loss = theirs.outcome(theirs.prepare(batch))
+    np.testing.assert_allclose(its_logits, logits, atol=1e-5)
+    assert its_loss == pytest.approx(loss, rel=1e-5)
 
 
 def test_exceptions_of_a_run_are_raised_by_step(batches, start, monkeypatch):
