@@ -10,8 +10,10 @@ import sys
 
 import pytest
 import torch
+from torch.nn import functional
 
-from graphsent.cells import AttentiveTreeLSTM, NaryTreeLSTM
+from graphsent._dgl import dgl
+from graphsent.cells import AttentiveTreeLSTM, NaryTreeLSTM, TreeCell
 from graphsent.testing import example_graphs
 
 MOST_LINES = 15
@@ -67,9 +69,9 @@ def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
     benchmark = repository / "benchmarks" / "harness" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
-    assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum"}
-    for name, (segment, _) in ours.items():
-        assert theirs[name][0] == segment
+    assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", "Formula"}
+    for name in ours.keys() - {"Formula"}:
+        assert theirs[name][0] == ours[name][0]
     for name, (_, num_lines) in theirs.items():
         assert num_lines <= MOST_LINES, name
 
@@ -112,3 +114,55 @@ def test_the_gated_sum_is_that_of_the_paper(cells, engine):
 
         expected = torch.stack([state(node) for node in range(graph.num_nodes())])
         torch.testing.assert_close(cell(graph, feat, engine=engine), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_formulas_have_their_values(cells, engine):
+    graph = dgl.graph(([0, 1, 2, 3], [2, 2, 4, 4]))  # 2 * 3 + 4
+    graph.edata["child_index"] = torch.tensor([0, 1, 0, 1])
+    graph.ndata["is_product"] = torch.tensor([0, 0, 1, 0, 0])
+    cell, numbers = cells.Formula(1, 1, num_slots=2), torch.tensor([2.0, 3.0, 0.0, 4.0, 0.0])
+    values = cell(graph, numbers[:, None], engine=engine)
+    assert values[:, 0].tolist() == [2, 3, 6, 4, 10]
+    assert cell.explain(graph).way in ("compiled", "traced")
+
+
+class Elsewhere(TreeCell):
+    """A cell with one function of the predecessors' states."""
+
+    state_names = ("h",)
+
+    def __init__(self, function):
+        super().__init__(3, 3)
+        self.function = function
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        return (self.function(children[0]),)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (lambda h: -(-h).amax(1), lambda h: h.amin(1)),
+        (lambda h: (torch.relu(h) + torch.relu(-h)).sum(1), lambda h: h.abs().sum(1)),
+        (
+            lambda h: (torch.relu(h) - 0.1 * torch.relu(-h)).sum(1),
+            lambda h: functional.leaky_relu(h, 0.1).sum(1),
+        ),
+        (lambda h: (h * torch.sigmoid(h)).sum(1), lambda h: functional.silu(h).sum(1)),
+        (lambda h: (torch.softmax(input=h, dim=1) * h).sum(1), lambda h: (h.softmax(1) * h).sum(1)),
+    ],
+    ids=["minimum", "absolute value", "leaky ReLU", "SiLU", "input by name"],
+)
+def test_functions_written_with_others_are_compiled(written, meant):
+    graph = dgl.graph(([0, 1, 2, 3, 4], [3, 3, 3, 5, 5]))
+    feat = torch.randn(6, 3)
+    first, second = Elsewhere(written), Elsewhere(meant)
+    assert first.explain(graph).way in ("compiled", "traced")
+    torch.testing.assert_close(first(graph, feat), second(graph, feat, engine="dgl"))

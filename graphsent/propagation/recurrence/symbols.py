@@ -59,7 +59,9 @@ for _name in vars(int).keys() - vars(object).keys():
     setattr(Size, _name, Size._refuse)
 
 
-NODES = Size("nodes", 99_991, "broadcasting, h.reshape(...) and x.new_zeros(...) can be traced")
+NODES = Size(
+    "nodes", 99_991, "broadcasting, h.reshape and x.new_zeros(x.shape[0], n) can be traced"
+)
 CHILDREN = Size("predecessors", 99_989, "mean(1) can be traced")  # both are primes
 _SIZES = {size.number: size for size in (NODES, CHILDREN)}
 

@@ -163,6 +163,8 @@ class Tracer(TorchFunctionMode):
             raise Untraceable("it changes a tensor in place")
         name = name.strip("_")
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
+        if not args and "input" in kwargs:
+            args = (kwargs.pop("input"),)
         if name not in self.functions:
             raise Untraceable(f"it calls {name}, which cannot be traced")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
