@@ -45,18 +45,18 @@ class Request(NamedTuple):
         Raises:
             UsageError: There are not exactly two, nor one table, or both are standard input.
         """
-        if len(self.files) == 1 and is_table(self.files[0]):
-            return self.files[0], self.files[0]
-        if len(self.texts or self.files) != 2:
+        one_table = not self.files[1:] and any(map(is_table, self.files))
+        files = self.files * 2 if one_table else self.files
+        if len(self.texts or files) != 2:
             raise UsageError(
                 f"the model {model.name!r} reads pairs of sentences: expected two files, one of "
                 "first and one of second sentences, or a table of both"
             )
         if self.texts:
             return (self.texts[0],), (self.texts[1],)
-        if self.files[0] == self.files[1] == "-":
+        if files[0] == files[1] == "-":
             raise UsageError("only one of the two files can be standard input")
-        return self.files[0], self.files[1]
+        return files[0], files[1]
 
 
 def request_of(arguments: Any) -> Request:
