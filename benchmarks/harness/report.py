@@ -69,13 +69,17 @@ def _caption(results: Results, name: str) -> str:
     else:
         what = f"{options['in_feats']} / {options['hidden_feats']}"
     return (
-        f"<sub>{machine['processor']}, {machine['instructions']}, {machine['cores']} cores, "
+        f"<sub>{machine['processor']}, {machine['instructions']}, {_counted(machine['cores'], 'core')}, "
         f"{machine['memory_gib']} GiB, load {machine['load_before']} at the start, "
         f"{'with' if machine['kernels'] else 'without'} compiled kernels; "
         f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
-        f"{options['corpus']}, {what}, float32, {threads} thread{'s' if threads > 1 else ''}, "
+        f"{options['corpus']}, {what}, float32, {_counted(threads, 'thread')}, "
         f"{options['clock']} clock, up to {options['rounds']} rounds</sub>"
     )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number > 1 else ''}"
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -95,19 +95,32 @@ def _speeds(rows: Sequence[Row]) -> str:
 
 
 def _training_table(corner: str, rows: Sequence[Row], first: str, text: Callable[..., str]) -> str:
-    """One line per contender and model; two columns per batch size."""
-    lines = {f"`{row.case['model']}`, {_shown(row)}": row for row in rows}
-    columns = {
-        f"batch {size}, {'flushed' if flushed else first}": {"batch": size, "flushed": flushed}
-        for size in unique(row.case["batch"] for row in rows)
-        for flushed in (None, True)
-    }
+    """One line per contender and model: two columns for each batch size.
 
-    def cell(line: str, column: str) -> str:
-        row = lines[line]
-        return text(row.contender, model=row.case["model"], **columns[column])
+    Models that were timed at one batch size are in a table of their own, where lines name it.
+    """
+    sizes: dict[str, set[int]] = {}
+    for row in rows:
+        sizes.setdefault(row.case["model"], set()).add(row.case["batch"])
+    tables = []
+    for alone in (False, True):
+        own = [row for row in rows if (len(sizes[row.case["model"]]) == 1) == alone]
+        lines, columns = {}, {}
+        for row in own:
+            model, batch = row.case["model"], f"batch {row.case['batch']}, "
+            lines[f"`{model}`, {batch if alone else ''}{_shown(row)}"] = row
+            for flushed, name in ((None, first), (True, "flushed")):
+                case = {"flushed": flushed} if alone else {**row.case, "flushed": flushed}
+                columns[f"{'' if alone else batch}{name}"] = case
 
-    return grid(corner, lines, list(columns), cell) if lines else ""
+        def cell(line: str, column: str, lines: dict = lines, columns: dict = columns) -> str:
+            row = lines[line]
+            case = {"batch": row.case["batch"], **columns[column], "model": row.case["model"]}
+            return text(row.contender, **case)
+
+        if lines:
+            tables.append(grid(corner, lines, list(columns), cell))
+    return "\n\n".join(tables)
 
 
 def _trained(rows: Sequence[Row], name: str, flushed: bool | None, **case: Any) -> Row | None:
