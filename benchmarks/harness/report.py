@@ -70,7 +70,8 @@ def _caption(results: Results, name: str) -> str:
         what = f"{options['in_feats']} / {options['hidden_feats']}"
     return (
         f"<sub>{machine['processor']}, {machine['instructions']}, "
-        f"{_counted(machine['cores'], 'core')}, {machine['memory_gib']} GiB, load {machine['load_before']} at the start, "
+        f"{_counted(machine['cores'], 'core')}, {machine['memory_gib']} GiB, "
+        f"load {machine['load_before']} at the start, "
         f"{'with' if machine['kernels'] else 'without'} compiled kernels; "
         f"Python {machine['python']}, torch {packages['torch']}, DGL {packages['dgl']}; "
         f"{options['corpus']}, {what}, float32, {_counted(threads, 'thread')}, "

@@ -119,7 +119,7 @@ def test_the_report_has_tables_and_the_machine(directory):
     for name in ("speedup over `dgl`", "## threads", " core"):
         assert name in text
     for name in (
-        "| `treelstm`, DGL's own example |",
+        "| `treelstm`, batch 2, DGL's own example |",
         "| `sequence-sentences`, batch 25 |",
         "| time relative to first steps |",
         "random vectors",
