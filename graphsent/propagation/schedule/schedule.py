@@ -30,7 +30,7 @@ from graphsent.propagation.memory import empty
 
 def to_device(index: Tensor, device: torch.device) -> Tensor:
     """The tensor on a device; the host does not wait for a copy from the CPU."""
-    if device.type != "cuda" or not index.is_cpu:
+    if device.type != "cuda" or not index.is_cpu or index.requires_grad:
         return index.to(device)
     return index.pin_memory().to(device, non_blocking=True)
 
