@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 
@@ -24,6 +25,17 @@ def test_every_public_module_has_a_page():
     for module in modules:
         page = DOCS / "api" / f"{module}.md"
         assert f".. automodule:: graphsent.{module}\n" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.stem)
+def test_pages_of_the_api_name_what_there_is(page):
+    for name in re.findall(
+        r"^\.\. auto\w+:: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        try:
+            pkgutil.resolve_name(name)
+        except (AttributeError, ImportError) as error:
+            pytest.fail(f"{name}: {error}")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
