@@ -58,7 +58,9 @@ def _times_as_fast(base: Row | None, row: Row | None, digits: int) -> str:
 
 def training(rows: Sequence[Row]) -> str:
     """Speedups over others, speeds of all, and the time of a step."""
-    return "\n\n".join(filter(None, (speed(rows), _settings(rows), _speeds(rows), _steps(rows))))
+    compared = [row for row in rows if row.contender != FIRST]
+    parts = (speed(compared), _settings(compared), _speeds(compared), _steps(rows))
+    return "\n\n".join(filter(None, parts))
 
 
 def speed(rows: Sequence[Row]) -> str:
@@ -73,7 +75,6 @@ def speed(rows: Sequence[Row]) -> str:
 
 def _settings(rows: Sequence[Row]) -> str:
     """Which contenders flush subnormal numbers as users run them."""
-    rows = [row for row in rows if row.contender != FIRST]
     flushed, others = (
         ", ".join(unique(_shown(row) for row in rows if row.users and row.case["flushed"] == each))
         for each in (True, False)
@@ -83,7 +84,6 @@ def _settings(rows: Sequence[Row]) -> str:
 
 def _speeds(rows: Sequence[Row]) -> str:
     """Examples per second, of models with contenders."""
-    rows = [row for row in rows if row.contender != FIRST]
     compared = {row.case["model"] for row in rows if row.contender != PROGRAM}
 
     def text(name: str, flushed: bool | None, **case: Any) -> str:

@@ -180,11 +180,11 @@ class Trainee(Contender):
         return logits.masked_fill(logits.isneginf(), 0.0).numpy(), float(loss)
 
     def state(self) -> list[dict[str, Any]]:
-        """A copy of the weights and of the optimizers' states."""
-        return [deepcopy(each.state_dict()) for each in (self.model, *self.optimizers)]
+        """The weights and the optimizers' states, not copied."""
+        return [each.state_dict() for each in (self.model, *self.optimizers)]
 
     def restore(self, state: list[dict[str, Any]]) -> None:
-        """Sets the weights and the optimizers' states to those of this or another run."""
+        """Sets the weights and the optimizers' states to copies of those of this or another run."""
         for each, values in zip((self.model, *self.optimizers), state, strict=True):
             each.load_state_dict(deepcopy(values))
 
@@ -204,7 +204,7 @@ class Beginner(Trainee):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.start = self.state()
+        self.start = deepcopy(self.state())
 
     def fresh(self, prepared: Portion) -> Portion:
         """The batch; all before it is forgotten."""

@@ -22,7 +22,6 @@ from graphsent.training.config_file import read_settings
 
 __all__ = ["run"]
 
-
 _PLACES = ("data_dir", "parses_dir", "vectors_dir", "encoder")
 _READ = {"list": (), "show": ("brief",), "copy": ("brief", *_PLACES), "check": ()}
 """The options that each action reads."""

@@ -9,7 +9,7 @@ from graphsent._names import nearest, unknown
 from graphsent.errors import DataError
 from graphsent.reproduction.configurations import Configuration, read_family
 from graphsent.reproduction.runs import Run
-from graphsent.reproduction.tables import Table, read_table
+from graphsent.reproduction.tables import Result, Table, read_table
 
 __all__ = ["ALL", "Catalogue"]
 
@@ -66,17 +66,12 @@ class Catalogue:
             elif name in self.tables:
                 found[name] = self.tables[name]
             elif name in self.configurations:
-                found[name] = self._table_of(name)
+                found[name] = Table(name, name, "", (Result(name, name, {}),))
             else:
                 hint = nearest(name, [*self.tables, *self.configurations])
                 expected = f"{', '.join([*self.tables, ALL])}, or a configuration{hint}"
                 raise DataError(f"unknown table {name!r}: expected one of {expected}")
         return list(found.values())
-
-    def _table_of(self, name: str) -> Table:
-        results = [each for table in self.tables.values() for each in table.results]
-        alone = tuple(each for each in results if each.configuration == name)
-        return Table(name, name, "", alone[:1])
 
     def configuration(self, name: str) -> Configuration:
         """A configuration by its name.

@@ -14,13 +14,7 @@ import torch
 
 from graphsent.cli import main
 from graphsent.errors import ModelError
-from graphsent.models import (
-    ARNNClassifier,
-    ARNNRelatedness,
-    BiTreeLSTMClassifier,
-    NBoW,
-    SequenceRelatedness,
-)
+from graphsent.models import ARNNClassifier, ARNNRelatedness, BiTreeLSTMClassifier, NBoW
 from graphsent.trees import parse_conllu
 from graphsent.vocabulary import Vocabulary
 
@@ -33,14 +27,6 @@ def words(tmp_path) -> str:
     torch.manual_seed(0)
     NBoW(VOCABULARY, 3, 4).save_pretrained(tmp_path / "words")
     return str(tmp_path / "words")
-
-
-@pytest.fixture
-def pairs(tmp_path, monkeypatch) -> str:
-    """A saved model of pairs of sentences, in the working directory."""
-    monkeypatch.chdir(tmp_path)
-    SequenceRelatedness(VOCABULARY, 5, 3, 4, comparison=3).save_pretrained("pairs")
-    return "pairs"
 
 
 def give(monkeypatch, data: bytes) -> None:
@@ -243,43 +229,6 @@ def test_conllu_sentences_are_isolated(tmp_path, capsys, monkeypatch):
     assert main(["predict", str(tmp_path / "model"), str(path), "--format=trees"]) == 1
     predicted = parse_conllu(capsys.readouterr().out)
     assert [tree.metadata for tree in predicted] == [{"sent_id": "1"}, {}]
-
-
-def test_pairs_from_a_table(pairs, capsys):
-    Path("first.txt").write_text("the film\ngood\n")
-    Path("second.txt").write_text("good film\nthe film\n")
-    assert main(["predict", pairs, "first.txt", "second.txt"]) == 0
-    expected = capsys.readouterr().out
-    rows = 'id,sentence_A,sentence_B\n1,the film,good film\n2,good,"the film"\n'
-    Path("pairs.csv").write_text(rows)
-    assert main(["predict", pairs, "pairs.csv"]) == 0
-    assert capsys.readouterr().out == expected
-    Path("rows.csv").write_text("a,b,c\ngood film,x,the film\nthe film,x,good\n")
-    columns = ["--text-column=c", "--text-column=a"]
-    assert main(["predict", pairs, "rows.csv", *columns]) == 0
-    assert capsys.readouterr().out == expected
-
-
-def test_a_bad_row_of_a_table_of_pairs_is_reported_once(pairs, capsys):
-    Path("pairs.csv").write_text("first,second\nthe film,good\nthe,\nfilm,the,a\ngood,film\n")
-    assert main(["predict", pairs, "pairs.csv", "--format=jsonl"]) == 1
-    captured = capsys.readouterr()
-    found = [json.loads(line) for line in captured.out.splitlines()]
-    assert [each.get("line") for each in found] == [None, 3, 4, None]
-    errors = captured.err.splitlines()
-    assert [":3: " in errors[0], ":4: " in errors[1]] == [True, True]
-    assert errors[2].startswith("graphsent predict: 2 of 4")
-
-
-def test_tables_of_pairs_are_for_models_of_pairs(words, pairs, capsys):
-    Path("text.csv").write_text("text\nthe film\n")
-    assert main(["predict", pairs, "text.csv"]) == 2
-    assert "text.csv: expected two columns" in capsys.readouterr().err
-    Path("pairs.csv").write_text("first,second\nthe film,good\n")
-    assert main(["predict", words, "pairs.csv"]) == 2
-    assert "choose one column" in capsys.readouterr().err
-    assert main(["predict", words, "pairs.csv", "--text-column=second"]) == 0
-    assert capsys.readouterr().out.endswith("good\n")
 
 
 def test_pairs_stay_in_step(tmp_path, capsys):

@@ -127,7 +127,7 @@ def test_formulas_have_their_values(cells, engine):
     assert cell.explain(graph).way in ("compiled", "traced")
 
 
-class Elsewhere(TreeCell):
+class OneFunction(TreeCell):
     """A cell with one function of the predecessors' states."""
 
     state_names = ("h",)
@@ -163,6 +163,6 @@ class Elsewhere(TreeCell):
 def test_functions_written_with_others_are_compiled(written, meant):
     graph = dgl.graph(([0, 1, 2, 3, 4], [3, 3, 3, 5, 5]))
     feat = torch.randn(6, 3)
-    first, second = Elsewhere(written), Elsewhere(meant)
+    first, second = OneFunction(written), OneFunction(meant)
     assert first.explain(graph).way in ("compiled", "traced")
     torch.testing.assert_close(first(graph, feat), second(graph, feat, engine="dgl"))

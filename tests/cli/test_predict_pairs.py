@@ -1,0 +1,60 @@
+"""`graphsent predict` on tables of pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graphsent.cli import main
+from graphsent.models import NBoW, SequenceRelatedness
+from graphsent.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["the", "film", "good", "is", "."], lower_fallback=True)
+
+
+@pytest.fixture
+def pairs(tmp_path, monkeypatch) -> str:
+    """A saved model of pairs of sentences, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    SequenceRelatedness(VOCABULARY, 5, 3, 4, comparison=3).save_pretrained("pairs")
+    return "pairs"
+
+
+def test_pairs_from_a_table(pairs, capsys):
+    Path("first.txt").write_text("the film\ngood\n")
+    Path("second.txt").write_text("good film\nthe film\n")
+    assert main(["predict", pairs, "first.txt", "second.txt"]) == 0
+    expected = capsys.readouterr().out
+    rows = 'id,sentence_A,sentence_B\n1,the film,good film\n2,good,"the film"\n'
+    Path("pairs.csv").write_text(rows)
+    assert main(["predict", pairs, "pairs.csv"]) == 0
+    assert capsys.readouterr().out == expected
+    Path("rows.csv").write_text("a,b,c\ngood film,x,the film\nthe film,x,good\n")
+    columns = ["--text-column=c", "--text-column=a"]
+    assert main(["predict", pairs, "rows.csv", *columns]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_a_bad_row_of_a_table_of_pairs_is_reported_once(pairs, capsys):
+    Path("pairs.csv").write_text("first,second\nthe film,good\nthe,\nfilm,the,a\ngood,film\n")
+    assert main(["predict", pairs, "pairs.csv", "--format=jsonl"]) == 1
+    captured = capsys.readouterr()
+    found = [json.loads(line) for line in captured.out.splitlines()]
+    assert [each.get("line") for each in found] == [None, 3, 4, None]
+    errors = captured.err.splitlines()
+    assert [":3: " in errors[0], ":4: " in errors[1]] == [True, True]
+    assert errors[2].startswith("graphsent predict: 2 of 4")
+
+
+def test_tables_of_pairs_are_for_models_of_pairs(pairs, capsys):
+    NBoW(VOCABULARY, 3, 4).save_pretrained("words")
+    Path("text.csv").write_text("text\nthe film\n")
+    assert main(["predict", pairs, "text.csv"]) == 2
+    assert "text.csv: expected two columns" in capsys.readouterr().err
+    Path("pairs.csv").write_text("first,second\nthe film,good\n")
+    assert main(["predict", "words", "pairs.csv"]) == 2
+    assert "choose one column" in capsys.readouterr().err
+    assert main(["predict", "words", "pairs.csv", "--text-column=second"]) == 0
+    assert capsys.readouterr().out.endswith("good\n")
