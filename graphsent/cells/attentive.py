@@ -15,7 +15,6 @@ from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM, lstm_state
 from graphsent.cells.validation import check_choice
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.untraced import untraced
 
 _QUERY = "query"
 
@@ -132,7 +131,6 @@ class AttentiveCell(TreeCell):
             queries = queries.repeat_interleave(sizes, 0, output_size=num_nodes)
         return {_QUERY: queries}
 
-    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

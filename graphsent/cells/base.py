@@ -101,6 +101,11 @@ class TreeCell(nn.Module):
     _defaults: tuple[tuple[str, Any], ...] = ()
     """Options that the repr shows unless they have these values."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "forward" in vars(cls):
+            cls.forward = untraced(vars(cls)["forward"])  # type: ignore[method-assign]
+
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
         check_size("in_feats", in_feats)
@@ -250,6 +255,7 @@ class TreeCell(nn.Module):
 
     # DGL functions
 
+    @untraced
     def node_inputs(
         self,
         graph: dgl.DGLGraph,
@@ -275,6 +281,7 @@ class TreeCell(nn.Module):
         self.check_call(graph, feat)
         return self.prepare(graph, feat, initial_state, **extra)
 
+    @untraced
     def check_call(
         self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, return_cell: bool = False
     ) -> None:
@@ -387,6 +394,7 @@ class TreeCell(nn.Module):
         state = self.run(graph, feat, initial_state, return_cell=return_cell, engine=engine)
         return state if return_cell else state[0]
 
+    @untraced
     def run(
         self,
         graph: dgl.DGLGraph,
@@ -428,6 +436,7 @@ class TreeCell(nn.Module):
         check_extra(self, data, graph.num_nodes())
         return {name: to_device(values, device) for name, values in data.items()}
 
+    @untraced
     def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:
         """How the cell runs over a graph, and why not in a faster way.
 

@@ -15,7 +15,6 @@ from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation import resolve_engine
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.recurrence.modules import has_hooks
-from graphsent.propagation.untraced import untraced
 
 
 class HeadLexicalizer(SlottedCell):
@@ -218,7 +217,6 @@ class LexicalizedTreeLSTM(SlottedCell):
         self.check_call(graph, feat)
         return self.prepare(graph, self.words(graph, feat, "dgl"), initial_state)
 
-    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

@@ -38,6 +38,29 @@ class Model(nn.Module):
         return self.classes(torch.relu(self.cell(graph, feat)))
 
 
+class OfMemory(cells.ChildSumTreeLSTM):
+    """A cell with a ``forward`` of its own."""
+
+    def forward(self, graph: dgl.DGLGraph, feat: Tensor) -> Tensor:
+        self.check_call(graph, feat, return_cell=True)
+        return torch.cat(self.run(graph, feat), -1).narrow(-1, 1, SIZE)
+
+
+class Twice(nn.Module):
+    """A module that runs a cell itself."""
+
+    in_feats, out_feats = 3, SIZE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = cells.ChildSumTreeLSTM(3, SIZE)
+
+    def forward(self, graph: dgl.DGLGraph, feat: Tensor) -> Tensor:
+        self.cell.check_call(graph, feat)
+        first, _ = self.cell.run(graph, feat)
+        return first + self.cell.run(graph, 2 * feat, return_cell=False)[0]
+
+
 class Summed(nn.Module):
     """States computed by user-defined functions."""
 
@@ -134,6 +157,8 @@ def main(backend: str) -> None:
         (cells.NaryTreeLSTM(3, SIZE), binary, True),
         (cells.AttentiveTreeGRU(3, SIZE, reset="literal"), chain, False),
         (cells.BiTreeLSTM(3, SIZE), binary, True),
+        (OfMemory(3, SIZE), chain, False),
+        (Twice(), chain, False),
         (Summed(), chain, False),
     ]
     for number, (cell, make, by_word) in enumerate(built):
