@@ -74,7 +74,7 @@ def an_operator(function):
 
 def caught(self, h):
     try:
-        return functional.layer_norm(h, (SIZE,))
+        return functional.gelu(h)
     except Exception:
         return -h
 
@@ -88,7 +88,7 @@ def caught_type_error(self, h):
 
 def caught_any(self, h):
     try:
-        return functional.layer_norm(h, (SIZE,))
+        return functional.gelu(h)
     except:  # noqa: E722
         return -h
 
@@ -124,7 +124,11 @@ NOT_TRACED = {
     "device": lambda self, h: h if h.is_cuda else -h,
     "numbers of a seeded generator": seeded_generator,
     "numbers from a seed": seeded,
-    "an absolute value": an_operator(abs),
+    "a clamp between tensors": lambda self, h: torch.clamp(h, self.p, self.p + 1),
+    "a norm over several dimensions": lambda self, h: functional.layer_norm(
+        h.unflatten(-1, (2, -1)), (2, SIZE // 2)
+    ).flatten(1),
+    "a number as maximum": an_operator(lambda h: h.maximum(0.5)),
     "a power of a number": an_operator(lambda h: 2**h),
     "a remainder": an_operator(lambda h: h % 1),
     "two conditions": an_operator(lambda h: h.where((h > 0) & (h < 1), -h)),

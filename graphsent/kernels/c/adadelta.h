@@ -1,14 +1,5 @@
 // Adadelta on selected rows of a table, each listed once.
 
-static inline vec square_root(vec x) {
-#if SINGLE
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrtf(x[i]);
-#else
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrt(x[i]);
-#endif
-  return x;
-}
-
 static inline double power(double x, int64_t exponent) {
   double result = 1;
   for (; exponent > 0; exponent /= 2, x *= x) {

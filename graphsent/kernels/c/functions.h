@@ -1,4 +1,4 @@
-// The exponential function and functions of it, accurate to about two units in the last place.
+// Exponential function, functions of it, and logarithm, to about two units in the last place.
 
 static inline vec choose(mask which, vec yes, vec no) {
   return (vec)((which & (mask)yes) | (~which & (mask)no));
@@ -56,4 +56,37 @@ static inline vec sigmoid(vec x) { return 1 / (exp_minus_1(-x) + 2); }
 static inline vec hyperbolic_tangent(vec x) {
   vec e = exp_minus_1(2 * x);
   return e / (e + 2);
+}
+
+static inline vec square_root(vec x) {
+#if SINGLE
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrtf(x[i]);
+#else
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrt(x[i]);
+#endif
+  return x;
+}
+
+// log x = n log 2 + 2 artanh s, where x = 2^n m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1).
+static inline vec logarithm(vec x) {
+#if SINGLE
+  const real smallest = 0x1p-126f, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
+  enum { DIGITS = 23, TERMS = 6 };
+  const word root = 0x3f3504f3;  // of 1/2
+#else
+  const real smallest = 0x1p-1022, log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
+  enum { DIGITS = 52, TERMS = 12 };
+  const word root = 0x3fe6a09e667f3bcd;
+#endif
+  const mask tiny = x < smallest;
+  const mask bits = (mask)choose(tiny, x * ((word)1 << DIGITS), x);
+  const mask power = (bits - root) >> DIGITS;
+  const vec m = (vec)(bits - (power << DIGITS)), s = (m - 1) / (m + 1), square = s * s;
+  const vec n = __builtin_convertvector(power - (tiny & DIGITS), vec);
+  vec sum = all((real)1 / (2 * TERMS - 1));
+#pragma GCC unroll 16
+  for (int i = TERMS - 2; i > 0; i--) sum = sum * square + (real)1 / (2 * i + 1);
+  vec y = n * log2_high + (2 * s + (2 * s * square * sum + n * log2_low));
+  y = choose(x == INFINITY, x, y);
+  return choose(x > 0, y, choose(x == 0, all(-INFINITY), all(NAN)));
 }

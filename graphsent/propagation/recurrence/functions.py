@@ -1,4 +1,4 @@
-"""The functions of torch that can be traced."""
+"""The functions of torch that can be traced, and linear maps among them."""
 
 from __future__ import annotations
 
@@ -9,119 +9,16 @@ from typing import Any
 from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
+from graphsent.propagation.recurrence.pointwise import POINTWISE
 from graphsent.propagation.recurrence.reductions import REDUCTIONS, sums
-from graphsent.propagation.recurrence.symbols import Condition, Size, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.symbols import Size, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import Tracer, registering
 from graphsent.propagation.recurrence.views import VIEWS, chunk
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {**VIEWS, **REDUCTIONS}
+FUNCTIONS: dict[str, Callable[..., Any]] = {**VIEWS, **POINTWISE, **REDUCTIONS}
 """By name; each takes the tracer, then the arguments of torch's function."""
 
 _register = registering(FUNCTIONS)
-
-
-def _pointwise(op: str) -> Callable[..., Symbol]:
-    def call(tracer: Tracer, *args: Any, inplace: bool = False) -> Symbol:
-        return tracer.pointwise(op, *args)
-
-    return call
-
-
-for _name in ("sigmoid", "tanh", "exp", "relu"):
-    FUNCTIONS[_name] = _pointwise(_name)
-
-
-@_register("add")
-def _add(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
-    return tracer.pointwise("add", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
-
-
-@_register("sub", "subtract")
-def _sub(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
-    return tracer.pointwise("sub", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
-
-
-_register("rsub")(lambda tracer, a, b: tracer.pointwise("sub", b, a))
-_register("neg", "negative")(lambda tracer, a: tracer.pointwise("sub", 0.0, a))
-
-
-@_register("mul", "multiply")
-def _mul(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    if all(is_a(part, (int, float, Condition)) for part in (a, b)):
-        raise Untraceable("it computes with the results of comparisons")
-    return tracer.pointwise("mul", a, b)
-
-
-@_register("div", "truediv", "true_divide", "divide")
-def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    if is_a(b, (int, float)):
-        return tracer.pointwise("mul", a, 1 / b)
-    return tracer.pointwise("div", a, b)
-
-
-@_register("pow", "square")
-def _pow(tracer: Tracer, a: Any, exponent: float = 2) -> Symbol:
-    if not is_a(exponent, (int, float)) or exponent != 2:
-        raise Untraceable("it raises to another power than 2")
-    return tracer.pointwise("mul", a, a)
-
-
-@_register("addcmul")
-def _addcmul(tracer: Tracer, a: Any, b: Any, c: Any, *, value: float = 1) -> Symbol:
-    return _add(tracer, a, tracer.pointwise("mul", b, c), alpha=value)
-
-
-@_register("lerp")
-def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
-    difference = tracer.pointwise("sub", b, a)
-    return tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
-
-
-# Comparisons and choices
-
-
-def _ge(tracer: Tracer, a: Any, b: Any) -> Any:
-    return tracer.pointwise("step", a, b)
-
-
-def _gt(tracer: Tracer, a: Any, b: Any) -> Any:
-    return _ge(tracer, a, b) * (1 - _ge(tracer, b, a))  # 0 where one of them is NaN
-
-
-def _eq(tracer: Tracer, a: Any, b: Any) -> Any:
-    return _ge(tracer, a, b) * _ge(tracer, b, a)
-
-
-def _comparison(function: Callable[..., Any]) -> Callable[..., Condition]:
-    def compare(*args: Any) -> Condition:
-        found = function(*args)
-        return Condition(found.tracer, found.codes, found.shape)
-
-    return compare
-
-
-_register("ge", "greater_equal")(_comparison(_ge))
-_register("le", "less_equal")(_comparison(lambda tracer, a, b: _ge(tracer, b, a)))
-_register("gt", "greater")(_comparison(_gt))
-_register("lt", "less")(_comparison(lambda tracer, a, b: _gt(tracer, b, a)))
-_register("eq")(_comparison(_eq))
-_register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a, b)))
-
-
-@_register("where")
-def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
-    if is_a(a, Condition):
-        if is_a(condition, Condition):
-            raise Untraceable("it chooses between the results of comparisons")
-        condition, a = a, condition  # as a method, a.where(condition, b)
-    if not is_a(condition, Condition):
-        raise Untraceable("it chooses by a tensor that is not the result of a comparison")
-    if all(is_a(part, (int, float, Condition)) for part in (a, b)):
-        raise Untraceable("it chooses between numbers, whose dtype is not that of the states")
-    return tracer.pointwise("where", condition, a, b)
-
-
-# Linear maps
 
 
 @_register("linear")
@@ -221,7 +118,7 @@ def _gru_cell(
         for pair in ((x_r, h_r), (x_z, h_z))
     )
     new = tracer.pointwise("add", x_n, tracer.pointwise("mul", reset, h_n))
-    return _lerp(tracer, tracer.pointwise("tanh", new), h, update)
+    return POINTWISE["lerp"](tracer, tracer.pointwise("tanh", new), h, update)
 
 
 @_register("matmul", "mm", "mv")

@@ -48,6 +48,8 @@ OPERATIONS = {
     "exp": Operation(
         torch.exp, "exponential_of_any({})".format, lambda g, y, a: (g * y,), slow=True
     ),
+    "log": Operation(torch.log, "logarithm({})".format, lambda g, y, a: (g / a,), slow=True),
+    "sqrt": Operation(torch.sqrt, "square_root({})".format, lambda g, y, a: (g / (y + y),)),
     "relu": Operation(  # other formulas have another gradient at 0
         torch.relu,
         "choose({0} <= all(0), all(0), {0})".format,

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, common_domain
+from graphsent.propagation.recurrence.pointwise import POINTWISE, maximum, minimum
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
@@ -67,9 +69,9 @@ class _Largest(NamedTuple):
 
 
 @_register("max")
-def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> _Largest:
+def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Any:
     if is_a(dim, (Symbol, Tensor)):
-        raise Untraceable("it takes the maximum of two tensors")
+        return maximum(tracer, a, dim)
     dim = dim_of(a, dim)
     if a.shape[dim] is CHILDREN:
         return _Largest(_over_edges(tracer, "max", a, dim, keepdim))
@@ -86,6 +88,16 @@ def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
     return unsqueeze(tracer, largest, dim) if keepdim else largest
 
 
+@_register("min")
+def _min(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Any:
+    if is_a(dim, (Symbol, Tensor)):
+        return minimum(tracer, a, dim)
+    return _Largest(-_max(tracer, -a, dim, keepdim).values)
+
+
+_register("amin")(lambda tracer, a, *args, **kwargs: -_amax(tracer, -a, *args, **kwargs))
+
+
 @_register("softmax")
 def _softmax(
     tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
@@ -99,13 +111,58 @@ def _softmax(
         raise Untraceable(f"it takes the softmax of {a.codes.shape[dim]} columns")
     # The result does not depend on the number subtracted, so it needs no gradient.
     highest = _chain(tracer, a, dim, True, partial(tracer.pointwise, "maximum"))
+    exponentials = (a - _fixed(tracer, highest)).exp()
+    return exponentials / _sum(tracer, exponentials, dim, True)
+
+
+@_register("logsumexp")
+def _logsumexp(tracer: Tracer, a: Symbol, dim: Any, keepdim: bool = False) -> Symbol:
+    dim = dim_of(a, dim)
+    highest = _fixed(tracer, _amax(tracer, a, dim, True))
+    finite = highest - highest == 0
+    offset = POINTWISE["where"](tracer, finite, highest, 0.0)
+    result = _sum(tracer, (a - offset).exp(), dim, True).log() + offset
+    return result if keepdim else squeeze(tracer, result, dim)
+
+
+@_register("log_softmax")
+def _log_softmax(
+    tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
+) -> Symbol:
+    if dtype is not None or not is_a(_stacklevel, int):
+        raise Untraceable("it changes the dtype of a tensor")
+    return a - _logsumexp(tracer, a, dim, True)
+
+
+@_register("layer_norm")
+def _layer_norm(
+    tracer: Tracer,
+    a: Symbol,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+) -> Symbol:
+    centered = a - _mean(tracer, a, -1, True)
+    normal = _rms_norm(tracer, centered, normalized_shape, weight, eps)
+    return normal if bias is None else normal + bias
+
+
+@_register("rms_norm")
+def _rms_norm(
+    tracer: Tracer, a: Symbol, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Symbol:
+    if tuple(normalized_shape) != tuple(a.shape[-1:]):
+        raise Untraceable("it normalizes over several dimensions")
+    eps = torch.finfo(tracer.like.dtype).eps if eps is None else eps
+    normal = a / (_mean(tracer, a * a, -1, True) + eps).sqrt()
+    return normal if weight is None else normal * weight
+
+
+def _fixed(tracer: Tracer, a: Symbol) -> Symbol:
+    """The same numbers without a gradient."""
     make = tracer.expressions.make
-    fixed = tracer.each(
-        lambda ref: make("fixed", ref.value.domain, ref.width, (ref,)).ref(), highest
-    )
-    exponentials = tracer.pointwise("exp", tracer.pointwise("sub", a, fixed))
-    total = _sum(tracer, exponentials, dim, True)
-    return tracer.pointwise("div", exponentials, total)
+    return tracer.each(lambda ref: make("fixed", ref.value.domain, ref.width, (ref,)).ref(), a)
 
 
 def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:

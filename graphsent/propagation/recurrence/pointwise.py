@@ -1,0 +1,204 @@
+"""Pointwise functions of torch: arithmetic, activations, comparisons and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.tracing import DRAWS, Tracer, registering
+
+POINTWISE: dict[str, Callable[..., Any]] = {}
+_register = registering(POINTWISE)
+
+
+def _pointwise(op: str) -> Callable[..., Symbol]:
+    def call(tracer: Tracer, *args: Any, inplace: bool = False) -> Symbol:
+        return tracer.pointwise(op, *args)
+
+    return call
+
+
+for _name in ("sigmoid", "tanh", "exp", "log", "sqrt", "relu"):
+    POINTWISE[_name] = _pointwise(_name)
+
+
+@_register("add")
+def _add(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
+    return tracer.pointwise("add", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
+
+
+@_register("sub", "subtract")
+def _sub(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
+    return tracer.pointwise("sub", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
+
+
+_register("rsub")(lambda tracer, a, b: tracer.pointwise("sub", b, a))
+_register("neg", "negative")(lambda tracer, a: tracer.pointwise("sub", 0.0, a))
+
+
+@_register("mul", "multiply")
+def _mul(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    if all(is_a(part, (int, float, Condition)) for part in (a, b)):
+        raise Untraceable("it computes with the results of comparisons")
+    return tracer.pointwise("mul", a, b)
+
+
+@_register("div", "truediv", "true_divide", "divide")
+def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    if is_a(b, (int, float)):
+        return tracer.pointwise("mul", a, 1 / b)
+    return tracer.pointwise("div", a, b)
+
+
+_POWERS: dict[float, Callable[[Any], Symbol]] = {
+    1: lambda a: a * 1,
+    2: lambda a: a * a,
+    3: lambda a: a * a * a,
+    0.5: lambda a: a.sqrt(),
+    -0.5: lambda a: 1 / a.sqrt(),
+    -1: lambda a: 1 / a,
+}
+
+
+@_register("pow", "square")
+def _pow(tracer: Tracer, a: Any, exponent: float = 2) -> Symbol:
+    if not is_a(exponent, (int, float)) or exponent not in _POWERS:
+        raise Untraceable(f"it raises to another power than {', '.join(map(str, _POWERS))}")
+    return _POWERS[exponent](a)
+
+
+_register("rsqrt")(lambda tracer, a: 1 / a.sqrt())
+_register("reciprocal")(lambda tracer, a: 1 / a)
+
+
+@_register("addcmul")
+def _addcmul(tracer: Tracer, a: Any, b: Any, c: Any, *, value: float = 1) -> Symbol:
+    return _add(tracer, a, tracer.pointwise("mul", b, c), alpha=value)
+
+
+@_register("lerp")
+def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
+    difference = tracer.pointwise("sub", b, a)
+    return tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
+
+
+# Comparisons and choices
+
+
+def _ge(tracer: Tracer, a: Any, b: Any) -> Any:
+    return tracer.pointwise("step", a, b)
+
+
+def _gt(tracer: Tracer, a: Any, b: Any) -> Any:
+    return _ge(tracer, a, b) * (1 - _ge(tracer, b, a))  # 0 where one of them is NaN
+
+
+def _eq(tracer: Tracer, a: Any, b: Any) -> Any:
+    return _ge(tracer, a, b) * _ge(tracer, b, a)
+
+
+def _comparison(function: Callable[..., Any]) -> Callable[..., Condition]:
+    def compare(*args: Any) -> Condition:
+        found = function(*args)
+        return Condition(found.tracer, found.codes, found.shape)
+
+    return compare
+
+
+_register("ge", "greater_equal")(_comparison(_ge))
+_register("le", "less_equal")(_comparison(lambda tracer, a, b: _ge(tracer, b, a)))
+_register("gt", "greater")(_comparison(_gt))
+_register("lt", "less")(_comparison(lambda tracer, a, b: _gt(tracer, b, a)))
+_register("eq")(_comparison(_eq))
+_register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a, b)))
+
+
+@_register("where")
+def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
+    if is_a(a, Condition):
+        if is_a(condition, Condition):
+            raise Untraceable("it chooses between the results of comparisons")
+        condition, a = a, condition  # as a method, a.where(condition, b)
+    if not is_a(condition, Condition):
+        raise Untraceable("it chooses by a tensor that is not the result of a comparison")
+    if all(is_a(part, (int, float, Condition)) for part in (a, b)):
+        raise Untraceable("it chooses between numbers, whose dtype is not that of the states")
+    return tracer.pointwise("where", condition, a, b)
+
+
+@_register("maximum")
+def maximum(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    """The larger of two tensors; where they are equal, each has half of the gradient."""
+    if not all(is_a(part, (Symbol, Tensor)) for part in (a, b)):
+        raise Untraceable("it takes the maximum of a tensor and a number")
+    return tracer.pointwise("largest", a, b)
+
+
+@_register("minimum")
+def minimum(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    """The smaller of two tensors, as :func:`maximum`."""
+    # A parameter is negated beforehand, for all nodes.
+    pair = (tracer.call_now(Tensor.neg, (x,), {}) if is_a(x, Tensor) else -x for x in (a, b))
+    return -maximum(tracer, *pair)
+
+
+@_register("abs", "absolute")
+def _abs(tracer: Tracer, a: Symbol) -> Symbol:
+    return a * (tracer.pointwise("step", a, 0.0) - tracer.pointwise("step", 0.0, a))
+
+
+@_register("clamp", "clip")
+def _clamp(tracer: Tracer, a: Symbol, min: Any = None, max: Any = None) -> Symbol:
+    if not all(is_a(bound, (int, float, type(None))) for bound in (min, max)):
+        raise Untraceable("it clamps a tensor between others")
+    if min is not None:
+        a = _where(tracer, a < min, min, a)
+    return a if max is None else _where(tracer, a > max, max, a)
+
+
+_register("clamp_min")(lambda tracer, a, min: _clamp(tracer, a, min))
+_register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
+
+
+# Activations
+
+
+@_register("silu")
+def _silu(tracer: Tracer, a: Symbol, inplace: bool = False) -> Symbol:
+    return a * a.sigmoid()
+
+
+@_register("leaky_relu")
+def _leaky_relu(
+    tracer: Tracer, a: Symbol, negative_slope: float = 0.01, inplace: bool = False
+) -> Symbol:
+    return _where(tracer, a > 0, a, a * negative_slope)
+
+
+@_register("elu")
+def _elu(tracer: Tracer, a: Symbol, alpha: float = 1, inplace: bool = False) -> Symbol:
+    return _where(tracer, a > 0, a, alpha * (_clamp(tracer, a, max=0.0).exp() - 1))
+
+
+@_register("softplus")
+def _softplus(tracer: Tracer, a: Symbol, beta: float = 1, threshold: float = 20) -> Symbol:
+    scaled = a * beta
+    soft = (1 + _clamp(tracer, scaled, max=threshold).exp()).log() / beta
+    return _where(tracer, scaled > threshold, a, soft)
+
+
+@_register("logsigmoid", "log_sigmoid")
+def _logsigmoid(tracer: Tracer, a: Symbol) -> Symbol:
+    return -_softplus(tracer, -a, threshold=40)  # from where on 1 + exp(a) is exp(a)
+
+
+@_register("dropout")
+def _dropout(
+    tracer: Tracer, a: Symbol, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Symbol:
+    if training and p > 0:
+        raise Untraceable(DRAWS)
+    return a

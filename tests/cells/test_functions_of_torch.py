@@ -1,0 +1,205 @@
+"""Functions of torch that are composed of others in generated code give torch's numbers."""
+
+import math
+
+import generated_cases
+import pytest
+import torch
+from generated_cases import HAS_COMPILER, assert_same, shared, tree
+from torch import nn
+from torch.nn import functional
+
+from graphsent._dgl import dgl
+from graphsent.cells import SlottedCell, TreeCell
+from graphsent.kernels.library import SWITCH
+
+SIZE, NUM_SLOTS = 11, 3
+
+
+class _Applied:
+    """A function of the predecessors' states, and of the input."""
+
+    state_names = ("h",)
+
+    def __init__(self, function, *sizes):
+        super().__init__(*sizes)
+        self.function, size = function, sizes[1]
+        self.p, self.V = nn.Parameter(torch.randn(size)), nn.Linear(size, size)
+        self.norm, self.dropout = nn.LayerNorm(size), nn.Dropout()
+        with torch.no_grad():
+            for part in self.norm.parameters():
+                part.uniform_(-1, 1)
+        self.eval()
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        h = self.V(children[0]) + x.unsqueeze(1)
+        return (torch.tanh(self.function(self, h).sum(1)),)
+
+
+class OfAnyChildren(_Applied, TreeCell):
+    """Predecessors without order."""
+
+
+class OfSlots(_Applied, SlottedCell):
+    """Predecessors in slots."""
+
+
+POINTWISE = {
+    "abs": lambda cell, h: abs(h) + h.abs() * torch.abs(cell.p),
+    "square root": lambda cell, h: h.abs().sqrt(),
+    "reciprocals": lambda cell, h: torch.reciprocal(h) + h.abs().rsqrt(),
+    "powers": lambda cell, h: h**3 - h.pow(1) / 2 + h.abs().pow(0.5) * h**-1,
+    "another root": lambda cell, h: h.abs() ** -0.5,
+    "log": lambda cell, h: torch.log(h.abs()) * h,
+    "clamp": lambda cell, h: h.clamp(-0.5, 0.25) + torch.clip(h, max=0.1) * h.clamp_min(-0.1),
+    "SiLU": lambda cell, h: functional.silu(h),
+    "leaky ReLU": lambda cell, h: functional.leaky_relu(h) - functional.leaky_relu(-h, 0.3),
+    "ELU": lambda cell, h: functional.elu(h) + functional.elu(h, alpha=0.3),
+    "softplus": lambda cell, h: functional.softplus(h) + functional.softplus(h, 3, 1.5),
+    "log-sigmoid": lambda cell, h: functional.logsigmoid(h),
+    "dropout": lambda cell, h: cell.dropout(h) + functional.dropout(h, 0.0),
+}
+OTHERS = {
+    "maximum": lambda cell, h: torch.maximum(h, cell.p) + torch.max(h * 2, h),
+    "minimum": lambda cell, h: torch.minimum(cell.p, h) + h.min(h * h),
+    "smallest": lambda cell, h: h.amin(1, keepdim=True) + h.min(1, keepdim=True).values,
+    "smallest column": lambda cell, h: h.amin(-1, True) * h + h.min(-1, keepdim=True)[0],
+    "log-sum-exp": lambda cell, h: torch.logsumexp(h, 1, keepdim=True),
+    "log-sum-exp of columns": lambda cell, h: h.logsumexp(-1).unsqueeze(-1) * h,
+    "log-softmax": lambda cell, h: torch.log_softmax(h, 1) * h,
+    "log-softmax of columns": lambda cell, h: functional.log_softmax(h, dim=-1),
+    "layer norm": lambda cell, h: cell.norm(h) + functional.layer_norm(h, h.shape[-1:], eps=0.1),
+    "RMS norm": lambda cell, h: functional.rms_norm(h, (SIZE,), cell.p),
+}
+EACH = {**POINTWISE, **OTHERS}
+if not hasattr(functional, "rms_norm"):  # torch before 2.4
+    del EACH["RMS norm"]
+
+
+KINDS = pytest.mark.parametrize("kind", [OfAnyChildren, OfSlots])
+
+
+def assert_same_states(functions, kind, monkeypatch):
+    more = (NUM_SLOTS,) if kind is OfSlots else ()
+    cell = kind(lambda cell, h: sum(f(cell, h) for f in functions), SIZE, SIZE, *more).double()
+    for graph in (tree(40, NUM_SLOTS), shared(30, NUM_SLOTS)):
+        feat = torch.randn(graph.num_nodes(), SIZE, dtype=torch.float64)
+        assert_same(cell, graph, feat, monkeypatch, 1e-11)
+
+
+@KINDS
+@pytest.mark.parametrize("name", EACH)
+def test_each_function_in_torch(name, kind, monkeypatch):
+    monkeypatch.setattr(generated_cases, "HAS_COMPILER", False)
+    assert_same_states([EACH[name]], kind, monkeypatch)
+
+
+@generated_cases.needs_compiler
+@KINDS
+@pytest.mark.parametrize("first", range(0, len(EACH), 8))  # each cell is compiled
+def test_functions_in_generated_code(first, kind, monkeypatch):
+    assert_same_states([*EACH.values()][first : first + 8], kind, monkeypatch)
+
+
+class OfOne(TreeCell):
+    """A function of the sum of the predecessors' states."""
+
+    state_names = ("h",)
+
+    def __init__(self, function, size):
+        super().__init__(size, size)
+        self.function, self.dropout = function, nn.Identity()
+        self.p = nn.Parameter(torch.tensor(1.5))
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        return (self.function(self, children[0].sum(1)),)
+
+
+def assert_as_torch(function, x, switch, monkeypatch):
+    """Values and gradients of a pointwise function equal those of torch."""
+    cell = OfOne(function, len(x)).to(x.dtype)
+    monkeypatch.setenv(SWITCH, switch)
+    found, expected = [], []
+    graph = dgl.graph(([0], [1]))
+    assert cell.explain(graph).way == ("compiled" if switch == "1" else "traced")
+    for results, run in (
+        (found, lambda x: cell(graph, torch.stack((x, x)))[1]),
+        (expected, lambda x: function(cell, x)),
+    ):
+        given = x.clone().requires_grad_()
+        values = run(given)
+        results += [values.detach(), *torch.autograd.grad(values.sum(), given)]
+    eps = torch.finfo(x.dtype).eps
+    for got, known in zip(found, expected, strict=True):
+        got, known = got[~x.isnan()], known[~x.isnan()]
+        torch.testing.assert_close(got, known, rtol=64 * eps, atol=4 * eps, equal_nan=True)
+    assert found[0][x.isnan()].isnan().all()
+
+
+each_way = pytest.mark.parametrize("switch", "10" if HAS_COMPILER else "0")
+
+
+@each_way
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_unusual_numbers(dtype, switch, monkeypatch):
+    numbers = [0.0, 1.0, -1.0, 0.1, -0.1, 0.25, -0.5, 1e-30, -30.0, 30.0, 50.0, -50.0, 90.0, -90.0]
+    x = torch.tensor([*numbers, torch.nan, torch.inf], dtype=dtype)
+
+    def function(cell, h):
+        parts = zip(POINTWISE.values(), h.split(len(x), -1), strict=True)
+        return torch.cat([of(cell, part) for of, part in parts], -1)
+
+    assert_as_torch(function, x.repeat(len(POINTWISE)), switch, monkeypatch)
+
+
+@each_way
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_logarithms_and_roots_of_any_number(dtype, switch, monkeypatch):
+    about = torch.finfo(dtype)
+    x = torch.logspace(math.log2(about.tiny), math.log2(about.max), 999, 2, dtype=torch.float64)
+    near = 1 + torch.linspace(-0.5, 1, 501, dtype=torch.float64)
+    others = torch.tensor([0.0, -1.0, about.tiny / 64, torch.inf, torch.nan])
+    x = torch.cat((x, near, others)).to(dtype)
+
+    def function(cell, h):
+        first, second = h.chunk(2, -1)
+        return torch.cat((first.log(), second.sqrt()), -1)
+
+    assert_as_torch(function, x.repeat(2), switch, monkeypatch)
+
+
+@each_way
+@pytest.mark.parametrize("function", [torch.maximum, torch.minimum])
+def test_gradients_of_equal_numbers(function, switch, monkeypatch):
+    """Half of it goes to each."""
+    x = torch.tensor([-2.0, 0.0, 1.0, 3.0], dtype=torch.float64)
+    assert_as_torch(lambda cell, h: function(h, h * h), x, switch, monkeypatch)
+
+
+@each_way
+def test_sums_of_exponentials_of_unusual_numbers(switch, monkeypatch):
+    x = torch.tensor([-torch.inf, torch.inf, torch.nan, 1.0, 20.0, -20.0], dtype=torch.float64)
+
+    def sums(cell, h):
+        return torch.logsumexp(torch.stack((h, h - 1, h), -1), -1)
+
+    assert_as_torch(sums, x, switch, monkeypatch)
+
+
+def test_dropout_while_training():
+    cell = OfAnyChildren(POINTWISE["dropout"], SIZE, SIZE)
+    graph = tree(20, 2)
+    assert cell.explain(graph).way != "levels"
+    assert cell.train().explain(graph).reason == "it draws random numbers"
