@@ -59,7 +59,8 @@ def find_recurrence(
     parameters = parameters_of(cell)
     if any(map(is_lazy, parameters.values())):
         return "parameters are not initialized yet"
-    kinds = {(part.dtype, part.device) for part in parameters.values()}
+    real = [part for part in parameters.values() if part.is_floating_point()]
+    kinds = {(part.dtype, part.device) for part in real}  # other buffers may be counts
     if len(kinds) > 1:
         return "parameters have different dtypes or are on different devices"
     dtype = next(iter(kinds))[0] if kinds else like.dtype

@@ -143,6 +143,39 @@ def test_a_cell_that_changes_is_traced_again(monkeypatch):
     assert_same(cell, graph, feat, monkeypatch)
 
 
+class Counting(GatedSum):
+    """A cell with buffers of whole numbers."""
+
+    def __init__(self, *sizes, of=lambda cell, h: h):
+        super().__init__(*sizes)
+        self.of = of
+        self.register_buffer("steps", torch.tensor(3))
+        self.register_buffer("signs", torch.arange(HIDDEN_FEATS) % 2)
+
+    def combine(self, children, x):
+        return super().combine((self.of(self, children[0]),), x)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [lambda cell, h: h, lambda cell, h: h * (1 - 2 * cell.signs.to(h.dtype)) / cell.steps.double()],
+)
+def test_buffers_of_whole_numbers(of, monkeypatch):
+    """They may be there, and be converted; computing with them is left to torch."""
+    cell = Counting(IN_FEATS, HIDDEN_FEATS, of=of).double()
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    assert_same(cell, graph, feat, monkeypatch)
+    cell.signs[0] = 3
+    assert_same(cell, graph, feat, monkeypatch)
+
+
+def test_computing_with_whole_numbers():
+    cell = Counting(IN_FEATS, HIDDEN_FEATS, of=lambda cell, h: h * cell.steps).double()
+    reason = cell.explain(graphs_for(cell)["tree"]).reason
+    assert reason == "it uses a tensor of torch.int64 on cpu"
+
+
 class ByValue(GatedSum):
     def combine(self, children, x):
         (h,) = children

@@ -23,7 +23,7 @@ from graphsent.propagation.recurrence.surroundings import (
     variables_read,
 )
 from graphsent.propagation.recurrence.symbols import Untraceable
-from graphsent.propagation.recurrence.tracing import DRAWS
+from graphsent.propagation.recurrence.tracing import DRAWS, like_of
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
@@ -211,7 +211,7 @@ def _projection(
     try:
         return linear_map(cell.project, tensors, dtype, cell.in_feats)
     except Untraceable:
-        like = next(iter(tensors.values()), torch.empty(0, dtype=dtype))
+        like = like_of(tensors, dtype)
         buffers = [(buffer, buffer.clone()) for buffer in cell.buffers()]
         with torch.no_grad():
             x = cell.project(like.new_zeros(1, cell.in_feats))

@@ -53,6 +53,12 @@ def registering(table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
     return named
 
 
+def like_of(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> Tensor:
+    """A tensor with the dtype and device of parameters; without any, one of this dtype."""
+    real = (tensor for tensor in tensors.values() if tensor.is_floating_point())
+    return next(real, torch.empty(0, dtype=dtype))
+
+
 def _check_gradients() -> None:
     """Refuses code without gradients: functions are traced with gradients enabled."""
     if not torch.is_grad_enabled():
@@ -64,8 +70,8 @@ class Tracer(TorchFunctionMode):
 
     Args:
         functions: supported functions of torch by name, with the tracer as first argument.
-        tensors: parameters and buffers by name, all of one dtype and on one device.
-        dtype: their dtype, and that of the inputs.
+        tensors: parameters and buffers by name, those of real numbers on one device.
+        dtype: dtype of these, and of the inputs.
         num_slots: slots per node; None if predecessors are unordered.
     """
 
@@ -78,7 +84,7 @@ class Tracer(TorchFunctionMode):
     ) -> None:
         super().__init__()
         self.functions, self.num_slots = functions, num_slots
-        self.like = next(iter(tensors.values()), torch.empty(0, dtype=dtype))
+        self.like = like_of(tensors, dtype)
         self.expressions = Expressions()
         self.num_inputs: int | None = None  # set if products of inputs are to be hoisted
         self.hoisted: list[Value] = []
