@@ -68,6 +68,10 @@ POINTWISE = {
 OTHERS = {
     "maximum": lambda cell, h: torch.maximum(h, cell.p) + torch.max(h * 2, h),
     "minimum": lambda cell, h: torch.minimum(cell.p, h) + h.min(h * h),
+    "product": lambda cell, h: (1 + h).prod(1, keepdim=True) - torch.relu(h).prod(1, True),
+    "product of columns": lambda cell, h: (
+        h[..., :5].prod(-1, True) * h.unflatten(-1, (1, -1)).prod(-2)
+    ),
     "smallest": lambda cell, h: h.amin(1, keepdim=True) + h.min(1, keepdim=True).values,
     "smallest column": lambda cell, h: h.amin(-1, True) * h + h.min(-1, keepdim=True)[0],
     "log-sum-exp": lambda cell, h: torch.logsumexp(h, 1, keepdim=True),

@@ -70,19 +70,22 @@ static inline vec square_root(vec x) {
 // log x = n log 2 + 2 artanh s, where x = 2^n m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1).
 static inline vec logarithm(vec x) {
 #if SINGLE
-  const real smallest = 0x1p-126f, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
+  const real smallest = 0x1p-126f, larger = 0x1p23f;
+  const real log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
   enum { DIGITS = 23, TERMS = 6 };
   const word root = 0x3f3504f3;  // of 1/2
 #else
-  const real smallest = 0x1p-1022, log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
+  const real smallest = 0x1p-1022, larger = 0x1p52;
+  const real log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
   enum { DIGITS = 52, TERMS = 12 };
   const word root = 0x3fe6a09e667f3bcd;
 #endif
   const mask tiny = x < smallest;
-  const mask bits = (mask)choose(tiny, x * ((word)1 << DIGITS), x);
+  const mask bits = (mask)choose(tiny, x * larger, x);
   const mask power = (bits - root) >> DIGITS;
   const vec m = (vec)(bits - (power << DIGITS)), s = (m - 1) / (m + 1), square = s * s;
-  const vec n = __builtin_convertvector(power - (tiny & DIGITS), vec);
+  vec n;
+  UNROLL for (int i = 0; i < LANES; i++) n[i] = power[i] - (tiny[i] ? DIGITS : 0);
   vec sum = all((real)1 / (2 * TERMS - 1));
 #pragma GCC unroll 16
   for (int i = TERMS - 2; i > 0; i--) sum = sum * square + (real)1 / (2 * i + 1);

@@ -236,6 +236,11 @@ class _Reverse:
     def through_sum(self, result: Ref, gradient: Ref) -> None:
         self.give(result.value.args[0].part(result.first, result.width), gradient, Domain.EDGE)
 
+    def through_prod(self, result: Ref, gradient: Ref) -> None:
+        arg = result.value.args[0].part(result.first, result.width)
+        others = self.make("others", Domain.EDGE, result.width, (arg,)).ref()
+        self.give(arg, self.pointwise("mul", gradient, others), Domain.EDGE)
+
     def through_max(self, result: Ref, gradient: Ref) -> None:
         arg = result.value.args[0].part(result.first, result.width)
         first = self.make("first", Domain.EDGE, result.width, (arg, result)).ref()

@@ -160,6 +160,10 @@ class _Values:
         sums = self.wide(rows.new_zeros(len(self.inputs[0]), rows.shape[1]))
         return sums.index_add(0, self.target, self.wide(rows)).to(rows.dtype)
 
+    def prod(self, rows: Tensor) -> Tensor:
+        """As :meth:`sum`, products."""
+        return self.reduced(rows, "prod", 1)
+
     def amax(self, rows: Tensor) -> Tensor:
         """As :meth:`sum`, maxima; gradients go evenly to all that are the largest."""
         # NaN, which equals nothing: even the values it replaces would take part of the gradient.

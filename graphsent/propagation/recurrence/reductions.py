@@ -1,4 +1,4 @@
-"""Functions of torch over a dimension: sums, maxima, softmax."""
+"""Functions of torch over a dimension: sums, products, maxima, softmax, norms."""
 
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ def _sum(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> S
     if dim == a.dim() - 1 and a.codes.shape[dim] > FEW:
         return sums(tracer, a, keepdim=keepdim)
     return _chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "add"))
+
+
+@_register("prod")
+def _prod(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    dim = dim_of(a, dim)
+    if a.shape[dim] is CHILDREN:
+        return _over_edges(tracer, "prod", a, dim, keepdim)
+    return _chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "mul"))
 
 
 @_register("mean")
@@ -197,7 +205,7 @@ def _parts(tracer: Tracer, a: Symbol, dim: int) -> Sequence[Symbol]:
 
 
 def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
-    """A sum, maximum or softmax over the predecessors."""
+    """A sum, product, maximum or softmax over the predecessors."""
     domain = Domain.EDGE if op == "softmax" else Domain.NODE
 
     def make(ref: Ref) -> Ref:

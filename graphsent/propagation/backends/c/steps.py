@@ -216,6 +216,20 @@ class Steps:
             "to[0] = sum_of(total, rest); }\n"
         )
 
+    def _prod(self, value: Value, body: Body, name: str, to: str) -> str:
+        made = " ".join([AT_EDGE, *body.before, *body.lines, f"total *= {name};"])
+        step = f"vec total = all(1); {EACH_EDGE} {{ {made} }} store({to} + (j), total, n);"
+        return over_columns(value.width, step)
+
+    def _others(self, value: Value, body: Body, name: str, to: str) -> str:
+        made = " ".join([AT_EDGE, *body.before, *body.lines, f"real *to = {to} + (j);"])
+        step = (
+            f"vec total = all(1); {EACH_EDGE} {{ {made} store(to, total, n); total *= {name}; }} "
+            f"total = all(1); for (int64_t e = {LAST_EDGE} - 1; e >= {FIRST_EDGE}; e--) {{ {made} "
+            f"store(to, load(to, n) * total, n); total *= {name}; }}"
+        )
+        return over_columns(value.width, step)
+
     def _softmax(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
         step = (
