@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import torch
@@ -103,8 +104,10 @@ class TreeCell(nn.Module):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "forward" in vars(cls):
-            cls.forward = untraced(vars(cls)["forward"])  # type: ignore[method-assign]
+        forward = vars(cls).get("forward")
+        # The code of a decorated function is the decorator's, and may be that of other functions.
+        if isinstance(forward, FunctionType) and not hasattr(forward, "__wrapped__"):
+            cls.forward = untraced(forward)  # type: ignore[method-assign]
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()

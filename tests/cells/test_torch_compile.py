@@ -10,6 +10,8 @@ import pytest
 import torch
 from generated_cases import HAS_COMPILER
 
+from graphsent._dgl import dgl
+from graphsent.cells import ChildSumTreeLSTM
 from graphsent.propagation import untraced
 
 # A warning of torch on Python 3.13.0.
@@ -53,6 +55,24 @@ def test_torch_that_cannot_be_told_in_advance(monkeypatch):
     wrapped = untraced.untraced(function)
     assert wrapped.__name__ == "function"
     assert torch.compile(lambda: wrapped(1, other=2), backend="eager")() == (False, 3)
+
+
+def test_a_decorator_of_forward_is_not_marked():
+    """Its code may also run other functions."""
+
+    class Mine(ChildSumTreeLSTM):
+        @torch.no_grad()
+        def forward(self, *arguments, **options):
+            return super().forward(*arguments, **options)
+
+    @torch.no_grad()
+    def other():
+        return torch.compiler.is_dynamo_compiling()
+
+    assert Mine.forward.__code__ is other.__code__
+    assert torch.compile(other, backend="eager")()
+    graph, feat = dgl.graph(([0], [1])), torch.randn(2, 3)
+    assert not torch.compile(Mine(3, 4), backend="eager")(graph, feat).requires_grad
 
 
 def test_nothing_of_it_is_imported_before(repository):
