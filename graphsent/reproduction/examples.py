@@ -142,6 +142,8 @@ def unpack(packed: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray]:
     """
     try:
         columns = tuple(packed["columns"])
+        if columns not in COLUMNS.values():
+            raise ValueError(f"unknown columns {packed['columns']!r}")
         data = zlib.decompress(base64.b64decode(packed["values"], validate=True))
         values = np.frombuffer(data, "<i4").reshape(packed["number"], len(columns))
     except (KeyError, TypeError, ValueError, zlib.error) as error:

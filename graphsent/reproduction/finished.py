@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from graphsent._files import atomic_path
 from graphsent.errors import DataError
 from graphsent.reproduction.configurations import Configuration
-from graphsent.reproduction.examples import metric_of_examples
+from graphsent.reproduction.examples import COLUMNS, metric_of_examples
 from graphsent.reproduction.runs import Run
 
 __all__ = ["FinishedRuns"]
@@ -26,7 +27,8 @@ _NEEDED: dict[str, Any] = {
     "minutes": (int, float),
     "versions": dict,
 }
-_TOLERANCE = 5e-4  # scores of examples are stored in thousandths
+_ROUNDING = 1e-6  # of the stored metrics
+_OF_SCORES = 5e-4  # in the metric of examples, whose scores are stored in thousandths
 
 
 class FinishedRuns:
@@ -69,9 +71,11 @@ class FinishedRuns:
             isinstance(content.get(name), kind) for name, kind in _NEEDED.items()
         ):
             raise DataError(f"{path}: damaged: expected a finished run with {', '.join(_NEEDED)}")
-        figures = [*content["dev"].values(), *content["test"].values()]
-        if not content["test"] or not all(isinstance(each, int | float) for each in figures):
-            raise DataError(f"{path}: damaged: expected figures as dev and test metrics")
+        figures = [*content["dev"].values(), *content["test"].values(), content["minutes"]]
+        if not content["test"] or not all(map(_is_figure, figures)):
+            raise DataError(
+                f"{path}: damaged: expected figures as dev and test metrics and minutes"
+            )
         if any(content.get(name) != value for name, value in run.key.items()):
             return None
         name, figure = next(iter(content["test"].items()))
@@ -79,7 +83,8 @@ class FinishedRuns:
             found = metric_of_examples(content["examples"])
         except DataError as error:
             raise DataError(f"{path}: damaged: {error}") from None
-        if abs(figure - found) > _TOLERANCE:
+        in_thousandths = tuple(content["examples"]["columns"]) == COLUMNS["regression"]
+        if abs(figure - found) > (_OF_SCORES if in_thousandths else _ROUNDING):
             raise DataError(
                 f"{path}: damaged: {name} on test is {figure}, that of its examples {found:.6f}"
             )
@@ -103,3 +108,7 @@ class FinishedRuns:
         with atomic_path(self.file(run)) as temporary:
             text = json.dumps({**run.key, **content}, indent=1, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -104,7 +104,16 @@ def test_a_damaged_file_is_named(execution, run):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("test", {}), ("test", None), ("dev", {"accuracy": None}), ("data", None), ("minutes", "x")],
+    [
+        ("test", {}),
+        ("test", None),
+        ("test", {"root_accuracy": float("nan")}),
+        ("dev", {"accuracy": None}),
+        ("dev", {"accuracy": float("inf")}),
+        ("data", None),
+        ("minutes", "x"),
+        ("minutes", float("nan")),
+    ],
 )
 def test_values_of_another_type_are_named(execution, run, name, value):
     kept = execute(execution, run)
@@ -121,9 +130,14 @@ def test_metrics_that_do_not_match_the_examples_are_rejected(execution, run):
     finished.write(run, {**kept, "test": test})
     with pytest.raises(DataError, match=r"root_accuracy on test is 0\.\d+, that of its examples"):
         finished.read(run)
-    finished.write(run, {**kept, "examples": {**kept["examples"], "number": 1}})
-    with pytest.raises(DataError, match=r"seed-1\.json: damaged: expected the values of test"):
+    test["root_accuracy"] = kept["test"]["root_accuracy"] + 1e-4  # examples are right or wrong
+    finished.write(run, {**kept, "test": test})
+    with pytest.raises(DataError, match="that of its examples"):
         finished.read(run)
+    for change in ({"number": 1}, {"columns": ["wrong"]}):
+        finished.write(run, {**kept, "examples": {**kept["examples"], **change}})
+        with pytest.raises(DataError, match=r"seed-1\.json: damaged: expected the values of test"):
+            finished.read(run)
 
 
 def test_a_run_is_repeated_only_on_its_own_data(execution, run, data):
