@@ -152,6 +152,11 @@ def _check(
     if found.is_same:
         print(f"{run.name}: identical on every example")
         return
+    if found.changed:
+        names = ", ".join(found.changed)
+        raise FailedError(
+            f"{run.name}: the results on all test examples are identical, but not {names}"
+        )
     before, now = found.kept["versions"], found.repeated["versions"]
     others = "" if before == now else ", on other versions or hardware"
     if before == {name: each for name, each in now.items() if name != "processor"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,9 @@ __all__ = ["Repetition", "repeat"]
 # Against a single finished run, p reflects variation over examples but not over seeds: at .01,
 # other seeds of the same configuration would fail in 6 of 100 pairs.
 _CHANCE = 0.001
+# By which figures may differ if the results on all test examples are the same: the models are then
+# the same but for rounding.
+_ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,21 @@ class Repetition:
     def is_chance(self) -> bool:
         """Whether the difference could be due to another seed."""
         return self.difference.p >= _CHANCE
+
+    @property
+    def changed(self) -> list[str]:
+        """Figures that the model of the finished run cannot have had, such as ``dev accuracy``.
+
+        They differ, although the results on all test examples are the same.
+        """
+        if self.kept["examples"] != self.repeated["examples"]:
+            return []
+        return [
+            f"{split} {name}"
+            for split in ("dev", "test")
+            for name, value in self.repeated[split].items()
+            if abs(self.kept[split].get(name, math.inf) - value) > _ROUNDING
+        ]
 
 
 def repeat(execution: Execution, run: Run) -> Repetition:

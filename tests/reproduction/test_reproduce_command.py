@@ -119,6 +119,16 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
     assert "chance does not explain the difference" in capsys.readouterr().err
 
 
+def test_a_figure_changed_by_hand_is_noticed(here, execution, catalogue, capsys):
+    run = Run(catalogue.configuration("toy-nbow"), "seed", 0)
+    kept = execute(execution, run)
+    changed = {**kept["dev"], "phrase_accuracy": kept["dev"]["phrase_accuracy"] + 0.02}
+    FinishedRuns(execution.finished).write(run, {**kept, "dev": changed})
+    assert main(["reproduce", "--check", "--data-dir=data"]) == 1
+    message = "the results on all test examples are identical, but not dev phrase_accuracy"
+    assert message in capsys.readouterr().err
+
+
 def test_one_configuration_with_more_seeds(here, capsys):
     assert main(["reproduce", "toy-nbow", "--data-dir=data", "--seeds=3-4"]) == 0
     found = {path.parent.name: path.stem for path in here.glob("docs/results/*/*.json")}
