@@ -41,6 +41,8 @@ def run(arguments: Any) -> None:
         raise UsageError(f"expected one of {' and '.join(actions)}")
     if arguments.into and actions not in ([], ["--report"]):
         raise UsageError(f"--into has no effect with {actions[0]}: expected --report")
+    if arguments.into and arguments.fast:
+        raise UsageError("--into: expected the results of full runs, not those of --fast")
     if arguments.jobs < 1:
         raise UsageError(f"--jobs: expected at least 1, got {arguments.jobs}")
     if arguments.list:
@@ -48,6 +50,8 @@ def run(arguments: Any) -> None:
     elif arguments.check:
         _check(catalogue, arguments, execution, finished)
     elif arguments.report:
+        if not finished.path.is_dir():
+            raise DataError(f"{finished.path}: there are no finished runs: no such directory")
         _report(catalogue, arguments, finished)
     elif arguments.tables:
         _reproduce(catalogue, arguments, execution, finished)

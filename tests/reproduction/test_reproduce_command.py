@@ -159,8 +159,13 @@ def test_the_fast_version_says_so(here, capsys):
         (["--check", "--data-dir=data"], "no finished run to repeat"),
         (["--check", "--report"], "expected one of --check and --report"),
         (["--check", "--into=README.md"], "--into has no effect with --check"),
-        (["--report", "--into=none.md"], "none.md: cannot read it"),
-        (["--report", "--into=shipped/tables/toys.yaml"], "expected the lines '<!-- results -->'"),
+        (["--report", "--out=none"], "none: there are no finished runs"),
+        (["--report", "--fast", "--into=README.md"], "--into: expected the results of full runs"),
+        (["--report", "--out=shipped", "--into=none.md"], "none.md: cannot read it"),
+        (
+            ["--report", "--out=shipped", "--into=shipped/tables/toys.yaml"],
+            "expected the lines '<!-- results -->'",
+        ),
     ],
 )
 def test_usage_errors(here, capsys, arguments, message):
