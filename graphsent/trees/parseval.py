@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsent.errors import DataError
-from graphsent.trees.transforms import base_label
+from graphsent.trees.transforms import TRACE, base_label
 from graphsent.trees.tree import Tree
 
 __all__ = ["BracketCounts", "bracket_counts"]
 
-_PUNCTUATION = frozenset({",", ":", "``", "''", "."})
+_NOT_COUNTED = frozenset({",", ":", "``", "''", ".", TRACE})  # tags
 _ROOTS = frozenset({"", "ROOT", "TOP", "S1"})
 _EQUAL = {"PRT": "ADVP"}
 
@@ -52,8 +52,8 @@ def bracket_counts(parse: Tree, gold: Tree) -> BracketCounts:
     """Counts the labelled brackets of a parse as EVALB does with Collins' parameters.
 
     A bracket is the label of a phrase, without function tags, and its span. Pre-terminals, roots
-    (``ROOT``, ``TOP``), words that are punctuation in the gold tree, and phrases without other
-    words do not count; ADVP and PRT are equivalent.
+    (``ROOT``, ``TOP``), words that are punctuation or traces in the gold tree, and phrases without
+    other words do not count; ADVP and PRT are equivalent.
 
     Args:
         parse: The parse.
@@ -74,7 +74,7 @@ def bracket_counts(parse: Tree, gold: Tree) -> BracketCounts:
             f"{' '.join(gold.words)!r:.80}"
         )
     tags = [label for label, token in zip(gold.labels, gold.tokens, strict=True) if token]
-    kept = np.array([tag not in _PUNCTUATION for tag in tags])
+    kept = np.array([tag not in _NOT_COUNTED for tag in tags])
     place = np.concatenate([[0], np.cumsum(kept)])  # position of each word among those that count
     found, wanted = _brackets(parse, place), _brackets(gold, place)
     return BracketCounts((found & wanted).total(), found.total(), wanted.total())

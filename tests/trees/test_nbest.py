@@ -45,6 +45,12 @@ def test_brackets_by_the_rules_of_evalb(parse, expected):
     assert counts(parse) == expected
 
 
+def test_traces_do_not_count():
+    gold = "(S (NP-SBJ (-NONE- *T*-1)) (VP (VB go) (ADVP (RB home))))"
+    parse = "(S (VP (-NONE- *T*-1) (VB go) (ADVP (RB home))))"
+    assert counts(gold, gold) == counts(parse, gold) == (3, 3, 3)
+
+
 def brackets_by_nltk(text: str, gold: str) -> Counter:
     """The brackets of a parse by EVALB's rules, from the subtrees of an ``nltk.Tree``."""
     nltk = pytest.importorskip("nltk")
