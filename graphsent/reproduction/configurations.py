@@ -15,7 +15,8 @@ A family is a YAML file::
         config: {trees: balanced}
 
 A configuration's ``chosen`` replaces the inherited one; its ``deviations`` are added to the
-inherited ones.
+inherited ones. A deviation of the parses, ``{parses: how they differ}``, is left out where
+artificial trees replace them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from graphsent.errors import DataError
 from graphsent.tasks import get_task
 from graphsent.training import RunConfig
 
-__all__ = ["Configuration", "read_family", "read_yaml"]
+__all__ = ["Configuration", "check_names", "read_family", "read_yaml"]
 
 _OF_FAMILY = ("revision", "chosen", "deviations", "config", "configurations")
 _OF_ONE = ("of", "minutes", "chosen", "deviations", "config")
@@ -98,6 +99,15 @@ def read_family(path: Path) -> list[Configuration]:
         DataError: The file does not have the format above.
     """
     family = read_yaml(path, _OF_FAMILY)
+    try:
+        found = _family(family, path)
+        return [replace(each, deviations=tuple(_texts(each))) for each in found.values()]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: expected configurations: {error!r}") from None
+
+
+def _family(family: Mapping[str, Any], path: Path) -> dict[str, Configuration]:
+    """The configurations by name, with their deviations as in the file."""
     found: dict[str, Configuration] = {}
     common = Configuration(
         path.stem,
@@ -108,7 +118,7 @@ def read_family(path: Path) -> list[Configuration]:
         family.get("chosen", ""),
     )
     for name, values in (family.get("configurations") or {}).items():
-        _check_names(values, _OF_ONE, f"{path}: {name}")
+        check_names(values, _OF_ONE, f"{path}: {name}")
         base = values.get("of")
         if base is not None and base not in found:
             raise DataError(f"{path}: {name}: {unknown('configuration', base, found)}")
@@ -123,7 +133,17 @@ def read_family(path: Path) -> list[Configuration]:
         )
         if found[name].minutes <= 0:
             raise DataError(f"{path}: {name}: expected the minutes of a run, got none")
-    return list(found.values())
+    return found
+
+
+def _texts(configuration: Configuration) -> Iterator[str]:
+    """The texts of the deviations that apply."""
+    each: Any
+    for each in configuration.deviations:
+        if isinstance(each, str):
+            yield each
+        elif not configuration.config.get("trees"):
+            yield each["parses"]
 
 
 def read_yaml(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
@@ -143,11 +163,21 @@ def read_yaml(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: expected YAML: {reason}") from None
-    _check_names(values, names, str(path))
+    check_names(values, names, str(path))
     return values
 
 
-def _check_names(values: Any, names: tuple[str, ...], where: str) -> None:
+def check_names(values: Any, names: tuple[str, ...], where: str) -> None:
+    """Checks that a value read from YAML is a mapping with known keys.
+
+    Args:
+        values: The value.
+        names: The allowed keys.
+        where: Named in errors.
+
+    Raises:
+        DataError: It is not.
+    """
     if not isinstance(values, Mapping):
         raise DataError(f"{where}: expected names with values, got {values!r:.80}")
     for name in values:

@@ -19,13 +19,14 @@ Accuracies and F1 are in per cent, as in the papers; a metric that the paper doe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphsent.errors import DataError
-from graphsent.reproduction.configurations import read_yaml
+from graphsent.reproduction.configurations import check_names, read_yaml
 
 __all__ = ["Comparison", "Result", "Table", "read_table"]
 
@@ -96,6 +97,8 @@ def read_table(path: Path) -> Table:
     """
     values = read_yaml(path, ("title", "source", "remarks", "rows", "comparisons"))
     try:
+        for row in values["rows"]:
+            check_names(row, ("name", "results"), f"{path}: rows")
         results = [
             _result(row["name"], each, path) for row in values["rows"] for each in row["results"]
         ]
@@ -113,7 +116,12 @@ def read_table(path: Path) -> Table:
 
 
 def _result(row: str, values: Mapping[str, Any], path: Path) -> Result:
+    check_names(values, ("configuration", "main", "paper"), f"{path}: {row}")
     paper = values["paper"]
-    if not paper or not all(isinstance(v, int | float | None) for v in paper.values()):
+    if not isinstance(paper, Mapping) or not paper or not all(map(_is_figure, paper.values())):
         raise DataError(f"{path}: {row}: expected metrics with figures, got {paper!r}")
     return Result(row, values["configuration"], paper, values.get("main", False))
+
+
+def _is_figure(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and math.isfinite(value))

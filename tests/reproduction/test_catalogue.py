@@ -73,6 +73,14 @@ def test_settings_are_merged_part_by_part(catalogue):
     assert left.chosen == "as they came"
 
 
+def test_deviations_of_parses_are_left_out_with_artificial_trees(shipped):
+    path = shipped / "configurations" / "toy.yaml"
+    path.write_text(path.read_text().replace("[smaller]", "[{parses: other trees}, smaller]"))
+    found = Catalogue().configurations
+    assert found["toy-tree"].deviations == ("other trees", "smaller")
+    assert found["toy-tree-left"].deviations == ("smaller", "left-branching trees")
+
+
 def test_the_digest_depends_only_on_settings_and_revision(catalogue, shipped):
     before = {name: each.digest for name, each in catalogue.configurations.items()}
     path = shipped / "configurations" / "toy.yaml"
@@ -125,8 +133,19 @@ def test_the_fast_version_has_fewer_epochs_and_runs(catalogue):
         ("configurations/toy", "minutes: 0.1", "minutes: 0", "toy-nbow: expected the minutes"),
         ("configurations/toy", "{model: nbow}", "{model: nbow", "toy.yaml: expected YAML"),
         ("configurations/toy", "toy-nbow:", "toy-nbag:", "table toys: unknown configuration"),
+        ("configurations/toy", "minutes: 0.1", "minutes: x", "expected configurations"),
+        ("configurations/toy", "{model: nbow}", "[model]", "expected configurations"),
+        (
+            "configurations/toy",
+            "[smaller]",
+            "[{trees: other}]",
+            "expected configurations",
+        ),
         ("tables/toys", "second: toy-nbow", "second: toy", "compares 'toy', which no row has"),
         ("tables/toys", "{root_accuracy: 51}", "{root_accuracy: x}", "expected metrics with"),
+        ("tables/toys", "{root_accuracy: 51}", "51", "toys.yaml: trees: expected metrics with"),
+        ("tables/toys", "main: true", "mian: true", "unknown entry 'mian'.*did you mean 'main'"),
+        ("tables/toys", "- name: words", "- name: words\n    nmae: x", "unknown entry 'nmae'"),
         ("tables/toys", "title: Toys", "", "expected a table"),
     ],
 )
