@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torchmetrics import Metric
 
+from graphsent.errors import DataError
+
 __all__ = ["RerankMetrics"]
 
 _CHOICES = ("", "one_best_", "oracle_", "worst_")
@@ -45,7 +47,13 @@ class RerankMetrics(Metric):
             self.brackets += counts[torch.stack(places)]
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The metrics by name."""
+        """The metrics by name.
+
+        Raises:
+            DataError: No list has a gold tree.
+        """
+        if not self.brackets.any():
+            raise DataError("there is nothing to evaluate: no example has a gold tree")
         matched, predicted, gold = self.brackets.double().unbind(1)
         f1 = 2 * matched / (predicted + gold).clamp(min=1)
         figures = {f"{choice}f1": value for choice, value in zip(_CHOICES, f1, strict=True)}

@@ -9,10 +9,20 @@ import torch
 from torchmetrics import Metric, MetricCollection
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
+from graphsent.errors import DataError
 from graphsent.models.batches.trees import is_labelled
 from graphsent.models.heads.scores import scores_of
 
 __all__ = ["ScoreMetrics"]
+
+
+class _SquaredError(MeanSquaredError):
+    """The first of the metrics to be computed; it raises a DataError without gold scores."""
+
+    def compute(self) -> torch.Tensor:
+        if not self.total:
+            raise DataError("there is nothing to evaluate: no example has a gold score")
+        return super().compute()
 
 
 class ScoreMetrics(MetricCollection):
@@ -29,7 +39,7 @@ class ScoreMetrics(MetricCollection):
             metrics: dict[str, Metric | MetricCollection] = {
                 "pearson": PearsonCorrCoef(),
                 "spearman": SpearmanCorrCoef(),
-                "mse": MeanSquaredError(),
+                "mse": _SquaredError(),
             }
         super().__init__(metrics, compute_groups=False)
         self.set_dtype(torch.float64)
@@ -45,10 +55,16 @@ class ScoreMetrics(MetricCollection):
                 the units of the sentences or pairs, (batch_size,) int64.
         """
         roots = batch.roots[is_labelled(batch.labels[batch.roots])]
+        if not len(roots):  # a batch of them may have no gold score at all
+            return
         super().update(scores_of(outputs[roots].double()), batch.labels[roots].double())
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The metrics by name."""
+        """The metrics by name.
+
+        Raises:
+            DataError: No sentence or pair has a gold score.
+        """
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The variance of predictions", UserWarning)
             figures = super().compute()

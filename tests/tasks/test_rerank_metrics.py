@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from graphsent.errors import DataError
 from graphsent.tasks.rerank_metrics import RerankMetrics
 
 
@@ -31,3 +32,16 @@ def test_each_choice_adds_up_its_own_brackets():
         "oracle_f1": pytest.approx(2 * 10 / (15 + 16)),
         "worst_f1": pytest.approx(2 * 3 / (10 + 16)),
     }
+
+
+def test_without_any_gold_tree_there_is_nothing_to_evaluate():
+    batch = SimpleNamespace(
+        counts=torch.zeros(2, 3, dtype=torch.int64),
+        base=torch.tensor([1.0, 2]),
+        candidates=[(0, 2)],
+        gold=torch.tensor([-1]),
+    )
+    metrics = RerankMetrics()
+    metrics.update(torch.tensor([0.0, 1]), batch)
+    with pytest.raises(DataError, match="no example has a gold tree"):
+        metrics.compute()

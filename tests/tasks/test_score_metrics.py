@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy import stats
 
+from graphsent.errors import DataError
 from graphsent.tasks import get_task
 
 LEVELS = np.arange(1, 6)
@@ -39,6 +40,13 @@ def test_pairs_without_a_score_are_left_out():
     labels = torch.tensor([1, 2, float("nan"), 4, 5, 3])
     known = ~labels.isnan()
     assert figures(logits, labels, [6]) == figures(logits[known], labels[known], [5])
+    assert figures(logits, labels, [2, 1, 3]) == figures(logits[known], labels[known], [2, 3])
+
+
+@pytest.mark.filterwarnings("ignore:The ``compute`` method")
+def test_without_any_score_there_is_nothing_to_evaluate():
+    with pytest.raises(DataError, match="no example has a gold score"):
+        figures(torch.randn(2, 5), torch.full((2,), float("nan")), [2])
 
 
 def test_equal_scores_have_no_correlation():
