@@ -27,16 +27,16 @@ are those of earlier runs and of the trials in `docs/results/search`. `graphsent
 CONFIGURATION` prints the settings.
 
 *Here* is the mean test figure over *n* runs, one per seed or fold, with the standard deviation
-(n - 1) in brackets; *dev* is the mean dev figure of the selected epochs. Corpora without a dev split
-have a tenth of their training data as one. Accuracies and F1 are in per cent; *minutes* is the time
-of one run on one CPU core. A row without figures has not been run. All runs of all tables take
-{hours:.0f} hours on one core (estimated where runs are missing).
+(n - 1) in brackets; *dev* is the mean dev figure of the selected epochs. Corpora without a dev
+split have a tenth of their training data as one. Accuracies and F1 are in per cent; *minutes* is
+the time of one run on one CPU core. A row without figures has not been run.
+All runs of all tables take {hours:.0f} hours on one core (estimated where runs are missing).
 
 Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value,
-both from a paired bootstrap over test examples and seeds, or over the examples of all folds. A claim
-is *supported* or *reversed* if p is below .05, and *undecided* otherwise. The papers' word vectors
-and parses were not available; the notes under a table list what else differs and how the settings
-were chosen.
+both from a paired bootstrap over test examples and seeds, or over the examples of all folds. A
+claim is *supported* or *reversed* if p is below .05, and *undecided* otherwise. The papers' word
+vectors and parses were not available; the notes under a table list what else differs and how the
+settings were chosen.
 """
 _FAST = """
 **This is the fast version**: a quarter of the epochs and two seeds or folds, on the corpora
