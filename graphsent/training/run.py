@@ -147,7 +147,8 @@ def _continued(
             f"{run.path} has {done} epochs already: expected more epochs, "
             f"got {config.training.epochs}"
         )
-    if before.get("finished") and epochs in (None, done):
+    # A run that was to be continued for more epochs, and was interrupted, is not complete.
+    if before.get("finished") and config.training.epochs in (done, _planned_epochs(before)):
         raise TrainingError(f"{run.path}: this run is complete; more epochs would continue it")
     if before and "tokenizer" not in before:  # from a version without these options
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
@@ -221,6 +222,12 @@ def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:
         "history": history,
         "training_seconds": round(sum(entry["seconds"] for entry in history), 2),
     }
+
+
+def _planned_epochs(results: dict[str, Any]) -> int | None:
+    """The number of epochs that a run was started with; early stopping may have trained fewer."""
+    options = results.get("training")
+    return options.get("epochs") if isinstance(options, dict) else None
 
 
 def _tokenizer_before(config: RunConfig) -> str | None:

@@ -143,6 +143,27 @@ def test_more_epochs_give_what_a_longer_run_gives(configure, tmp_path):
     assert_same(longer, whole, [tmp_path / "a", tmp_path / "b"])
 
 
+def test_more_epochs_that_were_interrupted_are_continued(configure, tmp_path, monkeypatch):
+    train(configure(epochs=2), tmp_path / "a", echo=silent)
+    with monkeypatch.context() as patch:
+        signal_at(patch, "training_step", 2)  # before the results say anything about it
+        with pytest.raises(TrainingInterrupted, match="2 epochs are kept; continue with"):
+            resume(tmp_path / "a", epochs=EPOCHS, echo=silent)
+    longer = resume(tmp_path / "a", echo=silent)
+    whole = train(configure(epochs=EPOCHS), tmp_path / "b", echo=silent)
+    assert_same(longer, whole, [tmp_path / "a", tmp_path / "b"])
+    with pytest.raises(TrainingError, match="this run is complete"):
+        resume(tmp_path / "a", echo=silent)
+
+
+def test_a_run_that_stopped_early_is_complete(configure, tmp_path):
+    config = configure(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
+    assert len(train(config, tmp_path / "run", echo=silent)["history"]) == 3
+    for epochs in (None, 3, 9):
+        with pytest.raises(TrainingError, match="this run is complete"):
+            resume(tmp_path / "run", epochs=epochs, echo=silent)
+
+
 def test_resuming_after_early_stopping_trains_no_further_epochs(configure, tmp_path, monkeypatch):
     config = configure(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
 
