@@ -105,7 +105,9 @@ def named(path: Path, temporary: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        own = error.filename is None or str(temporary) in str(error.filename)
+        # Copying names its source first: Lightning writes checkpoints elsewhere and copies them.
+        names = (error.filename, error.filename2)
+        own = error.filename is None or any(str(temporary) in str(name) for name in names)
         if error.errno is None or not own:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -32,6 +33,18 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_copied_here_is_named(tmp_path):
+    path = tmp_path / "file"
+
+    def copy() -> None:
+        with atomic_path(path) as temporary:
+            raise OSError(errno.ENOSPC, "No space left", "/tmp/source", None, str(temporary))
+
+    with pytest.raises(OSError, match="No space left") as it:
+        copy()
+    assert (it.value.filename, it.value.filename2) == (str(path), None)
 
 
 def test_a_link_is_kept_and_its_target_written(tmp_path):
