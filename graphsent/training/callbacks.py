@@ -97,6 +97,7 @@ class EpochKeeper(Callback):
         if not trainer.is_global_zero:  # metrics cover all processes
             trainer.save_checkpoint(self._run.checkpoint)  # waits for rank 0, which writes
             return
+        self._run.check_held()
         is_best = self.best is entry
         if is_best:
             module: Any = pl_module  # a TrainingModule

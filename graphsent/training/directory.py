@@ -45,6 +45,7 @@ class RunDirectory:
         self.results = self.path / "results.json"
         self.splits = self.path / "splits.json"
         self.logs = self.path / "logs"
+        self._held: os.stat_result | None = None
         self._own = (self.config, self.model, self.checkpoint, self.results, self.splits)
 
     def create(
@@ -91,11 +92,29 @@ class RunDirectory:
         try:
             with locked(self.path, TrainingError(message)):
                 check_own_files(self.model)  # before training, not when it is to be saved
+                self._held = os.stat(self.path)
                 yield
         finally:
+            self._held = None
             if is_new:
                 with suppress(OSError):
                     self.path.rmdir()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the directory is locked, and the path still leads to it."""
+        try:
+            return self._held is not None and os.path.samestat(self._held, os.stat(self.path))
+        except OSError:
+            return False
+
+    def check_held(self) -> None:
+        """Raises a TrainingFailed if the locked directory was removed or moved.
+
+        Another run may have been started in its place, whose files must not be replaced.
+        """
+        if not self.is_held:
+            raise TrainingFailed(f"{self.path}: the directory was removed or moved during the run")
 
     def files(self) -> list[Path]:
         """The existing files of the run."""

@@ -84,7 +84,7 @@ def train(
         try:
             return _lead(run, setting, resumed=False, test=test, progress=progress, echo=echo)
         except Exception:
-            if not run.is_begun:
+            if run.is_held and not run.is_begun:
                 run.clear()
             raise
 
@@ -188,6 +188,7 @@ def _lead(
             model.engine = options.engine
             results["test"] = evaluate(model, setting.task, setting.data.splits["test"])
             results["test_seconds"] = round(time.perf_counter() - start, 2)
+    run.check_held()
     results["finished"] = True
     keep(history)
     run.write_card(model_card(setting.model, results))

@@ -132,6 +132,31 @@ def test_a_resumed_run_cleans_up_and_finds_its_model(configure, tmp_path):
     assert not list(run.path.rglob(".*"))
 
 
+@pytest.mark.parametrize("instead", ["nothing", "a new run", "a complete run"])
+def test_a_directory_that_is_removed_during_the_run(configure, tmp_path, monkeypatch, instead):
+    original, run = TrainingModule.on_train_epoch_start, RunDirectory(tmp_path / "run")
+
+    def remove(self: TrainingModule) -> None:
+        if self.current_epoch == 1:
+            run.path.rename(tmp_path / "moved")  # as good as removed, while it is open
+            if instead == "a new run":
+                run.create(configure(seed=1))
+            elif instead == "a complete run":
+                with monkeypatch.context() as patch:
+                    patch.setattr(TrainingModule, "on_train_epoch_start", original)
+                    train(configure(epochs=1, seed=1), run.path, echo=silent)
+        original(self)
+
+    monkeypatch.setattr(TrainingModule, "on_train_epoch_start", remove)
+    with pytest.raises(TrainingFailed, match="run: the directory was removed or moved"):
+        train(configure(epochs=3, logger="none"), run.path, echo=silent)
+    assert run.path.exists() == (instead != "nothing")
+    if run.path.exists():
+        assert run.open().training.seed == 1
+    if instead == "a complete run":
+        assert run.read_results()["training"]["seed"] == 1
+
+
 def test_one_run_at_a_time(configure, tmp_path):
     run = RunDirectory(tmp_path / "run")
     train(configure(epochs=1), run.path, echo=silent)
