@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pytorch_lightning.callbacks import Callback
+from pytorch_lightning import Callback, LightningModule, Trainer
 
 from graphsent.training.errors import TrainingInterrupted
 
@@ -20,7 +20,9 @@ class Interruption(Callback):
 
     Ctrl-C takes effect at the end of a batch, since an exception in the middle of one is lost if it
     occurs in a callback of the interpreter or of a C library that cannot propagate it. A second
-    Ctrl-C takes effect immediately. SIGTERM is left to Lightning, which does the same.
+    Ctrl-C takes effect immediately. SIGTERM is left to Lightning, which does the same, unless there
+    are several processes: in its handler they would exchange a tensor, and wait forever for one
+    that is exchanging gradients.
 
     Args:
         describe: Returns the message of the exception.
@@ -29,7 +31,8 @@ class Interruption(Callback):
     def __init__(self, describe: Callable[[], str]) -> None:
         super().__init__()
         self._describe = describe
-        self._asked = False
+        self._asked = 0  # the number of the signal
+        self._on_sigterm: Any = None
 
     @contextmanager
     def handled(self) -> Iterator[None]:
@@ -40,25 +43,32 @@ class Interruption(Callback):
         """
         in_main_thread = threading.current_thread() is threading.main_thread()
         handler = signal.getsignal(signal.SIGINT)
+        self._on_sigterm = signal.getsignal(signal.SIGTERM)
         if in_main_thread and handler is signal.default_int_handler:  # not a custom handler
             signal.signal(signal.SIGINT, self._ask)
         number = None
         try:
             yield
         except KeyboardInterrupt:
-            number = signal.SIGINT
+            number = self._asked or signal.SIGINT
         except SystemExit as error:
             by_keyboard = isinstance(error.__context__, KeyboardInterrupt)
-            number = signal.SIGINT if by_keyboard else signal.SIGTERM
+            number = (self._asked or signal.SIGINT) if by_keyboard else signal.SIGTERM
         except RuntimeError:
             if not self._asked:
                 raise
-            number = signal.SIGINT  # another process was interrupted first and has exited
+            number = self._asked  # another process was interrupted first and has exited
         finally:
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
         if number is not None:
             raise TrainingInterrupted(self._describe(), number)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Replaces Lightning's handler of SIGTERM, which Lightning itself removes at the end."""
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if trainer.world_size > 1 and in_main_thread:
+            signal.signal(signal.SIGTERM, self._ask)
 
     def on_train_batch_end(self, *_: Any) -> None:
         """See :class:`Callback`."""
@@ -68,10 +78,12 @@ class Interruption(Callback):
         """See :class:`Callback`."""
         self._answer()
 
-    def _ask(self, *_: Any) -> None:
+    def _ask(self, number: int, frame: Any) -> None:
+        if number == signal.SIGTERM and callable(self._on_sigterm):  # a custom handler
+            self._on_sigterm(number, frame)
         if self._asked:
             raise KeyboardInterrupt
-        self._asked = True
+        self._asked = number
 
     def _answer(self) -> None:
         if self._asked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 from toy_treebank import ADAM, silent, tiny_config, write_treebank
 
 from graphsent.training import TrainingError, TrainingInterrupted, load_model, resume, train
+from graphsent.training.interruption import Interruption
 from graphsent.training.module import TrainingModule
 
 EPOCHS = 4
@@ -133,6 +135,27 @@ def test_a_request_to_terminate(configure, tmp_path, monkeypatch):
         signal_at(patch, "training_step", 5, signal.SIGTERM)
         with pytest.raises(TrainingInterrupted) as it:
             train(configure(), tmp_path / "run", echo=silent)
+    assert it.value.signal_number == signal.SIGTERM
+
+
+def test_processes_do_not_meet_in_a_handler():
+    def handle(*_: Any) -> None:
+        pytest.fail("Lightning's handler may wait forever for the other processes")
+
+    def work() -> None:
+        with interruption.handled():
+            signal.signal(signal.SIGTERM, handle)
+            interruption.on_train_start(trainer, trainer)
+            os.kill(os.getpid(), signal.SIGTERM)
+            interruption.on_train_batch_end()
+
+    interruption, before = Interruption(lambda: "interrupted"), signal.getsignal(signal.SIGTERM)
+    trainer: Any = SimpleNamespace(world_size=2)
+    try:
+        with pytest.raises(TrainingInterrupted) as it:
+            work()
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert it.value.signal_number == signal.SIGTERM
 
 
