@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -11,7 +12,15 @@ from torch.utils.data import Dataset, DistributedSampler
 
 from graphsent.shards import BLOCK_SIZE, ShardedExamples, depth_of, size_of
 
-__all__ = ["BATCHINGS", "EpochBatches", "InOrder", "Share", "batch_sampler", "epoch_seed"]
+__all__ = [
+    "BATCHINGS",
+    "EpochBatches",
+    "InOrder",
+    "Share",
+    "batch_sampler",
+    "epoch_seed",
+    "seed_generators",
+]
 
 BATCHINGS = ("shuffled", "size", "depth")
 """How batches are composed: of random examples, or of examples of similar size or depth.
@@ -31,6 +40,13 @@ def epoch_seed(seed: int, epoch: int, rank: int = 0) -> int:
     In distributed training each process has its own rank, and thereby its own seed.
     """
     return ((rank * _PRIME + seed) * _PRIME + epoch) % 2**63
+
+
+def seed_generators(seed: int) -> None:
+    """Seeds the global random generators of Python, NumPy and torch."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
 
 
 class Share(list[int]):

@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.averaging import WeightAverage
-from graphsent.training.batching import epoch_seed
+from graphsent.training.batching import epoch_seed, seed_generators
 from graphsent.training.data import TreeDataModule, WeightedBatch
 from graphsent.training.errors import TrainingError, TrainingFailed
 from graphsent.training.optimizers import (
@@ -88,9 +88,11 @@ class TrainingModule(LightningModule):
         return [each for each in known if isinstance(each, LambdaLR)]
 
     def on_train_epoch_start(self) -> None:
-        """Makes the epoch's random numbers (dropout) independent of earlier epochs."""
-        seed = epoch_seed(self.options.seed, self.current_epoch, self.global_rank)
-        torch.manual_seed(seed)
+        """Makes the epoch's random numbers (dropout) independent of earlier epochs.
+
+        Those of Python and NumPy, too, which custom models may draw.
+        """
+        seed_generators(epoch_seed(self.options.seed, self.current_epoch, self.global_rank))
         self._total_loss = torch.zeros((), device=self.device)
         self._num_examples = 0
 

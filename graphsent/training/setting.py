@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 import graphsent
@@ -32,6 +30,7 @@ from graphsent.tasks import (
 )
 from graphsent.tasks.corpus import WORDS
 from graphsent.tasks.parsed import num_without_tree
+from graphsent.training.batching import seed_generators
 from graphsent.training.building import build_model, check_goal, check_tokenizer, chosen
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_devices
@@ -267,9 +266,7 @@ def _describe_vectors(vectors: WordVectors, counts: dict[str, int]) -> dict[str,
 
 
 def _seed(seed: int) -> None:
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
+    seed_generators(seed)
     dgl.seed(seed % 2**31)
 
 

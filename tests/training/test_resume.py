@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from toy_treebank import ADAM, silent, tiny_config, write_treebank
@@ -164,6 +166,22 @@ def test_more_epochs_give_what_a_longer_run_gives(configure, tmp_path):
     longer = resume(tmp_path / "a", epochs=EPOCHS, echo=silent)
     whole = train(configure(epochs=EPOCHS), tmp_path / "b", echo=silent)
     assert_same(longer, whole, [tmp_path / "a", tmp_path / "b"])
+
+
+def test_random_numbers_of_custom_models(configure, tmp_path, monkeypatch):
+    original, draws = TrainingModule.training_step, []
+
+    def training_step(self: TrainingModule, *args: Any) -> None:
+        draws.append((random.random(), np.random.rand(), float(torch.rand(()))))
+        original(self, *args)
+
+    monkeypatch.setattr(TrainingModule, "training_step", training_step)
+    train(configure(epochs=2), tmp_path / "a", echo=silent)
+    whole, draws = draws, []
+    train(configure(epochs=1), tmp_path / "b", echo=silent)
+    resume(tmp_path / "b", epochs=2, echo=silent)
+    assert draws == whole
+    assert len({*draws}) == len(draws) == 6
 
 
 def test_more_epochs_that_were_interrupted_are_continued(configure, tmp_path, monkeypatch):
