@@ -64,7 +64,9 @@ def outcome(error: BaseException) -> tuple[int, str] | None:
             extra = _EXTRAS.get((error.name or "").partition(".")[0])
             if extra is None and error.name != "dgl":
                 return None
-            return FAILED, f"{error}" + (f": pip install 'graphsent[{extra}]'" if extra else "")
+            hint = f"pip install 'graphsent[{extra}]'"
+            known = extra is None or hint in str(error)
+            return FAILED, str(error) if known else f"{error}: {hint}"
         case RuntimeError() if any(text in str(error) for text in _NO_MEMORY):
             return FAILED, f"not enough memory: {str(error).splitlines()[0]}"
     return None
