@@ -320,9 +320,12 @@ def test_regression(tmp_path, capsys):
     assert "scores from 1 to 3.5 in train" in printed
     assert "test: pearson " in printed
     assert main(["evaluate", f"{tmp_path}/run"]) == 0
-    path.write_text(path.read_text() + "many\twords\n")
-    assert main(["train", f"--train={path}", "--regression", *NBOW, f"{out}2"]) == 2
-    assert "my.tsv:61: expected a number as the label, got 'many'" in capsys.readouterr().err
+    good = path.read_text()
+    for label in ("many", "nan", "-inf", "1e39"):  # the last overflows in float32
+        path.write_text(f"{good}{label}\twords\n")
+        assert main(["train", f"--train={path}", "--regression", *NBOW, f"{out}2"]) == 2
+        error = f"my.tsv:61: expected a number as the label, got {label!r}"
+        assert error in capsys.readouterr().err
 
 
 def test_pairs_are_trained_and_evaluated(tmp_path, capsys):

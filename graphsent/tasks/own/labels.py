@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 from graphsent.errors import DataError
 
 __all__ = ["check_labels", "in_order", "score_of"]
 
+_LARGEST = 3e38  # of float32, in which models compute
 _FEW = 20  # fewer examples may all have different labels
 
 
@@ -50,9 +50,9 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
 
 
 def score_of(label: str) -> float | None:
-    """The value of a label; None if it is not a finite number."""
+    """The value of a label; None if it is not a number that fits into float32."""
     try:
         score = float(label)
     except ValueError:
         return None
-    return score if math.isfinite(score) else None
+    return score if abs(score) < _LARGEST else None  # nan is not, either
