@@ -16,9 +16,8 @@ from graphsent.cli.streams import Answered
 from graphsent.cli.usage import UsageError, counted
 from graphsent.drawing import write_page
 from graphsent.errors import GraphsentError
-from graphsent.models import PairPrediction, Prediction, RankedParses
+from graphsent.models import Model, PairPrediction, Prediction, RankedParses
 from graphsent.trees import DependencyTree, Tree, escape, relabel, to_conllu
-from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Output", "json_of", "output_of", "text_stream"]
 
@@ -37,13 +36,13 @@ class Output(ABC):
 
 
 @contextmanager
-def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> Iterator[Output]:
+def output_of(form: str, path: str | None, in_full: Model | None = None) -> Iterator[Output]:
     """An output in some format.
 
     Args:
         form: The format.
         path: The file, replaced once all is written; None for standard output.
-        vocab: The model's vocabulary, to print answers in full; None for one line per answer.
+        in_full: The model, to print answers in full; None for one line per answer.
 
     Raises:
         UsageError: The format needs a file, but there is none or its suffix is another.
@@ -56,7 +55,7 @@ def output_of(form: str, path: str | None, vocab: Vocabulary | None = None) -> I
         output.close()
         return
     with text_stream(path) as stream:
-        output = _FORMS[form](stream) if vocab is None else _FullText(stream, vocab)
+        output = _FORMS[form](stream) if in_full is None else _FullText(stream, in_full)
         try:
             yield output
         except GraphsentError:  # complete what is already on standard output
@@ -98,9 +97,9 @@ class _Text(Output):
 class _FullText(_Text):
     """A few lines per answer, with the probabilities of all classes and the unknown words."""
 
-    def __init__(self, stream: TextIO, vocab: Vocabulary) -> None:
+    def __init__(self, stream: TextIO, model: Model) -> None:
         super().__init__(stream)
-        self._vocab = vocab
+        self._model = model
 
     def line(self, each: Answered) -> str:
         """The lines of a valid input."""
@@ -108,7 +107,7 @@ class _FullText(_Text):
         if isinstance(each.answer, Prediction | PairPrediction):
             width = max(map(len, each.answer.label_names))
             lines += [f"  {name:{width}}  {share:.3f}" for name, share in each.answer.ranked]
-        unknown = dict.fromkeys(self._vocab.unknown(each.input.words))
+        unknown = dict.fromkeys(self._model.unknown_words(each.input.words))
         lines += [f"  unknown words: {' '.join(unknown)}"] * bool(unknown)
         return "\n".join(lines)
 

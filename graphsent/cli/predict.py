@@ -74,8 +74,8 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
         pieces = singles_in(first, read_texts, arguments)
     if form in _TREES:
         pieces = _trees_alone(pieces, form)
-    vocab = model.vocab if _in_full(request, arguments) else None
-    with output_of(form, arguments.out, vocab) as output:
+    in_full = model if _in_full(request, arguments) else None
+    with output_of(form, arguments.out, in_full) as output:
         for piece in pieces:
             for each in answered(
                 lambda part: model.predict(part, arguments.batch_size),

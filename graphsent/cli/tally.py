@@ -17,7 +17,7 @@ class Tally:
 
     Args:
         command: Name of the command, for messages.
-        model: The model, whose vocabulary decides which words are unknown.
+        model: The model, which decides which words are unknown.
         strict: Whether to stop at the first bad input.
         listed: Whether to list unknown words besides counting them.
 
@@ -31,7 +31,7 @@ class Tally:
         self.inputs = 0
         self.uneven = ""  # message if one file has more inputs than the other
         self.bad = self._words = self._unknown = 0
-        self._vocab = model.vocab
+        self._unknown_words = model.unknown_words
         self._strict = strict
         self._listed: Counter[str] | None = Counter() if listed else None
 
@@ -52,7 +52,7 @@ class Tally:
         """Counts a valid input and its words."""
         self.inputs += 1
         self._words += len(words)
-        unknown = list(self._vocab.unknown(words))
+        unknown = list(self._unknown_words(words))
         self._unknown += len(unknown)
         if self._listed is not None:
             self._listed.update(unknown)

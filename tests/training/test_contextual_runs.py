@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from toy_treebank import silent
@@ -147,6 +148,31 @@ def test_raw_text_from_the_command_line(bert, toy_data, tmp_path, capsys):
         capsys.readouterr()
         assert main(["predict", run, str(text)]) == 0
         assert capsys.readouterr().out.endswith("The film is n't good ( yet ) .\n")
+
+
+@pytest.mark.parametrize("with_words", [False, True])
+def test_words_are_unknown_only_to_a_table(run_config, tmp_path, capsys, with_words):
+    train(run_config(with_words=with_words), tmp_path / "run", echo=silent)
+    tree = "(S (A unheard) (B of))"
+    (tmp_path / "trees.txt").write_text(tree, encoding="utf-8")
+    assert main(["predict", str(tmp_path / "run"), tree]) == 0
+    assert ("unknown words: unheard of" in capsys.readouterr().out) == with_words
+    assert main(["predict", str(tmp_path / "run"), str(tmp_path / "trees.txt")]) == 0
+    assert ("2 of 2 words are unknown" in capsys.readouterr().err) == with_words
+
+
+@pytest.mark.parametrize("finetune_encoder", [False, True])
+@pytest.mark.parametrize("with_words", [False, True])
+def test_models_in_other_precisions(run_config, tmp_path, finetune_encoder, with_words):
+    config = run_config(finetune_encoder=finetune_encoder, with_words=with_words)
+    train(config, tmp_path / "run", echo=silent)
+    model, tree = load_model(tmp_path / "run"), "(S (A the) (B film))"
+    expected = model.predict([tree])[0].probabilities
+    for dtype, tolerance in ((torch.float64, 1e-6), (torch.bfloat16, 0.05)):
+        model.to(dtype).save_pretrained(tmp_path / "other")
+        for each in (model, load_pretrained(tmp_path / "other")):
+            found = each.predict([tree])[0].probabilities
+            np.testing.assert_allclose(found, expected, atol=tolerance)
 
 
 def test_word_vectors_beside_an_encoder_from_the_command_line(bert, toy_data, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,12 @@ class EmbedsWords(nn.Module):
     def inputs(self) -> Inputs | None:
         """The word inputs; None for a plain table of word vectors."""
         return self._inputs
+
+    def unknown_words(self, words: Iterable[str]) -> Iterator[str]:
+        """The words without a vector of their own; none if all inputs are contextual."""
+        if self.inputs is not None and not self.inputs.word_dim:
+            return iter(())
+        return self.vocab.unknown(words)
 
     def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
         """Replace the table of word vectors by other inputs, with a new word table.

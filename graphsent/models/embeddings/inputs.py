@@ -118,7 +118,7 @@ class WordInputs(nn.Module):
         if inputs.projected:
             self.projection = Linear(inputs.dim, self.embedding_dim, bias=False)
             nn.init.xavier_uniform_(self.projection.weight)
-        # Tracks the device of the module.
+        # Tracks the device and dtype of the module.
         self.register_buffer("_place", torch.empty(0), persistent=False)
 
     @property
@@ -159,7 +159,7 @@ class WordInputs(nn.Module):
             raise ModelError(
                 "contextual features depend on the sentence: expected a context, got words only"
             )
-        features = self.contextual(context.to(self._place.device))
+        features = self.contextual(context.to(self._place.device)).to(self._place.dtype)
         if self.table is not None:
             features = torch.cat((self.table(token), features), 1)
         return self.projection(features)
