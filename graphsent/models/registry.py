@@ -12,6 +12,7 @@ from graphsent._names import unknown
 from graphsent._own import find_own, is_own
 from graphsent.errors import ModelError
 from graphsent.models.base.hub import local_directory
+from graphsent.models.base.loading import settled
 from graphsent.models.base.model import Model
 from graphsent.models.base.storage import read_model
 
@@ -103,6 +104,14 @@ def load_pretrained(
             class.
     """
     directory = local_directory(directory)
+    return settled(directory, lambda: _load(directory, encoder, model_class))
+
+
+def _load(
+    directory: str | os.PathLike[str],
+    encoder: str | os.PathLike[str] | None,
+    model_class: type[Model] | None,
+) -> Model:
     saved = read_model(directory)
     if model_class is None:
         if saved.own_class is not None:

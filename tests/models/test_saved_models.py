@@ -47,6 +47,23 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
     }
 
 
+@pytest.mark.parametrize("load", [load_pretrained, NBoW.from_pretrained])
+def test_a_model_that_is_replaced_while_it_is_loaded(load, tmp_path, monkeypatch):
+    first, second = (MODELS["nbow"]() for _ in range(2))
+    first.save_pretrained(tmp_path / "model")
+    original, calls = storage.sha256, []
+
+    def sha256(path):
+        calls.append(path)
+        if len(calls) == 1:  # the configuration has been read
+            second.save_pretrained(tmp_path / "model")
+        return original(path)
+
+    monkeypatch.setattr(storage, "sha256", sha256)
+    loaded = load(tmp_path / "model")
+    assert torch.equal(loaded.embedding.weight, second.embedding.weight)
+
+
 @pytest.mark.parametrize("tokenizer", ["treebank", "whitespace", "tweet"])
 @pytest.mark.parametrize("lower_fallback", [True, False])
 def test_how_text_is_read_is_saved(tokenizer, lower_fallback, tmp_path):

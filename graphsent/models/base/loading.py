@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -18,13 +18,47 @@ from graphsent.models.embeddings.contextual import Contextual
 from graphsent.models.embeddings.inputs import Inputs
 from graphsent.parsing import TreeSource
 
-__all__ = ["own_class", "restore"]
+__all__ = ["own_class", "restore", "settled"]
+
+_ATTEMPTS = 5
+
+Read = TypeVar("Read")
 
 
 def own_class(cls: type) -> str | None:
     """``module:Class`` of a class from outside the package; None for one of the package."""
     is_ours = cls.__module__.partition(".")[0] == "graphsent"
     return None if is_ours else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def settled(directory: str | os.PathLike[str], read: Callable[[], Read]) -> Read:
+    """What is read from a directory; read again if that was replaced in the meantime.
+
+    Training replaces the model of a run after each better epoch, while others may be loading it.
+
+    Args:
+        directory: The directory of a model.
+        read: Reads it.
+    """
+    for _ in range(_ATTEMPTS):
+        before = _identity(directory)
+        try:
+            found = read()
+        except (ModelError, OSError):
+            if _identity(directory) == before:
+                raise
+        else:
+            if _identity(directory) == before:
+                return found
+    return read()
+
+
+def _identity(directory: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    try:
+        status = os.stat(directory)
+    except (OSError, ValueError):  # there is none; NUL
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns  # inode numbers are soon used again
 
 
 def restore(

@@ -18,7 +18,7 @@ from graphsent.models.arguments import check_sizes, check_types, signature_of
 from graphsent.models.base.embedding import EmbedsWords
 from graphsent.models.base.encoding import Encodes
 from graphsent.models.base.hub import local_directory, push
-from graphsent.models.base.loading import own_class, restore
+from graphsent.models.base.loading import own_class, restore, settled
 from graphsent.models.base.losses import classification_loss
 from graphsent.models.base.storage import WORD_TABLES, SavedModel, read_model, write_model
 from graphsent.propagation import resolve_engine
@@ -283,7 +283,7 @@ class Model(Encodes, EmbedsWords, ABC):
                 model; or its encoder is missing or a different one.
         """
         directory = local_directory(directory)
-        return cls.from_saved(read_model(directory), directory, encoder)
+        return settled(directory, lambda: cls.from_saved(read_model(directory), directory, encoder))
 
     @classmethod
     def from_saved(
