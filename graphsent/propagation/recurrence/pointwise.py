@@ -130,7 +130,7 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
 
 
 @_register("maximum")
-def maximum(tracer: Tracer, a: Any, b: Any) -> Symbol:
+def maximum(tracer: Tracer, a: Any, b: Any) -> Any:
     """The larger of two tensors; where they are equal, each has half of the gradient."""
     if not all(is_a(part, (Symbol, Tensor)) for part in (a, b)):
         raise Untraceable("it takes the maximum of a tensor and a number")
@@ -138,7 +138,7 @@ def maximum(tracer: Tracer, a: Any, b: Any) -> Symbol:
 
 
 @_register("minimum")
-def minimum(tracer: Tracer, a: Any, b: Any) -> Symbol:
+def minimum(tracer: Tracer, a: Any, b: Any) -> Any:
     """The smaller of two tensors, as :func:`maximum`."""
     # A parameter is negated beforehand, for all nodes.
     pair = (tracer.call_now(Tensor.neg, (x,), {}) if is_a(x, Tensor) else -x for x in (a, b))
@@ -146,12 +146,12 @@ def minimum(tracer: Tracer, a: Any, b: Any) -> Symbol:
 
 
 @_register("abs", "absolute")
-def _abs(tracer: Tracer, a: Symbol) -> Symbol:
-    return a * (tracer.pointwise("step", a, 0.0) - tracer.pointwise("step", 0.0, a))
+def _abs(tracer: Tracer, a: Any) -> Symbol:
+    return a * (_ge(tracer, a, 0.0) - _ge(tracer, 0.0, a))
 
 
 @_register("clamp", "clip")
-def _clamp(tracer: Tracer, a: Symbol, min: Any = None, max: Any = None) -> Symbol:
+def _clamp(tracer: Tracer, a: Any, min: Any = None, max: Any = None) -> Symbol:
     if not all(is_a(bound, (int, float, type(None))) for bound in (min, max)):
         raise Untraceable("it clamps a tensor between others")
     if min is not None:
@@ -167,37 +167,37 @@ _register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
 
 
 @_register("silu")
-def _silu(tracer: Tracer, a: Symbol, inplace: bool = False) -> Symbol:
+def _silu(tracer: Tracer, a: Any, inplace: bool = False) -> Symbol:
     return a * a.sigmoid()
 
 
 @_register("leaky_relu")
 def _leaky_relu(
-    tracer: Tracer, a: Symbol, negative_slope: float = 0.01, inplace: bool = False
+    tracer: Tracer, a: Any, negative_slope: float = 0.01, inplace: bool = False
 ) -> Symbol:
     return _where(tracer, a > 0, a, a * negative_slope)
 
 
 @_register("elu")
-def _elu(tracer: Tracer, a: Symbol, alpha: float = 1, inplace: bool = False) -> Symbol:
+def _elu(tracer: Tracer, a: Any, alpha: float = 1, inplace: bool = False) -> Symbol:
     return _where(tracer, a > 0, a, alpha * (_clamp(tracer, a, max=0.0).exp() - 1))
 
 
 @_register("softplus")
-def _softplus(tracer: Tracer, a: Symbol, beta: float = 1, threshold: float = 20) -> Symbol:
+def _softplus(tracer: Tracer, a: Any, beta: float = 1, threshold: float = 20) -> Any:
     scaled = a * beta
     soft = (1 + _clamp(tracer, scaled, max=threshold).exp()).log() / beta
     return _where(tracer, scaled > threshold, a, soft)
 
 
 @_register("logsigmoid", "log_sigmoid")
-def _logsigmoid(tracer: Tracer, a: Symbol) -> Symbol:
+def _logsigmoid(tracer: Tracer, a: Any) -> Symbol:
     return -_softplus(tracer, -a, threshold=40)  # from where on 1 + exp(a) is exp(a)
 
 
 @_register("dropout")
 def _dropout(
-    tracer: Tracer, a: Symbol, p: float = 0.5, training: bool = True, inplace: bool = False
+    tracer: Tracer, a: Any, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Symbol:
     if training and p > 0:
         raise Untraceable(DRAWS)

@@ -97,7 +97,7 @@ def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
 
 
 @_register("min")
-def _min(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Any:
+def _min(tracer: Tracer, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
     if is_a(dim, (Symbol, Tensor)):
         return minimum(tracer, a, dim)
     return _Largest(-_max(tracer, -a, dim, keepdim).values)
@@ -108,7 +108,7 @@ _register("amin")(lambda tracer, a, *args, **kwargs: -_amax(tracer, -a, *args, *
 
 @_register("softmax")
 def _softmax(
-    tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
+    tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
     if dtype is not None or not is_a(_stacklevel, int):
         raise Untraceable("it changes the dtype of a tensor")
@@ -124,7 +124,7 @@ def _softmax(
 
 
 @_register("logsumexp")
-def _logsumexp(tracer: Tracer, a: Symbol, dim: Any, keepdim: bool = False) -> Symbol:
+def _logsumexp(tracer: Tracer, a: Any, dim: Any, keepdim: bool = False) -> Symbol:
     dim = dim_of(a, dim)
     highest = _fixed(tracer, _amax(tracer, a, dim, True))
     finite = highest - highest == 0
@@ -135,7 +135,7 @@ def _logsumexp(tracer: Tracer, a: Symbol, dim: Any, keepdim: bool = False) -> Sy
 
 @_register("log_softmax")
 def _log_softmax(
-    tracer: Tracer, a: Symbol, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
+    tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
     if dtype is not None or not is_a(_stacklevel, int):
         raise Untraceable("it changes the dtype of a tensor")
@@ -145,7 +145,7 @@ def _log_softmax(
 @_register("layer_norm")
 def _layer_norm(
     tracer: Tracer,
-    a: Symbol,
+    a: Any,
     normalized_shape: Any,
     weight: Any = None,
     bias: Any = None,
@@ -158,7 +158,7 @@ def _layer_norm(
 
 @_register("rms_norm")
 def _rms_norm(
-    tracer: Tracer, a: Symbol, normalized_shape: Any, weight: Any = None, eps: float | None = None
+    tracer: Tracer, a: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Symbol:
     if tuple(normalized_shape) != tuple(a.shape[-1:]):
         raise Untraceable("it normalizes over several dimensions")
@@ -167,7 +167,7 @@ def _rms_norm(
     return normal if weight is None else normal * weight
 
 
-def _fixed(tracer: Tracer, a: Symbol) -> Symbol:
+def _fixed(tracer: Tracer, a: Symbol) -> Any:
     """The same numbers without a gradient."""
     make = tracer.expressions.make
     return tracer.each(lambda ref: make("fixed", ref.value.domain, ref.width, (ref,)).ref(), a)
