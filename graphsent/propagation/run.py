@@ -54,12 +54,14 @@ class _Projected(NamedTuple):
         shared: (num_leaves,) the row of each node in ``leaves``, if nodes share rows.
         inner: inputs of ``combine``, one row per other node, or one row (size,) for all of them.
         inner_rows: (num_inner,) the row of each node in ``inner``, if nodes share rows.
+        alike: whether ``inner`` is one row for all nodes.
     """
 
     leaves: Tensor | FirstOutputs
     shared: np.ndarray | None
     inner: Tensor
     inner_rows: np.ndarray | None
+    alike: bool
 
     def every_inner(self) -> Tensor:
         """``inner`` with a row for each node."""
@@ -134,7 +136,7 @@ class Run:
         if shared is not None:
             states = tuple(part.index_select(0, shared) for part in states)
         if self.schedule.num_levels > 1:
-            states = self._run_any(states, x.every_inner())
+            states = self._run_any(states, x)
         if num_results is None:
             return states
         return tuple(map(self.schedule.by_node, states[:num_results]))
@@ -147,14 +149,16 @@ class Run:
         if isinstance(feat, Tensor):
             if not self.cell.inner_input:
                 rows = feat.index_select(0, self.schedule.nodes[:num_leaves])
-                return _Projected(self._of_leaves(rows), None, self._of_no_input(), None)
+                return _Projected(self._of_leaves(rows), None, self._of_no_input(), None, True)
             of_leaves, of_inner = self._split(self.schedule.by_ordinal(feat))
-            return _Projected(self._of_leaves(of_leaves), None, self._projected(of_inner), None)
+            x, x_inner = self._of_leaves(of_leaves), self._projected(of_inner)
+            return _Projected(x, None, x_inner, None, False)
         rows, index = feat.rows, feat.index.numpy()[self.on_host.nodes.numpy()]
         leaves, inner = index[:num_leaves], index[num_leaves:]
         shared: np.ndarray | None
         inner_rows: np.ndarray | None = None
-        if not self.cell.inner_input or inner.max(initial=-1) < 0:
+        alike = not self.cell.inner_input or inner.max(initial=-1) < 0
+        if alike:
             x, shared = _project_rows(self._of_leaves, rows, leaves)
             x_inner = self._of_no_input()
         elif leaves.max(initial=-1) < (first := int(inner.min())):  # no row is of both kinds
@@ -172,7 +176,7 @@ class Run:
             self.traced is None or self.leaf_extra or self.initial is not None
         ):
             x, shared = take(self._made(x), shared), None
-        return _Projected(x, shared, x_inner, inner_rows)
+        return _Projected(x, shared, x_inner, inner_rows, alike)
 
     def _projected(self, rows: Tensor) -> Tensor:
         """``project``, by the compiled linear map if it is nothing else."""
@@ -257,9 +261,11 @@ class Run:
             num_results,
         )
 
-    def _run_any(self, start: State, inner: Tensor) -> State:
+    def _run_any(self, start: State, x: _Projected) -> State:
+        inner = rows = x.every_inner()
+        if x.alike:
+            rows = inner.expand(self.schedule.num_inner, *inner.shape)
         slots = None if self.slots is None else self.slots.to(self.schedule.device)
-        rows = inner.expand(self.schedule.num_inner, *inner.shape[-1:])
         inputs = (rows, *self.inner_extra)
         traced, same = self.traced, len({part.dtype for part in (*inputs, *start)}) == 1
         if traced is not None and same and rows.shape[1:] == traced.recurrence.input_widths[:1]:

@@ -129,6 +129,30 @@ def test_projections_of_another_kind(engine):
 
 
 @each_engine
+@pytest.mark.parametrize("inner_input", [True, False])
+def test_projections_of_any_number_of_dimensions(inner_input, engine):
+    """Of (num_nodes, ...), whose last dimensions may have any sizes."""
+    for project in (
+        lambda self, feat: self.W(feat),
+        lambda self, feat: self.W(feat).unflatten(1, (2, 2)),
+        lambda self, feat: self.W(feat).sum(1),
+    ):
+        cell = changed(
+            project=project,
+            start=lambda self, x: (x.reshape(x.shape[0], -1) + torch.zeros(4),),
+            combine=lambda self, children, x: (children[0].sum(1) + x.reshape(x.shape[0], -1),),
+            inner_input=inner_input,
+        )
+        leaf = (GRAPH.in_degrees() == 0)[:, None]
+        x = project(cell, FEAT if inner_input else FEAT * leaf).reshape(7, -1)
+        expected = list(x.expand(7, 4))
+        for node in (2, 1, 0):
+            expected[node] = sum((expected[k] for k in GRAPH.predecessors(node)), expected[node])
+        for feat in (FEAT, cells.IndexedFeat(FEAT, torch.arange(7))):
+            torch.testing.assert_close(cell(GRAPH, feat, engine=engine), torch.stack(expected))
+
+
+@each_engine
 @pytest.mark.parametrize(
     ("name", "arguments"), [("project", "feat"), ("start", "x"), ("combine", "children, x")]
 )
