@@ -19,6 +19,8 @@ from generated_cases import needs_compiler, tree
 from torch import nn
 from traced_cell import assert_same
 
+from graphsent.propagation.recurrence.modules import recurrence_of
+
 FACTOR = 1.0
 SETTINGS = ModuleType("settings")
 SETTINGS.within = SimpleNamespace(factor=1.0)
@@ -262,6 +264,48 @@ def test_an_object_that_has_everything():
     cell = type("Mine", (Cell,), {"of": lambda self, h: self.proxy.factor * h})()
     cell.proxy = Proxy()
     assert_same(cell)
+
+
+class Node:
+    """An object that a dictionary of its own has as a key."""
+
+    def __init__(self):
+        self.links = {self: 2.0}
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def test_an_object_that_is_a_key_of_itself():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.node.links[self.node] * h})()
+    cell.node = Node()
+    assert_same(cell)
+    cell.node.links[cell.node] = 3.0
+    assert_same(cell)
+
+
+@needs_compiler
+def test_a_graph_that_a_cell_keeps():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    cell.graph = tree(20, 3)
+    cell(cell.graph, torch.randn(20, 3, dtype=torch.float64))
+    assert cell.explain(cell.graph).way == "compiled"
+    assert_same(cell)
+
+
+def test_a_global_variable_with_the_name_of_an_attribute(monkeypatch):
+    """A script may reuse the name at every step."""
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.factor * h.unsqueeze(1).mean(1)})()
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    monkeypatch.setitem(globals(), "mean", 0.0)
+    monkeypatch.setitem(globals(), "factor", graph)
+    cell(graph, feat)
+    traced = recurrence_of(cell, feat.dtype)
+    assert not isinstance(traced, str)
+    monkeypatch.setitem(globals(), "mean", 1.0)
+    monkeypatch.setitem(globals(), "factor", tree(20, 3))
+    cell(graph, feat)
+    assert recurrence_of(cell, feat.dtype) is traced
 
 
 def test_a_closure():

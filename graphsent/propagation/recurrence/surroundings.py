@@ -9,6 +9,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
+from dis import get_instructions
 from functools import partial
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -26,7 +27,7 @@ _TENSORS = ("_parameters", "_buffers")
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
-_LIBRARIES = ("builtins", "collections", "torch", "numpy", __name__.partition(".")[0])
+_LIBRARIES = ("builtins", "collections", "dgl", "torch", "numpy", __name__.partition(".")[0])
 Variable = Callable[[], Any]
 """A variable outside the cell, as a function that returns its current value."""
 
@@ -55,7 +56,8 @@ def fact(value: Any, depth: int = 4) -> Any:
     if isinstance(value, _MANY) and len(value) > _LONG:
         return _Same(value), len(value)
     if depth and isinstance(value, dict):
-        return dict, *[(fact(name), fact(part, depth - 1)) for name, part in value.items()]
+        pairs = value.items()  # a key may be an object that holds the dictionary
+        return dict, *[(fact(name, depth - 1), fact(part, depth - 1)) for name, part in pairs]
     if depth and isinstance(value, _MANY):
         return type(value), *[fact(part, depth - 1) for part in value]
     if isinstance(value, np.ndarray):
@@ -159,10 +161,12 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
         names = {name for code in codes for name in code.co_names}
         if (function.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
             names_seen |= names
-        names |= {part for code in codes for part in code.co_consts if isinstance(part, str)}
+        strings = {part for code in codes for part in code.co_consts if isinstance(part, str)}
+        names |= strings
         read: dict[tuple[int, str], Variable] = {}
-        for space in _spaces(function, names):
-            read |= {(id(space), n): partial(space.get, n) for n in names & space.keys()}
+        own_names = strings.union(*map(_globals_of, codes))
+        for space, found_there in _spaces(function, names, own_names):
+            read |= {(id(space), name): partial(space.get, name) for name in found_there}
         for attributes in of_kinds:  # a class may define a name of another one later
             read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -180,17 +184,31 @@ def facts_of(variables: Iterable[Variable]) -> list[Any]:
     return [fact(variable()) for variable in variables]
 
 
-def _spaces(function: FunctionType, names: set[str]) -> list[dict[str, Any]]:
-    """The namespaces in which a function may find names: its module, and modules that it reads."""
-    found = [function.__globals__, {name: sys.modules[name] for name in names & sys.modules.keys()}]
-    known = set(map(id, found))
-    for space in found:  # grows below
-        values = [space[name] for name in names & space.keys()]
+def _spaces(
+    function: FunctionType, names: set[str], own_names: set[str]
+) -> list[tuple[dict[str, Any], set[str]]]:
+    """The namespaces that a function may read, and the names that it may find there.
+
+    They are its own module, where it finds ``own_names``, and modules that it reads, where it finds
+    ``names``. Without this distinction, ``h.mean(1)`` would seem to read a global ``mean``.
+    """
+    modules = {name: sys.modules[name] for name in names & sys.modules.keys()}
+    found = [(function.__globals__, own_names & function.__globals__.keys())]
+    found.append((modules, set(modules)))
+    known: set[int] = set()
+    for space, found_there in found:  # grows below
+        values = [space[name] for name in found_there]
         for module in [value for value in values if isinstance(value, ModuleType)]:
             if not _is_of_library(module.__name__) and id(vars(module)) not in known:
                 known.add(id(vars(module)))
-                found.append(vars(module))
+                found.append((vars(module), names & vars(module).keys()))
     return found
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    """The names of global variables in code, not those of attributes."""
+    kinds = ("GLOBAL", "GLOBALS", "NAME")
+    return {part.argval for part in get_instructions(code) if part.opname.endswith(kinds)}
 
 
 def _defaults(function: Callable[[], FunctionType | None]) -> Any:
