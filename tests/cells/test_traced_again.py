@@ -91,6 +91,8 @@ class Cell(traced_cell.Cell):
         self._number, self.numbers, self.named = 1.0, [1.0], {"a": [1.0]}
         self.options = SimpleNamespace(factor=1.0, module=Temperature())
         self.modules_in_list = [Temperature()]
+        self.listed = [SimpleNamespace(within=SimpleNamespace(factor=1.0))]
+        self.lists = SimpleNamespace(within=[SimpleNamespace(factor=1.0)])
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
@@ -202,6 +204,14 @@ CHANGES = {
     "dictionary": (lambda s, h: s.named["a"][0] * h, lambda c: c.named["a"].append(3.0)),
     "within": (lambda s, h: s.named["a"][-1] * h, lambda c: c.named["a"].append(3.0)),
     "object": (lambda s, h: s.options.factor * h, lambda c: setattr(c.options, "factor", 3.0)),
+    "objects in a list": (
+        lambda s, h: s.listed[0].within.factor * h,
+        lambda c: setattr(c.listed[0].within, "factor", 3.0),
+    ),
+    "list of objects in an object": (
+        lambda s, h: s.lists.within[0].factor * h,
+        lambda c: setattr(c.lists.within[0], "factor", 3.0),
+    ),
     "global": (lambda s, h: FACTOR * h, set_global),
     "tied weights": (lambda s, h: s.V(h), set_free),
     "other module": (

@@ -49,8 +49,11 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-def fact(value: Any, depth: int = 4) -> Any:
-    """A fingerprint of a value, which differs once the value, or what it contains, has changed."""
+def fact(value: Any, depth: int = 5) -> Any:
+    """A fingerprint of a value, which differs once the value, or what it contains, has changed.
+
+    By default of objects in up to two levels, and of a container of them, or between them.
+    """
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, _MANY) and len(value) > _LONG:
