@@ -97,6 +97,18 @@ def test_states_of_another_kind(got, engine):
 
 
 @each_engine
+def test_mistakes_of_one_engine_are_those_of_the_other(engine):
+    """A trace could give these a meaning that they do not have in torch."""
+    for combine in (
+        lambda self, children, x: (children[0].sum(1) > x,),
+        lambda self, children, x: (torch.mm(children[0], self.U.weight).sum(1),),
+        lambda self, children, x: (x + torch.mv(children[0], self.U.bias),),
+    ):
+        with pytest.raises(CellError, match="combine"):
+            changed(combine=combine)(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
 def test_states_after_an_initial_state(engine):
     cell = changed(combine=lambda self, children, x: None)
     with raises("expected Mine.combine to return a tuple (h,) of tensors of shape"):

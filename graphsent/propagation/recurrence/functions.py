@@ -121,7 +121,14 @@ def _gru_cell(
     return POINTWISE["lerp"](tracer, tracer.pointwise("tanh", new), h, update)
 
 
-@_register("matmul", "mm", "mv")
+@_register("mm", "mv")
+def _mm(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    if a.dim() != 2:
+        raise Untraceable(f"it multiplies a tensor of {a.dim()} dimensions, for which matmul is")
+    return _matmul(tracer, a, b)
+
+
+@_register("matmul")
 def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if is_a(b, Tensor) and b.dim() == 2:
         return _linear(tracer, a, tracer.call_now(Tensor.t, (b,), {}))

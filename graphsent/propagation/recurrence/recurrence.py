@@ -17,6 +17,7 @@ from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
     NODES,
     Call,
+    Condition,
     Known,
     Symbol,
     Untraceable,
@@ -175,6 +176,8 @@ def columns_read(traced: Traced) -> tuple[tuple[int, int], ...]:
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
     if not is_a(part, Symbol) or part.numbers != (NODES.number, size):
         raise Untraceable(f"it does not return a row of {size} numbers for each node")
+    if is_a(part, Condition):
+        raise Untraceable("it returns the results of comparisons")
     refs = tracer.refs(part)
     if any(ref.value.domain not in (Domain.NODE, Domain.CONSTANT) for ref in refs):
         raise Untraceable("it does not return a row for each node")
