@@ -147,6 +147,20 @@ def test_one_map_in_two_places(way):
     compare(way, run, feat, [feat, *cell.parameters()])
 
 
+@pytest.mark.parametrize("name", ["levels", "levels in torch"])
+def test_penalties_of_absolute_values(way, name):
+    """The second derivative of an absolute value is zeros that torch does not store."""
+    cell, graph = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS).double(), STRUCTURE.graph()
+    feat, results = rows(STRUCTURE.num_nodes), []
+    for engine in (way(name), "dgl"):
+        states = cell(graph, feat, return_cell=True, engine=engine)
+        loss = sum(part.abs().sum() for part in states)
+        (gradient,) = torch.autograd.grad(loss, feat, create_graph=True)
+        results.append(torch.autograd.grad(gradient.abs().sum(), [feat, *cell.parameters()]))
+    for got, wanted in zip(*results, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-9, atol=1e-9)
+
+
 def test_autocast_of_the_forward_pass_alone():
     """The backward pass differentiates what the forward pass did, in its dtypes."""
     cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)
