@@ -22,10 +22,18 @@ _engine: Any = torch.autograd.Variable._execution_engine
 
 
 class Tape:
-    """The order of all reads and writes of one propagation."""
+    """The order of all reads and writes of one propagation, in a ``with`` statement."""
 
     def __init__(self) -> None:
         self.token: Tensor | None = None  # of the last one; None until something has a gradient
+
+    def __enter__(self) -> Tape:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The history of the token holds the buffers, which hold the tape: a cycle through autograd
+        # is never collected, and without a backward pass it would keep all states.
+        self.token = None
 
 
 class Buffer:

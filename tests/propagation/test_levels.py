@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import pytest
@@ -19,6 +20,7 @@ from level_cases import (
 
 from graphsent._dgl import dgl
 from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.tape import Buffer
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -142,6 +144,25 @@ def test_two_forward_passes_before_two_backward_passes(case):
         assert torch.equal(again, expected)
     (again,) = torch.autograd.grad(loss(several[0]), feats[0])
     assert torch.equal(again, alone[0])
+
+
+def buffers() -> int:
+    """The number of buffers that are in use."""
+    gc.collect()
+    return sum(type(each) is Buffer for each in gc.get_objects())
+
+
+@each_case
+@pytest.mark.parametrize("backward", [True, False])
+def test_states_are_freed_with_the_results(case, backward):
+    """With or without a backward pass, as of a validation that forgets no_grad."""
+    graph = forest(random.Random(5), 20, case.max_degree, case.slot_name)
+    cell, feat, before = case.build(), features(graph), buffers()
+    states = run(cell, case.engine, graph, feat)
+    if backward:
+        loss(states).backward()
+    del states
+    assert buffers() == before
 
 
 @each_case

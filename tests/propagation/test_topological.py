@@ -1,5 +1,7 @@
 """The drop-in for ``dgl.prop_nodes_topo``."""
 
+import contextlib
+import gc
 import re
 import warnings
 
@@ -8,6 +10,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.propagation import ENGINES, PropagationError, prop_nodes_topo, resolve_engine
+from graphsent.propagation.tape import Buffer
 
 
 def diamond() -> dgl.DGLGraph:
@@ -63,6 +66,25 @@ def test_cycles():
     expected = "expected an acyclic graph, got one with a cycle among its 3 nodes"
     with pytest.raises(PropagationError, match=re.escape(expected)):
         prop_nodes_topo(graph, message, reduce)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_data_are_freed(fails):
+    """Also those of a propagation that fails: autograd must not refer to itself."""
+
+    def applied(nodes):
+        if fails and 4 in nodes.nodes().tolist():
+            raise ZeroDivisionError
+        return {"h": nodes.data["h"] * factor}
+
+    gc.collect()
+    before = {id(each) for each in gc.get_objects() if type(each) is Buffer}
+    graph, factor = diamond(), torch.ones(1, requires_grad=True)
+    with contextlib.suppress(ZeroDivisionError):
+        prop_nodes_topo(graph, message, reduce, apply_node_func=applied)
+    del graph
+    gc.collect()
+    assert {id(each) for each in gc.get_objects() if type(each) is Buffer} <= before
 
 
 def test_other_errors_pass():

@@ -42,7 +42,8 @@ def run_levels(
         count = group.end - group.start
         return combine(tuple(part.unflatten(0, (count, -1)) for part in states), *rows)
 
-    return _propagate(step, schedule, start, inputs, slots, by_degree=True)
+    with Tape() as tape:
+        return _propagate(tape, step, schedule, start, inputs, slots, by_degree=True)
 
 
 def run_traced(
@@ -73,13 +74,15 @@ def run_traced(
         (part if number in read else part.detach()).expand(schedule.num_inner, part.shape[-1])
         for number, part in enumerate(inputs)
     ]
-    return _propagate(step, schedule, start, rows, slots, by_degree=False)
+    with Tape() as tape:
+        return _propagate(tape, step, schedule, start, rows, slots, by_degree=False)
 
 
 _Step = Callable[[Bucket, Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
 
 
 def _propagate(
+    tape: Tape,
     step: _Step,
     schedule: Schedule,
     start: Sequence[Tensor],
@@ -93,7 +96,7 @@ def _propagate(
     Other arguments are those of :func:`run_levels`; ``by_degree`` means that ``step`` needs nodes
     of one in-degree, unless there are slots.
     """
-    tape, first = Tape(), schedule.num_leaves
+    first = schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
     states = [
         Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))

@@ -41,16 +41,17 @@ class Traversal:
         self, message_func: Function, reduce_func: Function, apply_node_func: Function | None
     ) -> dict[str, Tensor]:
         """Runs all levels; returns the node data that the functions wrote, by node."""
-        for level in self.schedule.levels:
-            results: Mapping[str, Tensor] = self._reduced(level, message_func, reduce_func)
-            if apply_node_func is not None:
-                data = self._node_rows(slice(level.start, level.end))
-                data.update(results)
-                results = apply_node_func(self._node_batch(level, data))
-                results = _checked(results, "apply", level.end - level.start)
-            for name, values in results.items():
-                self._write(name, level, values)
-        return {name: self.nodes[name].read(self.schedule.ordinal) for name in self.written}
+        with self.tape:
+            for level in self.schedule.levels:
+                results: Mapping[str, Tensor] = self._reduced(level, message_func, reduce_func)
+                if apply_node_func is not None:
+                    data = self._node_rows(slice(level.start, level.end))
+                    data.update(results)
+                    results = apply_node_func(self._node_batch(level, data))
+                    results = _checked(results, "apply", level.end - level.start)
+                for name, values in results.items():
+                    self._write(name, level, values)
+            return {name: self.nodes[name].read(self.schedule.ordinal) for name in self.written}
 
     # Levels
 
