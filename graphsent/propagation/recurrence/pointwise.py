@@ -145,9 +145,9 @@ def minimum(tracer: Tracer, a: Any, b: Any) -> Any:
     return -maximum(tracer, *pair)
 
 
-@_register("abs", "absolute")
-def _abs(tracer: Tracer, a: Any) -> Symbol:
-    return a * (_ge(tracer, a, 0.0) - _ge(tracer, 0.0, a))
+_register("abs", "absolute")(
+    lambda tracer, a: a * (_ge(tracer, a, 0.0) - _ge(tracer, 0.0, a))  # without a gradient at 0
+)
 
 
 @_register("clamp", "clip")
@@ -166,21 +166,17 @@ _register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
 # Activations
 
 
-@_register("silu")
-def _silu(tracer: Tracer, a: Any, inplace: bool = False) -> Symbol:
-    return a * a.sigmoid()
-
-
-@_register("leaky_relu")
-def _leaky_relu(
-    tracer: Tracer, a: Any, negative_slope: float = 0.01, inplace: bool = False
-) -> Symbol:
-    return _where(tracer, a > 0, a, a * negative_slope)
-
-
-@_register("elu")
-def _elu(tracer: Tracer, a: Any, alpha: float = 1, inplace: bool = False) -> Symbol:
-    return _where(tracer, a > 0, a, alpha * (_clamp(tracer, a, max=0.0).exp() - 1))
+_register("silu")(lambda tracer, a, inplace=False: a * a.sigmoid())
+_register("leaky_relu")(
+    lambda tracer, a, negative_slope=0.01, inplace=False: _where(
+        tracer, a > 0, a, a * negative_slope
+    )
+)
+_register("elu")(
+    lambda tracer, a, alpha=1, inplace=False: _where(
+        tracer, a > 0, a, alpha * (_clamp(tracer, a, max=0.0).exp() - 1)
+    )
+)
 
 
 @_register("softplus")
@@ -190,9 +186,9 @@ def _softplus(tracer: Tracer, a: Any, beta: float = 1, threshold: float = 20) ->
     return _where(tracer, scaled > threshold, a, soft)
 
 
-@_register("logsigmoid", "log_sigmoid")
-def _logsigmoid(tracer: Tracer, a: Any) -> Symbol:
-    return -_softplus(tracer, -a, threshold=40)  # from where on 1 + exp(a) is exp(a)
+_register("logsigmoid", "log_sigmoid")(
+    lambda tracer, a: -_softplus(tracer, -a, threshold=40)  # from where on 1 + exp(a) is exp(a)
+)
 
 
 @_register("dropout")
