@@ -147,8 +147,14 @@ def _continued(
             f"{run.path} has {done} epochs already: expected more epochs, "
             f"got {config.training.epochs}"
         )
+    planned = _planned_epochs(before)
+    if before.get("finished") and planned is not None and done < planned:
+        raise TrainingError(
+            f"{run.path}: this run is complete: it stopped early, after {done} epochs, so that "
+            "more would not continue it; a new run may have more patience"
+        )
     # A run that was to be continued for more epochs, and was interrupted, is not complete.
-    if before.get("finished") and config.training.epochs in (done, _planned_epochs(before)):
+    if before.get("finished") and config.training.epochs in (done, planned):
         raise TrainingError(f"{run.path}: this run is complete; more epochs would continue it")
     if before and "tokenizer" not in before:  # from a version without these options
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))

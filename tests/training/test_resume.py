@@ -200,8 +200,8 @@ def test_more_epochs_that_were_interrupted_are_continued(configure, tmp_path, mo
 def test_a_run_that_stopped_early_is_complete(configure, tmp_path):
     config = configure(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
     assert len(train(config, tmp_path / "run", echo=silent)["history"]) == 3
-    for epochs in (None, 3, 9):
-        with pytest.raises(TrainingError, match="this run is complete"):
+    for epochs in (None, 3, 9, 20):
+        with pytest.raises(TrainingError, match="complete: it stopped early, after 3 epochs"):
             resume(tmp_path / "run", epochs=epochs, echo=silent)
 
 
