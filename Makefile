@@ -101,7 +101,8 @@ test-sanitized: venv  ## run the tests of the compiled kernels with GCC's saniti
 	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 PYTHONPATH=tests \
 		$(VENV)/bin/python -m pytest -s -p sanitizers \
 		tests/propagation/test_compiled*.py tests/layers/test_chains.py \
-		tests/cells/test_generated_*.py tests/cells/test_cell_recursions.py tests/layers/test_recurrent.py \
+		tests/cells/test_generated_*.py tests/cells/test_functions_of_torch.py \
+		tests/cells/test_cell_recursions.py tests/layers/test_recurrent.py \
 		tests/models/test_phrase_convolution.py \
 		tests/training/test_ada*.py
 
