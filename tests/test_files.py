@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_copied_here_is_named(tmp_path):
 
     def copy() -> None:
         with atomic_path(path) as temporary:
-            raise OSError(errno.ENOSPC, "No space left", "/tmp/source", None, str(temporary))
+            raise OSError(errno.ENOSPC, "No space left", "elsewhere/source", None, str(temporary))
 
     with pytest.raises(OSError, match="No space left") as it:
         copy()

@@ -114,10 +114,10 @@ def needs_gradients(*tensors: Tensor | None) -> bool:
 
 def contiguous(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
     """The tensors in contiguous memory."""
-    return [None if part is None else stored(part) for part in tensors]
+    return [None if part is None else _stored(part) for part in tensors]
 
 
-def stored(tensor: Tensor) -> Tensor:
+def _stored(tensor: Tensor) -> Tensor:
     """A tensor in contiguous memory; second-order gradients of torch may be zeros without any."""
     if tensor._is_zerotensor():
         return tensor.clone(memory_format=torch.contiguous_format)

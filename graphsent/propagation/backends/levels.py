@@ -42,8 +42,7 @@ def run_levels(
         count = group.end - group.start
         return combine(tuple(part.unflatten(0, (count, -1)) for part in states), *rows)
 
-    with Tape() as tape:
-        return _propagate(tape, step, schedule, start, inputs, slots, by_degree=True)
+    return _propagate(step, schedule, start, inputs, slots, by_degree=True)
 
 
 def run_traced(
@@ -74,15 +73,13 @@ def run_traced(
         (part if number in read else part.detach()).expand(schedule.num_inner, part.shape[-1])
         for number, part in enumerate(inputs)
     ]
-    with Tape() as tape:
-        return _propagate(tape, step, schedule, start, rows, slots, by_degree=False)
+    return _propagate(step, schedule, start, rows, slots, by_degree=False)
 
 
 _Step = Callable[[Bucket, Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
 
 
 def _propagate(
-    tape: Tape,
     step: _Step,
     schedule: Schedule,
     start: Sequence[Tensor],
@@ -98,25 +95,28 @@ def _propagate(
     """
     first = schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
-    states = [
-        Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
-        for part in start
-    ]
-    buffers = [Buffer(tape, values) for values in inputs]
-    for level in schedule.levels[1:]:
-        groups = level.buckets
-        if slots is not None or not by_degree:  # all nodes at once, with their highest in-degree
-            groups = (Bucket(*level[:-1], level.buckets[-1].degree),)
-        results = []
-        for group in groups:
-            rows = slice(group.start - first, group.end - first)
-            if slots is None:
-                source = schedule.source[group.first_edge : group.last_edge]
-            else:
-                source = slots.source[rows.start * slots.count : rows.stop * slots.count]
-            children = [state.read(source) for state in states]
-            results.append(step(group, children, [buffer.read(rows) for buffer in buffers]))
-        for state, parts in zip(states, zip(*results, strict=True), strict=True):
-            part = parts[0] if len(parts) == 1 else torch.cat(parts)
-            state.write(slice(level.start, level.end), part)
-    return tuple(state.read(slice(0, schedule.num_nodes)) for state in states)
+    with Tape() as tape:
+        states = [
+            Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
+            for part in start
+        ]
+        buffers = [Buffer(tape, values) for values in inputs]
+        for level in schedule.levels[1:]:
+            groups = level.buckets
+            if (
+                slots is not None or not by_degree
+            ):  # all nodes at once, with their highest in-degree
+                groups = (Bucket(*level[:-1], level.buckets[-1].degree),)
+            results = []
+            for group in groups:
+                rows = slice(group.start - first, group.end - first)
+                if slots is None:
+                    source = schedule.source[group.first_edge : group.last_edge]
+                else:
+                    source = slots.source[rows.start * slots.count : rows.stop * slots.count]
+                children = [state.read(source) for state in states]
+                results.append(step(group, children, [buffer.read(rows) for buffer in buffers]))
+            for state, parts in zip(states, zip(*results, strict=True), strict=True):
+                part = parts[0] if len(parts) == 1 else torch.cat(parts)
+                state.write(slice(level.start, level.end), part)
+        return tuple(state.read(slice(0, schedule.num_nodes)) for state in states)

@@ -110,8 +110,7 @@ _register("amin")(lambda tracer, a, *args, **kwargs: -_amax(tracer, -a, *args, *
 def _softmax(
     tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
-    if dtype is not None or not is_a(_stacklevel, int):
-        raise Untraceable("it changes the dtype of a tensor")
+    _check_dtype(_stacklevel, dtype)
     dim = dim_of(a, dim)
     if a.shape[dim] is CHILDREN:
         return _over_edges(tracer, "softmax", a, dim, True)
@@ -137,8 +136,7 @@ def _logsumexp(tracer: Tracer, a: Any, dim: Any, keepdim: bool = False) -> Symbo
 def _log_softmax(
     tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
-    if dtype is not None or not is_a(_stacklevel, int):
-        raise Untraceable("it changes the dtype of a tensor")
+    _check_dtype(_stacklevel, dtype)
     return a - _logsumexp(tracer, a, dim, True)
 
 
@@ -165,6 +163,12 @@ def _rms_norm(
     eps = torch.finfo(tracer.like.dtype).eps if eps is None else eps
     normal = a / (_mean(tracer, a * a, -1, True) + eps).sqrt()
     return normal if weight is None else normal * weight
+
+
+def _check_dtype(_stacklevel: Any, dtype: Any) -> None:
+    """Refuses another dtype, which methods of tensors have as third argument."""
+    if dtype is not None or not is_a(_stacklevel, int):
+        raise Untraceable("it changes the dtype of a tensor")
 
 
 def _fixed(tracer: Tracer, a: Symbol) -> Any:

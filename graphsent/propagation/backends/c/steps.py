@@ -217,8 +217,17 @@ class Steps:
         )
 
     def _prod(self, value: Value, body: Body, name: str, to: str) -> str:
-        made = " ".join([AT_EDGE, *body.before, *body.lines, f"total *= {name};"])
-        step = f"vec total = all(1); {EACH_EDGE} {{ {made} }} store({to} + (j), total, n);"
+        return self._folded(value, body, to, "1", f"total * {name}")
+
+    def _max(self, value: Value, body: Body, name: str, to: str) -> str:
+        return self._folded(value, body, to, "-INFINITY", f"first_of_largest(total, {name})")
+
+    _amax = _max
+
+    def _folded(self, value: Value, body: Body, to: str, initial: str, total: str) -> str:
+        """Combines the values of the edges to a node, one after the other."""
+        made = " ".join([AT_EDGE, *body.before, *body.lines, f"total = {total};"])
+        step = f"vec total = all({initial}); {EACH_EDGE} {{ {made} }} store({to} + (j), total, n);"
         return over_columns(value.width, step)
 
     def _others(self, value: Value, body: Body, name: str, to: str) -> str:
@@ -240,16 +249,6 @@ class Steps:
             f"{EACH_EDGE} {{ real *to = {to} + (j); store(to, load(to, n) / total, n); }}"
         )
         return over_columns(value.width, step)
-
-    def _max(self, value: Value, body: Body, name: str, to: str) -> str:
-        made = " ".join([AT_EDGE, *body.before, *body.lines])
-        step = (
-            f"vec highest = all(-INFINITY); {EACH_EDGE} {{ {made} "
-            f"highest = first_of_largest(highest, {name}); }} store({to} + (j), highest, n);"
-        )
-        return over_columns(value.width, step)
-
-    _amax = _max
 
     def _first(self, value: Value, body: Body, name: str, highest: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
