@@ -1,4 +1,4 @@
-"""Directory locks between processes."""
+"""Locks of files and directories between processes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from graphsent.errors import GraphsentError
 
 try:
     import fcntl
-except ImportError:  # Windows cannot lock directories
+except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["locked"]
 
 
 @contextmanager
-def locked(directory: Path, error: GraphsentError | None = None) -> Iterator[None]:
-    """Locks a directory against other processes; the lock ends with the process at the latest.
+def locked(path: Path, error: GraphsentError | None = None) -> Iterator[None]:
+    """Locks a file or directory against other processes, at most until this process ends.
 
-    No lock file is written. On systems without directory locks, this does nothing.
+    No lock file is written. On systems without such locks, this does nothing.
 
     Args:
-        directory: The directory, which must exist.
+        path: The file or directory, which must exist.
         error: Raised if another process holds the lock; None to wait for it.
 
     Raises:
@@ -33,7 +33,7 @@ def locked(directory: Path, error: GraphsentError | None = None) -> Iterator[Non
     if fcntl is None:
         yield
         return
-    handle = os.open(directory, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if error is not None else 0))

@@ -71,8 +71,7 @@ def _reproduce(
     missing, impossible = [], {}
     for each in runs:
         try:
-            config = execution.places.locate(each.run_config())
-            if finished.read(each, execution.places.checksums(config)) is None:
+            if execution.content(each) is None:
                 missing.append(each)
         except GraphsentError as error:
             if finished.read(each) is None:
@@ -96,6 +95,8 @@ def _reproduce(
         print(
             f"{len(outcome.left)} runs did not fit in the budget: run the same command to continue"
         )
+    if outcome.elsewhere:
+        print(f"{len(outcome.elsewhere)} runs are left to other processes, which execute them")
     if outcome.failed or impossible:
         count = len(outcome.failed) + len(impossible)
         raise FailedError(f"{count} runs or configurations failed, see above; all others are kept")

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from graphsent._locks import locked
 from graphsent._machine import processor
 from graphsent.errors import GraphsentError
 from graphsent.reproduction.examples import Examples, pack
@@ -31,9 +32,16 @@ from graphsent.training import (
     train,
 )
 
-__all__ = ["Execution", "execute", "execute_in_process"]
+__all__ = ["UNDER_WAY", "Execution", "execute", "execute_in_process"]
+
+UNDER_WAY = 75
+"""Exit status of a process whose run another process is executing: EX_TEMPFAIL of sysexits.h."""
 
 _DIGITS = 6
+
+
+class _UnderWay(GraphsentError):
+    """Another process is executing the run."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,15 @@ class Execution:
     def log(self, run: Run) -> Path:
         """The log file of a run."""
         return self.directory(run).with_suffix(".log")
+
+    def content(self, run: Run) -> dict[str, Any] | None:
+        """The content of a finished run's file; None if there is none for the data that are there.
+
+        Raises:
+            GraphsentError: Data are missing, or the file is damaged.
+        """
+        config = self.places.locate(run.run_config())
+        return FinishedRuns(self.finished).read(run, self.places.checksums(config))
 
 
 def execute(execution: Execution, run: Run) -> dict[str, Any]:
@@ -106,17 +123,24 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
 def execute_in_process(execution: Execution, run: Run) -> None:
     """:func:`execute` as the body of a process, with its output in the log of the run.
 
-    Ctrl-C is handled by the parent process, which stops this one with SIGTERM. After an error the
-    exit status is 1, and the log ends with the error message.
+    The log is locked, so that no two processes execute a run at the same time; for one that comes
+    too late, the exit status is :data:`UNDER_WAY`. Ctrl-C is handled by the parent process, which
+    stops this one with SIGTERM. After an error the exit status is 1, and the log ends with the
+    error message.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     log = execution.log(run)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
+    with log.open("a", encoding="utf-8") as file:
         try:
-            execute(execution, run)
+            with locked(log, _UnderWay()):
+                file.truncate(0)
+                for stream in (1, 2):
+                    os.dup2(file.fileno(), stream)
+                if execution.content(run) is None:  # another process may just have finished it
+                    execute(execution, run)
+        except _UnderWay:
+            sys.exit(UNDER_WAY)
         except TrainingInterrupted as error:
             print(error, flush=True)
             sys.exit(128 + error.signal_number)
@@ -127,7 +151,7 @@ def execute_in_process(execution: Execution, run: Run) -> None:
             traceback.print_exc()
             sys.stderr.flush()
             sys.exit(1)
-    log.unlink()
+    log.unlink(missing_ok=True)
 
 
 def _trained(directory: RunDirectory, config: RunConfig) -> dict[str, Any]:

@@ -7,12 +7,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import Any
 
-from graphsent.reproduction.execution import Execution, execute_in_process
+from graphsent.errors import GraphsentError
+from graphsent.reproduction.execution import UNDER_WAY, Execution, execute_in_process
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.runs import Run
 from graphsent.training import TrainingInterrupted
@@ -29,11 +30,13 @@ class Outcome:
         finished: Runs finished now.
         failed: Run -> why it failed.
         left: Runs that did not fit in the budget.
+        elsewhere: Runs that other processes were executing.
     """
 
     finished: list[Run] = field(default_factory=list)
     failed: dict[Run, str] = field(default_factory=dict)
     left: list[Run] = field(default_factory=list)
+    elsewhere: list[Run] = field(default_factory=list)
 
 
 def run_all(
@@ -44,7 +47,7 @@ def run_all(
     budget: float | None = None,
     echo: Callable[[str], None] = print,
 ) -> Outcome:
-    """Executes runs in the given order.
+    """Executes runs in the given order, except those that other processes execute or have finished.
 
     Args:
         execution: Where runs read and write.
@@ -77,6 +80,9 @@ def run_all(
                     if not fits(run):
                         outcome.left.append(run)
                         continue
+                    with suppress(GraphsentError):  # which its own process reports
+                        if execution.content(run) is not None:
+                            continue
                     process = context.Process(target=execute_in_process, args=(execution, run))
                     process.start()
                     working[process.sentinel] = (run, process)
@@ -108,6 +114,9 @@ def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> No
     if status == 0:
         outcome.finished.append(run)
         return
+    if status == UNDER_WAY:
+        outcome.elsewhere.append(run)
+        return
     log = execution.log(run)
     if status < 0:
         outcome.failed[run] = f"its process was killed by signal {-status} ({log})"
@@ -125,6 +134,8 @@ def _describe(
     after = f"{len(rest)} left, about {time_left}" if rest else "that was the last"
     if run in outcome.failed:
         return f"{run.name}: failed: {outcome.failed[run]}; {after}"
+    if run in outcome.elsewhere:
+        return f"{run.name}: another process is executing it; {after}"
     content = FinishedRuns(execution.finished).read(run)
     assert content is not None, "a successful run has a file"
     return f"{run.name}: {_figures(content)}, {content['minutes']:.1f} min; {after}"

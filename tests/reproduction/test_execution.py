@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from graphsent._locks import locked
 from graphsent.errors import DataError
 from graphsent.reproduction import FinishedRuns, Places, Run, places, repeat, run_all
 from graphsent.reproduction.examples import Examples, addends, metric_of, unpack
@@ -165,6 +166,21 @@ def test_parallel_processes_with_a_failure_and_a_budget(execution, run):
     assert "that was the last" in said[-1]
     outcome = run_all(execution, [bad, run], budget=0.15, echo=said.append)
     assert outcome.left == [bad, run]  # they take 0.2 minutes each
+
+
+def test_runs_of_other_processes_are_left_to_them(execution, run):
+    log = execution.log(run)
+    log.parent.mkdir(parents=True)
+    log.write_text("epoch 1\n")
+    said: list[str] = []
+    with locked(log):
+        outcome = run_all(execution, [run], echo=said.append)
+    assert (outcome.elsewhere, outcome.finished) == ([run], [])
+    assert said == ["toy-tree/seed-1: another process is executing it; that was the last"]
+    assert log.read_text() == "epoch 1\n"
+    assert run_all(execution, [run]).finished == [run]
+    assert not log.exists()
+    assert run_all(execution, [run]).finished == []  # it has been finished since it was planned
 
 
 def test_examples_of_scores_and_lists_agree_with_the_metrics():

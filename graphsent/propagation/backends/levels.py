@@ -95,6 +95,7 @@ def _propagate(
     """
     first = schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
+    at_once = slots is not None or not by_degree  # all nodes of a level
     with Tape() as tape:
         states = [
             Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
@@ -103,10 +104,8 @@ def _propagate(
         buffers = [Buffer(tape, values) for values in inputs]
         for level in schedule.levels[1:]:
             groups = level.buckets
-            if (
-                slots is not None or not by_degree
-            ):  # all nodes at once, with their highest in-degree
-                groups = (Bucket(*level[:-1], level.buckets[-1].degree),)
+            if at_once:  # with their highest in-degree
+                groups = (Bucket(*level[:-1], groups[-1].degree),)
             results = []
             for group in groups:
                 rows = slice(group.start - first, group.end - first)
