@@ -96,7 +96,8 @@ def _reproduce(
             f"{len(outcome.left)} runs did not fit in the budget: run the same command to continue"
         )
     if outcome.elsewhere:
-        print(f"{len(outcome.elsewhere)} runs are left to other processes, which execute them")
+        count = len(outcome.elsewhere)
+        print(f"{count} runs are left to other processes: --report includes them once finished")
     if outcome.failed or impossible:
         count = len(outcome.failed) + len(impossible)
         raise FailedError(f"{count} runs or configurations failed, see above; all others are kept")
