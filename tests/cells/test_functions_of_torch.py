@@ -57,6 +57,8 @@ POINTWISE = {
     "powers": lambda cell, h: h**3 - h.pow(1) / 2 + h.abs().pow(0.5) * h**-1,
     "another root": lambda cell, h: h.abs() ** -0.5,
     "log": lambda cell, h: torch.log(h.abs()) * h,
+    "log1p, expm1": lambda cell, h: torch.log1p(h.abs()) * torch.expm1(h.clamp(max=0.0)),
+    "interpolation": lambda cell, h: torch.lerp(h, h * 2, torch.sigmoid(h)) + h.lerp(1 + h, 0.7),
     "clamp": lambda cell, h: h.clamp(-0.5, 0.25) + torch.clip(h, max=0.1) * h.clamp_min(-0.1),
     "SiLU": lambda cell, h: functional.silu(h),
     "leaky ReLU": lambda cell, h: functional.leaky_relu(h) - functional.leaky_relu(-h, 0.3),
@@ -131,8 +133,11 @@ class OfOne(TreeCell):
         return (self.function(self, children[0].sum(1)),)
 
 
-def assert_as_torch(function, x, switch, monkeypatch):
-    """Values and gradients of a pointwise function equal those of torch."""
+def assert_as_torch(function, x, switch, monkeypatch, atol=4):
+    """Values and gradients of a pointwise function equal those of torch.
+
+    ``atol`` is that of values, in units of the last place of 1.
+    """
     cell = OfOne(function, len(x)).to(x.dtype)
     monkeypatch.setenv(SWITCH, switch)
     found, expected = [], []
@@ -146,9 +151,9 @@ def assert_as_torch(function, x, switch, monkeypatch):
         values = run(given)
         results += [values.detach(), *torch.autograd.grad(values.sum(), given)]
     eps = torch.finfo(x.dtype).eps
-    for got, known in zip(found, expected, strict=True):
+    for got, known, units in zip(found, expected, (atol, 4), strict=True):
         got, known = got[~x.isnan()], known[~x.isnan()]
-        torch.testing.assert_close(got, known, rtol=64 * eps, atol=4 * eps, equal_nan=True)
+        torch.testing.assert_close(got, known, rtol=64 * eps, atol=units * eps, equal_nan=True)
     assert found[0][x.isnan()].isnan().all()
 
 
@@ -166,6 +171,32 @@ def test_unusual_numbers(dtype, switch, monkeypatch):
         return torch.cat([of(cell, part) for of, part in parts], -1)
 
     assert_as_torch(function, x.repeat(len(POINTWISE)), switch, monkeypatch)
+
+
+@each_way
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_small_results(dtype, switch, monkeypatch):
+    """They have as many correct digits as others."""
+    functions = (functional.elu, functional.softplus, functional.logsigmoid, torch.expm1)
+    x = torch.tensor([1e-30, 1e-6, 1e-3, 1.0, 20.0, 60.0], dtype=dtype)
+
+    def function(cell, h):
+        *parts, last = h.chunk(len(functions) + 1, -1)
+        parts = [of(part) for of, part in zip(functions, parts, strict=True)]
+        return torch.cat((*parts, torch.log1p(last.abs())), -1)
+
+    x = torch.cat((x, -x)).repeat(len(functions) + 1)
+    assert_as_torch(function, x, switch, monkeypatch, atol=0)
+
+
+@each_way
+def test_log_softmax_of_large_numbers(switch, monkeypatch):
+    x = torch.tensor([1e8, 1e6, 1.0, -1e6])
+
+    def function(cell, h):
+        return torch.log_softmax(torch.stack((h, h - 3 + h / 1e7)), 0)[0]
+
+    assert_as_torch(function, x, switch, monkeypatch)
 
 
 @each_way

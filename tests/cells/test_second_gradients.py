@@ -8,7 +8,7 @@ import pytest
 import torch
 from cell_contract import HIDDEN_FEATS, IN_FEATS, cells_where, each_cell
 from cell_structures import bottom_up, join
-from strategies import chain_shape, perfect_shape
+from strategies import chain_shape, perfect_shape, star_shape
 from torch import Tensor
 
 from graphsent import cells
@@ -199,3 +199,24 @@ def test_a_linear_map_that_is_not_a_submodule(way):
     feat, graph = rows(STRUCTURE.num_nodes), STRUCTURE.graph()
     wanted = [feat, *cell.parameters(), cell.U_z.weight]
     compare(way, lambda engine: (cell(graph, feat, engine=engine),), feat, wanted)
+
+
+class Products(cells.TreeCell):
+    """Products of the states of any number of predecessors, many of which are zeros."""
+
+    state_names = ("h",)
+
+    def project(self, feat: Tensor) -> Tensor:
+        return feat
+
+    def start(self, x: Tensor) -> tuple[Tensor]:
+        return (torch.relu(x),)
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (torch.tanh(x) + children[0].prod(1),)
+
+
+def test_products_with_several_zeros(way):
+    graph = join([bottom_up(star_shape(width)) for width in (1, 2, 3, 5, 8)]).graph()
+    feat, cell = rows(graph.num_nodes()), Products(IN_FEATS, IN_FEATS)
+    compare(way, lambda engine: (cell(graph, feat, engine=engine),), feat, [feat])

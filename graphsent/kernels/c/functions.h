@@ -46,9 +46,19 @@ static inline vec exponential(vec x) {
   return power * sum + power;
 }
 
+// The exponential function without clamping: from 0 to infinity.
+static inline vec exponential_of_any(vec x) {
+  const vec root = exponential(x / 2);
+  return root * root;
+}
+
 static inline vec exp_minus_1(vec x) {
   vec power, sum = exp_parts(x, &power);
   return power * sum + (power - 1);
+}
+
+static inline vec exp_minus_1_of_any(vec x) {
+  return choose(x > 1, exponential_of_any(x) - 1, exp_minus_1(x));
 }
 
 static inline vec sigmoid(vec x) { return 1 / (exp_minus_1(-x) + 2); }
@@ -92,4 +102,10 @@ static inline vec logarithm(vec x) {
   vec y = n * log2_high + (2 * s + (2 * s * square * sum + n * log2_low));
   y = choose(x == INFINITY, x, y);
   return choose(x > 0, y, choose(x == 0, all(-INFINITY), all(NAN)));
+}
+
+// The quotient corrects the rounding of the sum.
+static inline vec log_of_1_plus(vec x) {
+  const vec sum = 1 + x, rounded = sum - 1, y = logarithm(sum);
+  return choose((rounded == 0) | (rounded == INFINITY), choose(rounded == 0, x, y), y * (x / rounded));
 }

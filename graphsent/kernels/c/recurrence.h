@@ -119,12 +119,6 @@ static inline vec at_least(vec a, vec b) {
 
 static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }
 
-// The exponential function without clamping: from 0 to infinity.
-static inline vec exponential_of_any(vec x) {
-  const vec root = exponential(x / 2);
-  return root * root;
-}
-
 // The sum of the numbers of a vector and of another number.
 static inline real sum_of(vec x, real more) {
   for (int i = 0; i < LANES; i++) more += x[i];

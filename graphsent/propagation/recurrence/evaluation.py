@@ -161,8 +161,14 @@ class _Values:
         return sums.index_add(0, self.target, self.wide(rows)).to(rows.dtype)
 
     def prod(self, rows: Tensor) -> Tensor:
-        """As :meth:`sum`, products."""
-        return self.reduced(rows, "prod", 1)
+        """As :meth:`sum`, products, which ``scatter_reduce`` cannot differentiate twice."""
+        target, ordinal = self.target, torch.arange(len(rows), device=rows.device)
+        place = ordinal - torch.searchsorted(target, target)  # among the edges of its target
+        while len(second := torch.nonzero(place % 2).squeeze(1)):  # multiply pairs of neighbours
+            first = torch.nonzero(place % 2 == 0).squeeze(1)
+            others = torch.ones_like(rows).index_copy(0, second - 1, rows[second])
+            rows, target, place = (rows * others)[first], target[first], place[first] // 2
+        return rows.new_ones(len(self.inputs[0]), rows.shape[1]).index_copy(0, target, rows)
 
     def amax(self, rows: Tensor) -> Tensor:
         """As :meth:`sum`, maxima; gradients go evenly to all that are the largest."""

@@ -113,12 +113,8 @@ def _gru_cell(
     """``torch.nn.GRUCell``."""
     gates = (_linear(tracer, x, w_x, b_x), _linear(tracer, h, w_h, b_h))
     (x_r, x_z, x_n), (h_r, h_z, h_n) = (chunk(tracer, each, 3, -1) for each in gates)
-    reset, update = (
-        tracer.pointwise("sigmoid", tracer.pointwise("add", *pair))
-        for pair in ((x_r, h_r), (x_z, h_z))
-    )
-    new = tracer.pointwise("add", x_n, tracer.pointwise("mul", reset, h_n))
-    return POINTWISE["lerp"](tracer, tracer.pointwise("tanh", new), h, update)
+    reset, update = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
+    return POINTWISE["lerp"](tracer, (x_n + reset * h_n).tanh(), h, update)
 
 
 @_register("mm", "mv")

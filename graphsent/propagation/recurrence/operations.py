@@ -49,6 +49,12 @@ OPERATIONS = {
         torch.exp, "exponential_of_any({})".format, lambda g, y, a: (g * y,), slow=True
     ),
     "log": Operation(torch.log, "logarithm({})".format, lambda g, y, a: (g / a,), slow=True),
+    "expm1": Operation(
+        torch.expm1, "exp_minus_1_of_any({})".format, lambda g, y, a: (g * y + g,), slow=True
+    ),
+    "log1p": Operation(
+        torch.log1p, "log_of_1_plus({})".format, lambda g, y, a: (g / (a.number(1) + a),), slow=True
+    ),
     "sqrt": Operation(torch.sqrt, "square_root({})".format, lambda g, y, a: (g / (y + y),)),
     "relu": Operation(  # other formulas have another gradient at 0
         torch.relu,

@@ -21,7 +21,7 @@ def _pointwise(op: str) -> Callable[..., Symbol]:
     return call
 
 
-for _name in ("sigmoid", "tanh", "exp", "log", "sqrt", "relu"):
+for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "sqrt", "relu"):
     POINTWISE[_name] = _pointwise(_name)
 
 
@@ -174,7 +174,7 @@ _register("leaky_relu")(
 )
 _register("elu")(
     lambda tracer, a, alpha=1, inplace=False: _where(
-        tracer, a > 0, a, alpha * (_clamp(tracer, a, max=0.0).exp() - 1)
+        tracer, a > 0, a, alpha * _clamp(tracer, a, max=0.0).expm1()
     )
 )
 
@@ -182,7 +182,7 @@ _register("elu")(
 @_register("softplus")
 def _softplus(tracer: Tracer, a: Any, beta: float = 1, threshold: float = 20) -> Any:
     scaled = a * beta
-    soft = (1 + _clamp(tracer, scaled, max=threshold).exp()).log() / beta
+    soft = _clamp(tracer, scaled, max=threshold).exp().log1p() / beta
     return _where(tracer, scaled > threshold, a, soft)
 
 

@@ -137,7 +137,9 @@ def _log_softmax(
     tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
     _check_dtype(_stacklevel, dtype)
-    return a - _logsumexp(tracer, a, dim, True)
+    dim = dim_of(a, dim)
+    shifted = a - _fixed(tracer, _amax(tracer, a, dim, True))
+    return shifted - _sum(tracer, shifted.exp(), dim, True).log()
 
 
 @_register("layer_norm")

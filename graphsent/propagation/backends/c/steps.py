@@ -244,7 +244,7 @@ class Steps:
         step = (
             f"vec highest = all(-INFINITY), total = all(0); {EACH_EDGE} {{ {made} "
             f"highest = choose({name} > highest, {name}, highest); }} "
-            f"{EACH_EDGE} {{ {made} vec y = exponential({name} - highest); total += y; "
+            f"{EACH_EDGE} {{ {made} vec y = exponential_of_any({name} - highest); total += y; "
             f"store({to} + (j), y, n); }} "
             f"{EACH_EDGE} {{ real *to = {to} + (j); store(to, load(to, n) / total, n); }}"
         )
