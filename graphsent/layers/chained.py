@@ -193,6 +193,9 @@ class Recurrent(nn.RNNBase):
         if data.dim() not in (2, 3) or not data.numel() or (packed and not _is_consistent(input)):
             return False
         given = () if hx is None else (hx,) if isinstance(hx, Tensor) else tuple(hx)
+        several = self._num_parts > 1  # torch splits a tensor where it expects a tuple
+        if given and (len(given) != self._num_parts or isinstance(hx, Tensor) is several):
+            return False
         if self.engine != "levels":  # before runs_over, which is slower
             if packed:
                 size, longest = int(input.batch_sizes[0]), len(input.batch_sizes)

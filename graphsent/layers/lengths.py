@@ -48,7 +48,8 @@ def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
         [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
     """
     own = time_mask(lengths, x.shape[2])[:, None]
-    if x.numel() < _MANY_VALUES:
+    by_bits = x.is_floating_point() and x.element_size() in _INTEGERS
+    if x.numel() < _MANY_VALUES or not by_bits or transformed():
         return x.masked_fill(~own, 0)
     return _ZeroBeyond.apply(x, own)
 
@@ -65,6 +66,11 @@ def lowest_beyond(x: Tensor, lengths: Tensor) -> Tensor:
     """
     own = time_mask(lengths, x.shape[2])[:, None]
     return zero_beyond(x, lengths) + torch.where(own, 0.0, -torch.inf).to(x.dtype)
+
+
+def transformed() -> bool:
+    """Whether ``torch.compile`` or a transform of ``torch.func`` needs torch's operations alone."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
 
 
 class _ZeroBeyond(torch.autograd.Function):
@@ -90,7 +96,8 @@ class _ZeroBeyond(torch.autograd.Function):
 def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> None:
     """Raises a LayerError unless ``x`` and ``lengths`` are a batch.
 
-    The values of ``lengths`` are checked on the CPU only: on a GPU, the check would synchronize.
+    The values of ``lengths`` are only checked on the CPU, as on a GPU the check would synchronize,
+    and not under ``torch.compile``, where it would break the graph.
 
     Args:
         x: expected to be (batch, channels, time), floating point.
@@ -116,7 +123,7 @@ def check_lengths(
             f"expected {name} of shape (batch,) = ({size},), int64, "
             f"got {tuple(lengths.shape)}, {lengths.dtype}"
         )
-    if not lengths.is_cpu or not size:
+    if not lengths.is_cpu or not size or transformed():
         return
     low, high = (int(value) for value in torch.aminmax(lengths))
     if low < shortest or (longest is not None and high > longest):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.layers.lengths import lowest_beyond, time_mask
+from graphsent.layers.lengths import lowest_beyond, time_mask, transformed
 
 
 def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
@@ -26,25 +24,9 @@ def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
         (batch, channels, width) int64: increasing positions in x, beyond ``k[b]`` the last of x.
     """
     values = lowest_beyond(x.detach(), lengths)
-    if not values.is_cpu:
+    if not values.is_cpu or transformed():
         return by_sorting(values, k, width)
-    return _Selection.apply(values, k, width)
-
-
-class _Selection(torch.autograd.Function):
-    """``by_threshold``, such that ``torch.func`` transforms do not look into numpy."""
-
-    @staticmethod
-    def forward(values: Tensor, k: Tensor, width: int) -> Tensor:
-        return by_threshold(values, k, width)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, int], output: Tensor) -> None:
-        ctx.mark_non_differentiable(output)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:
-        return None, None, None
+    return by_threshold(values, k, width)
 
 
 def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:

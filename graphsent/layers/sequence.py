@@ -87,8 +87,9 @@ class SequenceEncoder(nn.Module):
             (num_sequences, out_feats).
 
         Raises:
-            LayerError: ``ranges`` or ``index`` refer to rows that do not exist.
+            LayerError: an argument has another shape or dtype, or refers to rows that do not exist.
         """
+        _check_arguments(feat, ranges, index)
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
         begin, end = ranges.unbind(1)
@@ -125,6 +126,21 @@ class SequenceEncoder(nn.Module):
         _, state = self.cell(packed._replace(data=feat[packed.data]))
         h = state[0] if isinstance(state, tuple) else state  # (directions, num_sequences, hidden)
         return torch.cat(h.unbind(0), 1)
+
+
+def _check_arguments(feat: Tensor, ranges: Tensor, index: Tensor | None) -> None:
+    """Raises a LayerError unless shapes and dtypes are those of :meth:`SequenceEncoder.forward`."""
+    if feat.dim() != 2:
+        raise LayerError(f"expected feat of shape (num_rows, in_feats), got {tuple(feat.shape)}")
+    for name, part, shape in (("ranges", ranges, (-1, 2)), ("index", index, (-1,))):
+        if part is None:
+            continue
+        if part.dtype != torch.int64 or part.dim() != len(shape) or part.shape[1:] != shape[1:]:
+            expected = "(num_sequences, 2)" if name == "ranges" else "(num_words,)"
+            raise LayerError(
+                f"expected {name} of shape {expected} and int64, got {tuple(part.shape)} and "
+                f"{part.dtype}"
+            )
 
 
 def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:

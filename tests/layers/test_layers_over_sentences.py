@@ -203,3 +203,25 @@ def test_reset_parameters_draws_new_values(name, layer):
             torch.nn.init.constant_(parameter, 7)
         layer.reset_parameters()
         assert all((parameter != 7).all() for parameter in parameters)
+
+
+@pytest.mark.filterwarnings("ignore:.*jit.script. is deprecated:DeprecationWarning")  # torch's own
+@pytest.mark.parametrize("num_steps", [5, 9000])
+def test_transforms_of_torch(name, layer, num_steps):
+    """``vmap`` and ``jvp`` give what single calls and differences give."""
+    x = torch.randn(3, 2, NUM_CHANNELS, num_steps, dtype=torch.float64)
+    layer, lengths = layer.double().requires_grad_(False), torch.tensor([num_steps, 4])
+    function = lambda each: call(name, layer, each, lengths)[0]  # noqa: E731
+    expected = torch.stack([function(each) for each in x])
+    torch.testing.assert_close(torch.func.vmap(function)(x), expected, rtol=0, atol=1e-10)
+    _, found = torch.func.jvp(function, (x[0],), (x[1],))
+    difference = (function(x[0] + 1e-6 * x[1]) - function(x[0] - 1e-6 * x[1])) / 2e-6
+    torch.testing.assert_close(found, difference, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # read by torch itself
+def test_torch_compile(name, layer):
+    x, lengths = torch.randn(2, NUM_CHANNELS, 7), torch.tensor([7, 4])
+    expected = call(name, layer, x, lengths)[0]
+    compiled = torch.compile(lambda *given: call(name, layer, *given)[0], backend="eager")
+    torch.testing.assert_close(compiled(x, lengths), expected)

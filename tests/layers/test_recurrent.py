@@ -308,3 +308,24 @@ def test_wrong_inputs_are_rejected_as_by_torch(kind):
 def test_an_unknown_engine_is_rejected():
     with pytest.raises(LayerError, match="unknown engine 'dgl': expected one of auto, levels, tor"):
         LSTM(3, 4, engine="dgl")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        torch.zeros(2, 1, BATCH, HIDDEN_FEATS),
+        (torch.zeros(1, BATCH, HIDDEN_FEATS),) * 3,
+        (torch.zeros(1, BATCH, HIDDEN_FEATS),),
+    ],
+    ids=["one tensor", "three tensors", "a tuple of one tensor"],
+)
+@each_kind
+def test_states_of_another_number_of_parts(kind, state):
+    """Torch decides: it splits a tensor along its first dimension, or raises an error."""
+    results = []
+    for layer in pair(kind, dtype=torch.float32):
+        try:
+            results.append(layer(batch(dtype=torch.float32), state)[0].shape)
+        except Exception as error:
+            results.append(type(error))
+    assert results[0] == results[1]

@@ -126,3 +126,18 @@ def test_rows_out_of_range():
     for index in ([0, 3, 1], [0, -1, 1]):
         with pytest.raises(LayerError, match="expected index of rows from 0 to 2, got"):
             encoder(feat, ranges, torch.tensor(index))
+
+
+@pytest.mark.parametrize(
+    ("feat", "ranges", "index", "problem"),
+    [
+        (torch.ones(7), torch.ones(2, 2).long(), None, r"expected feat of shape \(num_rows"),
+        (torch.ones(7, 3), torch.ones(2, 2), None, r"ranges of .* int64, got \(2, 2\) and"),
+        (torch.ones(7, 3), torch.ones(2).long(), None, r"ranges of shape \(num_sequences, 2\)"),
+        (torch.ones(7, 3), torch.ones(2, 2).long(), torch.ones(7), r"index of .* and int64, got"),
+        (torch.ones(7, 3), torch.ones(2, 2).long(), torch.arange(7).int(), "index of .* int64"),
+    ],
+)
+def test_other_shapes_and_dtypes(feat, ranges, index, problem):
+    with pytest.raises(LayerError, match=problem):
+        SequenceEncoder(3, 4)(feat, ranges, index)
