@@ -84,7 +84,7 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
         if arguments.page:
             title = f"{model.name} on {config.task}, {arguments.split}: {path.name}"
             predictions = model.predict(data.splits[arguments.split])
-            number = write_page(predictions, arguments.page, title=title)
+            number = write_page(predictions, arguments.page, title=title, numbered=True)
             print(f"wrote {arguments.page}: {counted(number, 'sentence')}")
     return {**content, **class_results.describe(report)}
 

@@ -25,7 +25,8 @@ from matplotlib.transforms import IdentityTransform
 from graphsent._files import atomic_path
 from graphsent.drawing.scene import Box, Caption, Line, Scene
 
-_CONTROLS = dict.fromkeys((*range(32), 127), "\ufffd")  # which XML does not allow
+# What XML does not allow: control characters, and surrogates, which no font has either.
+_CONTROLS = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000)), "\ufffd")
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 20_000, 50_000_000  # per side and in total; larger pictures are scaled down
 _SMALLEST_TEXT = 1.0  # points; anything smaller is illegible
@@ -54,7 +55,7 @@ def text_width(text: str, size: float) -> float:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _NO_GLYPH)
         width, _, _ = text_to_path.get_text_width_height_descent(
-            text, FontProperties(size=size), ismath=False
+            text.translate(_CONTROLS), FontProperties(size=size), ismath=False
         )
     return float(width)
 

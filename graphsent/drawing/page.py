@@ -52,13 +52,15 @@ def write_page(
     path: str | os.PathLike[str],
     *,
     title: str = "Predictions",
+    numbered: bool = False,
 ) -> int:
     """Write predictions as a self-contained HTML page.
 
     The page lists the sentences, with search, filters (all, mistakes, sentences with a wrong
     phrase, by predicted and by gold class) and sorting by confidence, and shows the tree of the
     selected sentence with its classes; hovering over a node shows the class probabilities. Gold
-    labels are those of the trees, by number or by name; misclassified nodes are framed.
+    labels are those of the trees: names of classes, or else their numbers; misclassified nodes are
+    framed.
 
     All data is inserted as text, never as markup, and the content security policy allows no other
     script than the page's own.
@@ -67,6 +69,8 @@ def write_page(
         predictions: Predictions of one model, from ``model.predict``; all are held in memory.
         path: File to write; an existing file is replaced atomically.
         title: Title of the page.
+        numbered: Whether labels are numbers even where a class has such a name, as in the splits
+            that a task loads.
 
     Returns:
         The number of predictions.
@@ -81,7 +85,7 @@ def write_page(
         names, ordered = names or tuple(prediction.label_names), prediction.ordered_classes
         if tuple(prediction.label_names) != names:
             raise DataError("expected predictions of one model, got different classes")
-        items.append(_item(prediction))
+        items.append(_item(prediction, numbered=numbered))
     if names is None:
         raise DataError("there are no predictions to show")
     data = {
@@ -104,7 +108,7 @@ def write_page(
     return len(items)
 
 
-def _item(prediction: ClassPrediction) -> dict[str, Any]:
+def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
     """The data of one sentence: parent, position, classes and probabilities of each node."""
     tree = prediction.tree
     parents = tree.heads if hasattr(tree, "heads") else tree.parents
@@ -116,8 +120,9 @@ def _item(prediction: ClassPrediction) -> dict[str, Any]:
         positions = np.where(has_word, spans[:, 0], -1)
     else:
         positions = np.full(len(parents), -1)
-    numbers = {name: number for number, name in enumerate(prediction.label_names)}
-    numbers.update({str(number): number for number in range(len(prediction.label_names))})
+    numbers = {str(number): number for number in range(len(prediction.label_names))}
+    if not numbered:
+        numbers |= {name: number for number, name in enumerate(prediction.label_names)}
     return {
         "words": list(tree.words),
         "root": int(np.argmin(tree.depths)),

@@ -90,12 +90,14 @@ def draw_tree(
 
     Raises:
         DataError: ``labels``, ``gold``, ``probabilities``, ``edge_weights``, ``classes``, ``words``
-            or ``vocab`` do not fit the tree; ``direction`` is unknown or given for a graph; or
-            ``path`` has another suffix.
+            or ``vocab`` do not fit the tree; ``direction`` is unknown or given for a graph; ``dpi``
+            is not positive; or ``path`` has another suffix.
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
     """
     file_format = None if path is None else file_format_of(path)
+    if not dpi > 0:
+        raise DataError(f"dpi: expected a positive number, got {dpi}")
     canvas = import_canvas()
     is_graph = isinstance(tree, dgl.DGLGraph)
     if direction is not None:
@@ -136,6 +138,8 @@ def draw_tree(
 def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:
     """The part of a batch's ``values`` that belongs to one of its trees."""
     values = values.tolist() if isinstance(values, torch.Tensor | np.ndarray) else list(values)
+    if any(np.ndim(value) for value in values):
+        raise DataError(f"expected one value per {unit[:-1]}, got several: {values[0]!r:.40}")
     if not isinstance(tree, dgl.DGLGraph):
         return values
     counts = tree.batch_num_nodes() if unit == "nodes" else tree.batch_num_edges()
@@ -215,7 +219,7 @@ def _set_weights(digraph: networkx.DiGraph, weights: Sequence[float]) -> None:
     num_edges = digraph.number_of_edges()
     if len(weights) != num_edges:
         raise DataError(f"edge_weights: the tree has {num_edges} edges, got {len(weights)} weights")
-    if not np.isfinite(weights).all():
+    if not np.isfinite(np.array(weights, dtype=float)).all():  # None becomes NaN
         raise DataError("edge_weights: expected finite numbers")
     for _, _, data in digraph.edges(data=True):
         data["weight"] = float(weights[data["id"]])

@@ -171,3 +171,15 @@ def test_in_a_browser(tmp_path):
     assert "212 sentences; 210 of 212 with a gold label are right (99.1 %)" in dom
     assert dom.count('class="node off"') == hostile().num_nodes
     assert "1 ≠ 0" in dom
+
+
+def test_gold_labels_where_class_names_are_numbers(tmp_path):
+    names = ("-1", "0", "1")
+    predictions = [
+        Prediction(Tree.from_string(f"({name} good)"), np.eye(3)[[number]], names)
+        for number, name in enumerate(names)
+    ]
+    for numbered, expected in ((False, [[0], [1], [2]]), (True, [[-1], [0], [1]])):
+        write_page(predictions, tmp_path / "page.html", numbered=numbered)
+        _, data = read(tmp_path / "page.html")
+        assert [item["gold"] for item in data["items"]] == expected

@@ -305,6 +305,12 @@ def test_labels_and_weights_that_do_not_match_are_rejected():
     with pytest.raises(DataError, match="edge_weights: the tree has 4 edges, got 5 weights"):
         draw_tree(tree(), edge_weights=[1.0] * 5)
     with pytest.raises(DataError, match="edge_weights: expected finite numbers"):
+        draw_tree(tree(), edge_weights=[None] * 4)
+    with pytest.raises(DataError, match="expected one value per node, got several"):
+        draw_tree(tree(), labels=torch.zeros(5, 3))
+    with pytest.raises(DataError, match="dpi: expected a positive number, got 0"):
+        draw_tree(tree(), dpi=0)
+    with pytest.raises(DataError, match="edge_weights: expected finite numbers"):
         draw_tree(tree(), edge_weights=[1.0, 2.0, float("nan"), 1.0])
     graph = constituency_batch([tree(), tree()])
     with pytest.raises(DataError, match="expected 10 values, one per node, got 5"):
@@ -336,3 +342,9 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'graphsent\[draw\]'$"):
         draw_tree(tree())
+
+
+def test_half_a_character(tmp_path):
+    """A lone surrogate, as JSON may have it, is drawn as a replacement character."""
+    draw_tree("(2 bad\ud83dword)", path=tmp_path / "tree.svg")
+    assert "\ufffd" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
