@@ -76,10 +76,11 @@ def word_ranges(graph: dgl.DGLGraph) -> tuple[torch.Tensor, torch.Tensor]:
 def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
     """Mean over ``rows[begin:end]`` for each ``(begin, end)`` of ``ranges``.
 
-    On the CPU the rows are summed directly. If the ranges are long on average (very deep trees),
-    and on other devices, where inspecting them would force a synchronization, the means are
-    differences of prefix sums, in float64 so that long batches lose no precision. Half-precision
-    rows are summed in float32.
+    On the CPU the rows are summed directly. If the ranges are long on average (very deep trees) and
+    all values are finite, and on other devices, where inspecting them would force a
+    synchronization, the means are differences of prefix sums, in float64 so that long batches lose
+    no precision; on other devices, NaN and infinities thus spread to ranges that begin later.
+    Half-precision rows are summed in float32.
 
     Args:
         rows: (num_rows, ...), floating point.
@@ -90,7 +91,8 @@ def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
     """
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     begin, end = ranges.unbind(1)
-    if rows.is_cpu and int((end - begin).sum()) <= _MOST_WORDS_PER_NODE * len(ranges):
+    short = rows.is_cpu and int((end - begin).sum()) <= _MOST_WORDS_PER_NODE * len(ranges)
+    if short or (rows.is_cpu and not flat.isfinite().all()):
         means = _mean_of_rows(flat, begin, end)
     else:
         means = _mean_by_prefix_sums(flat, begin, end)

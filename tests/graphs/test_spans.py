@@ -138,3 +138,14 @@ def test_wrong_rows_and_missing_words_are_rejected():
         span_mean(part, torch.zeros(part.num_nodes(), 1))
     with pytest.raises(DataError, match="no node data 'position'"):
         word_ranges(dgl.graph(([0], [1])))
+
+
+@pytest.mark.parametrize("depth", [50, 300])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_one_value_that_is_not_finite_reaches_only_spans_around_it(value, depth):
+    graph = constituency_batch(["(3 (2 w) " * depth + "(2 a)" + ")" * depth])
+    rows = torch.ones(graph.num_nodes(), 1)
+    rows[graph.ndata["position"] == 0] = value
+    means = span_mean(graph, rows)
+    assert (means[graph.ndata["span"][:, 0] > 0] == 1).all()
+    assert not means[0].isfinite()
