@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +11,12 @@ from graphsent.graphs import fields
 from graphsent.graphs.flat import trees_to_graph
 from graphsent.graphs.forest import Forest, split_tokens
 from graphsent.graphs.symbols import NOTHING, SymbolIndex
-from graphsent.trees import Tree, as_tree
 from graphsent.trees.structure import child_index, depths, subtree_ends
-
-if TYPE_CHECKING:
-    import nltk
+from graphsent.trees.tree import Tree, TreeLike, as_trees
 
 
 def constituency_graph(
-    tree: Tree | nltk.Tree | str,
+    tree: TreeLike,
     direction: str = fields.BOTTOM_UP,
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
@@ -38,7 +34,7 @@ def constituency_graph(
 
 
 def constituency_batch(
-    trees: Iterable[Tree | nltk.Tree | str],
+    trees: Iterable[TreeLike],
     direction: str = fields.BOTTOM_UP,
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
@@ -76,8 +72,7 @@ def constituency_batch(
         TreeError: A tree is malformed.
     """
     fields.check_direction(direction)
-    read = [as_tree(tree) for tree in trees]
-    return trees_to_graph(read, direction, make_forest, vocab, label_index)
+    return trees_to_graph(as_trees(trees), direction, make_forest, vocab, label_index)
 
 
 def make_forest(trees: Sequence[Tree], direction: str) -> Forest:

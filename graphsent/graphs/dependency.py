@@ -73,6 +73,8 @@ def dependency_batch(
             ``label_index`` has no entry, or a non-integer one, for a word or label.
     """
     fields.check_direction(direction)
+    if isinstance(trees, DependencyTree):
+        raise DataError("expected several trees, got one: put it in a list")
     trees = list(trees)
     for tree in trees:
         if not isinstance(tree, DependencyTree):

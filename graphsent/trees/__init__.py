@@ -34,7 +34,7 @@ from graphsent.trees.transforms import (
     strip_function_tags,
     strip_traces,
 )
-from graphsent.trees.tree import Tree, as_tree
+from graphsent.trees.tree import Tree, TreeLike, as_tree
 
 __all__ = [
     "SHAPES",
@@ -44,6 +44,7 @@ __all__ = [
     "ParseList",
     "Tree",
     "TreeError",
+    "TreeLike",
     "as_tree",
     "base_label",
     "binarize",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from graphsent.errors import DataError
@@ -12,16 +10,13 @@ from graphsent.trees.errors import InvalidStructure
 from graphsent.trees.head_rules import COLLINS, HeadRules
 from graphsent.trees.heads import head_children
 from graphsent.trees.transforms import select_nodes
-from graphsent.trees.tree import Tree, as_tree
-
-if TYPE_CHECKING:
-    import nltk
+from graphsent.trees.tree import Tree, TreeLike, as_tree
 
 METHODS = ("left", "right", "head")
 
 
 def binarize(
-    tree: Tree | nltk.Tree | str,
+    tree: TreeLike,
     method: str = "left",
     *,
     rules: HeadRules = COLLINS,
@@ -103,12 +98,13 @@ def _split_nodes(tree: Tree, head_places: list[int], marker: str) -> Tree:
     return Tree(labels, tokens, parents)
 
 
-def debinarize(tree: Tree, marker: str = "@") -> Tree:
+def debinarize(tree: TreeLike, marker: str = "@") -> Tree:
     """Inverse of :func:`binarize`: attaches the children of marked nodes to the node above.
 
     Raises:
         TreeError: The root or a node with a token is marked.
     """
+    tree = as_tree(tree)
     keep = np.array([not label.startswith(marker) for label in tree.labels])
     is_needed = (tree.num_children == 0) | (tree.parents < 0)
     wrong = np.flatnonzero(is_needed & ~keep)

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphsent.trees.errors import UnwritableTree
 from graphsent.trees.text_files import write_text
-from graphsent.trees.tree import Tree
+from graphsent.trees.tree import Tree, TreeLike, as_tree
 
 _UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
 _INDENT = "  "
@@ -19,7 +19,7 @@ _MAX_INDENTS = 40  # deeper lines are not indented further, so that output is li
 
 def write_trees(
     path: str | os.PathLike[str],
-    trees: Iterable[Tree],
+    trees: Iterable[TreeLike],
     *,
     pretty: bool = False,
     encoding: str = "utf-8",
@@ -38,7 +38,7 @@ def write_trees(
     write_text(path, (bracketed(tree, pretty=pretty) + "\n" for tree in trees), encoding)
 
 
-def bracketed(tree: Tree, *, pretty: bool = False) -> str:
+def bracketed(tree: TreeLike, *, pretty: bool = False) -> str:
     """A tree in brackets, in one line or indented.
 
     Reading it gives the same tree (with ``empty_nodes="token"`` and ``require_labels=False`` if
@@ -53,6 +53,7 @@ def bracketed(tree: Tree, *, pretty: bool = False) -> str:
           (NP (DT a) (NN film))
           (. .))
     """
+    tree = as_tree(tree)
     for node, (label, token) in enumerate(zip(tree.labels, tree.tokens, strict=True)):
         for what, text in (("label", label), ("token", token or "")):
             if _UNWRITABLE.search(text):

@@ -8,7 +8,7 @@ from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.head_rules import COLLINS, LEFT, OTHER, HeadRule, HeadRules
 from graphsent.trees.structure import children_lists
 from graphsent.trees.transforms import TRACE, base_label
-from graphsent.trees.tree import Tree
+from graphsent.trees.tree import TreeLike, as_tree
 
 NO_CHILD = -1
 _CONJUNCTION = "CC"
@@ -16,7 +16,7 @@ _CONJUNCTION = "CC"
 _PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", TRACE])
 
 
-def head_children(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
+def head_children(tree: TreeLike, rules: HeadRules = COLLINS) -> np.ndarray:
     """The head child of each node, (N,) int64; -1 at nodes with a token.
 
     Labels are compared without function tags. Punctuation and traces are heads only if there are no
@@ -27,6 +27,7 @@ def head_children(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
         tree: A tree with Penn Treebank labels; under other labels, the rightmost child is the head.
         rules: The rule for each phrase label.
     """
+    tree = as_tree(tree)
     labels = [base_label(label) for label in tree.labels]
     heads = np.full(tree.num_nodes, NO_CHILD, np.int64)
     for node, children in enumerate(children_lists(tree.parents)):
@@ -55,8 +56,9 @@ def _search(names: list[str], rule: HeadRule) -> int:
     return 0 if rule.side == LEFT else len(names) - 1
 
 
-def head_words(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
+def head_words(tree: TreeLike, rules: HeadRules = COLLINS) -> np.ndarray:
     """Position of the lexical head of each node, found along head children, (N,) int64."""
+    tree = as_tree(tree)
     head = head_children(tree, rules)
     leaf = np.where(head >= 0, head, np.arange(tree.num_nodes))
     # Pointer jumping: each round doubles the number of steps; a leaf leads to itself.
@@ -65,12 +67,13 @@ def head_words(tree: Tree, rules: HeadRules = COLLINS) -> np.ndarray:
     return tree.spans[leaf, 0]
 
 
-def to_dependency_tree(tree: Tree, rules: HeadRules = COLLINS) -> DependencyTree:
+def to_dependency_tree(tree: TreeLike, rules: HeadRules = COLLINS) -> DependencyTree:
     """Converts a constituency tree into the projective dependency tree of its lexical heads.
 
     The head of a word is the lexical head of the smallest phrase around it with another lexical
     head. Labels of pre-terminals become ``xpos``; relations stay empty.
     """
+    tree = as_tree(tree)
     word = head_words(tree, rules)
     above = word[tree.parents]
     heads = np.full(len(tree.words), NO_CHILD, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsent.errors import DataError
 from graphsent.trees.transforms import TRACE, base_label
-from graphsent.trees.tree import Tree
+from graphsent.trees.tree import Tree, TreeLike, as_tree
 
 __all__ = ["BracketCounts", "bracket_counts"]
 
@@ -48,7 +48,7 @@ class BracketCounts(NamedTuple):
         return 2 * self.matched / total if total else 0.0
 
 
-def bracket_counts(parse: Tree, gold: Tree) -> BracketCounts:
+def bracket_counts(parse: TreeLike, gold: TreeLike) -> BracketCounts:
     """Counts the labelled brackets of a parse as EVALB does with Collins' parameters.
 
     A bracket is the label of a phrase, without function tags, and its span. Pre-terminals, roots
@@ -68,6 +68,7 @@ def bracket_counts(parse: Tree, gold: Tree) -> BracketCounts:
         >>> bracket_counts(parse, gold)
         BracketCounts(matched=3, predicted=4, gold=4)
     """
+    parse, gold = as_tree(parse), as_tree(gold)
     if parse.words != gold.words:
         raise DataError(
             f"a parse of {' '.join(parse.words)!r:.80} cannot be compared with the gold tree of "

@@ -13,7 +13,7 @@ from typing import Any
 from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.trees.dependency import DependencyTree
-from graphsent.trees.tree import Tree
+from graphsent.trees.tree import Tree, as_tree
 
 __all__ = ["SHAPES", "reshape", "shaped_dependency_tree", "shaped_tree"]
 
@@ -102,12 +102,17 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
         kind: ``"constituency"`` or ``"dependency"``.
 
     Raises:
-        DataError: The sentence is empty, or there is no such shape.
+        DataError: The sentence is empty, or there is no such shape or kind.
+        TreeError: The sentence is none of these, nor an NLTK tree or a bracketed string.
 
     Example:
         >>> print(reshape(Tree.from_string("(4 (2 a) (3 (3 lovely) (2 film)))"), "left"))
         (4 ( (2 a) (3 lovely)) (2 film))
     """
+    if kind not in ("constituency", "dependency"):
+        raise DataError(unknown("kind of trees", kind, ("constituency", "dependency")))
+    if not hasattr(sentence, "spans"):
+        sentence = as_tree(sentence)
     labels: dict[tuple[int, int], str] = {}
     for (begin, end), label in zip(sentence.spans.tolist(), sentence.labels, strict=True):
         labels.setdefault((begin, end), label)  # the topmost of a unary chain
@@ -120,6 +125,8 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
 def _check(words: Sequence[str], shape: str) -> None:
     if shape not in SHAPES:
         raise DataError(unknown("shape of trees", shape, SHAPES))
+    if isinstance(words, str):
+        raise DataError(f"expected a sequence of words, got the string {words!r:.60}")
     if not words:
         raise DataError("expected a sentence of at least one word, got an empty one")
 

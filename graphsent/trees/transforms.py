@@ -10,13 +10,13 @@ import numpy as np
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.errors import EmptyNode, InvalidStructure
-from graphsent.trees.tree import Tree
+from graphsent.trees.tree import Tree, TreeLike, as_tree
 
 TRACE = "-NONE-"
 _TAG_START = re.compile(r"(?<=.)[-=]")
 
 
-def relabel(tree: Tree, mapping: Mapping[str, str] | Callable[[str], str]) -> Tree:
+def relabel(tree: TreeLike, mapping: Mapping[str, str] | Callable[[str], str]) -> Tree:
     """The tree with each label replaced.
 
     Args:
@@ -26,6 +26,7 @@ def relabel(tree: Tree, mapping: Mapping[str, str] | Callable[[str], str]) -> Tr
     Raises:
         DataError: A label is not in the mapping.
     """
+    tree = as_tree(tree)
     rename = mapping if callable(mapping) else mapping.__getitem__
     try:
         new = {label: rename(label) for label in sorted(set(tree.labels))}
@@ -34,8 +35,9 @@ def relabel(tree: Tree, mapping: Mapping[str, str] | Callable[[str], str]) -> Tr
     return Tree((new[label] for label in tree.labels), tree.tokens, tree.parents)
 
 
-def map_tokens(tree: Tree, function: Callable[[str], str]) -> Tree:
+def map_tokens(tree: TreeLike, function: Callable[[str], str]) -> Tree:
     """The tree with ``function`` applied to each token, such as ``unescape`` or ``str.lower``."""
+    tree = as_tree(tree)
     tokens = (None if token is None else function(token) for token in tree.tokens)
     return Tree(tree.labels, tokens, tree.parents)
 
@@ -52,12 +54,12 @@ def base_label(label: str) -> str:
     return label if label.startswith("-") else _TAG_START.split(label, maxsplit=1)[0]
 
 
-def strip_function_tags(tree: Tree) -> Tree:
+def strip_function_tags(tree: TreeLike) -> Tree:
     """The tree with :func:`base_label` applied to each label: ``NP-SBJ-1`` becomes ``NP``."""
     return relabel(tree, base_label)
 
 
-def strip_traces(tree: Tree) -> Tree:
+def strip_traces(tree: TreeLike) -> Tree:
     """The tree without ``-NONE-`` nodes, and without parents that are thereby left empty.
 
     Unary chains may remain where a trace was one of two children.
@@ -69,6 +71,7 @@ def strip_traces(tree: Tree) -> Tree:
     Raises:
         TreeError: All tokens of the tree are traces.
     """
+    tree = as_tree(tree)
     is_word = np.array(
         [
             token is not None and label != TRACE
@@ -82,7 +85,7 @@ def strip_traces(tree: Tree) -> Tree:
 
 
 def collapse_unary(
-    tree: Tree, keep: str = "top", *, keep_tags: bool = False, separator: str = "+"
+    tree: TreeLike, keep: str = "top", *, keep_tags: bool = False, separator: str = "+"
 ) -> Tree:
     """The tree with each unary chain merged into one node.
 
@@ -107,6 +110,7 @@ def collapse_unary(
     """
     if keep not in ("top", "join"):
         raise DataError(f"unknown keep {keep!r}: expected 'top' or 'join'")
+    tree = as_tree(tree)
     only_child = tree.num_children[tree.parents] == 1
     only_child[0] = False
     if keep_tags:
@@ -124,8 +128,9 @@ def collapse_unary(
     return select_nodes(tree, ~only_child, labels, tokens)
 
 
-def expand_unary(tree: Tree, separator: str = "+") -> Tree:
+def expand_unary(tree: TreeLike, separator: str = "+") -> Tree:
     """Inverse of ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` -> ``(S (VP (VB go)))``."""
+    tree = as_tree(tree)
     chains = [label.split(separator) for label in tree.labels]
     lengths = np.array([len(chain) for chain in chains])
     last = np.cumsum(lengths) - 1

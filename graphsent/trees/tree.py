@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import nltk
 
 _REPR_WIDTH = 60
+TreeLike = Union["Tree", "nltk.Tree", str]
+"""A tree, or what :func:`as_tree` converts to one."""
 
 
 class Tree(Unchanging):
@@ -206,7 +208,7 @@ class Tree(Unchanging):
         return f"Tree({text!r}, num_nodes={self.num_nodes})"
 
 
-def as_tree(tree: Tree | nltk.Tree | str) -> Tree:
+def as_tree(tree: TreeLike) -> Tree:
     """Converts an ``nltk.Tree`` or a bracketed string; returns a ``Tree`` unchanged.
 
     Raises:
@@ -216,12 +218,27 @@ def as_tree(tree: Tree | nltk.Tree | str) -> Tree:
         return tree
     if isinstance(tree, str):
         return Tree.from_string(tree)
-    nltk = sys.modules.get("nltk.tree")  # without this module, there is no nltk.Tree
-    if nltk is not None and isinstance(tree, nltk.Tree):
+    if _is_of_nltk(tree):
         return Tree.from_nltk(tree)
     raise TreeError(
         f"expected a Tree, an nltk.Tree or a bracketed string, got {type(tree).__name__}"
     )
+
+
+def as_trees(trees: Iterable[TreeLike]) -> list[Tree]:
+    """Converts each of several trees as :func:`as_tree` does.
+
+    Raises:
+        TreeError: One of them is malformed, or there is one tree instead of several.
+    """
+    if isinstance(trees, Tree | str) or _is_of_nltk(trees):
+        raise TreeError("expected several trees, got one: put it in a list")
+    return [as_tree(tree) for tree in trees]
+
+
+def _is_of_nltk(tree: Any) -> bool:
+    nltk = sys.modules.get("nltk.tree")  # without this module, there is no nltk.Tree
+    return nltk is not None and isinstance(tree, nltk.Tree)
 
 
 def _preorder(parents: np.ndarray) -> np.ndarray:

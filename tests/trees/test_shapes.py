@@ -104,3 +104,7 @@ def test_rejected_arguments():
         shaped_tree(["a"], "ballanced")
     with pytest.raises(DataError, match="expected a sentence of at least one word"):
         reshape(Sentence([]), "left", "dependency")
+    with pytest.raises(DataError, match=r"unknown kind of trees 'dependancy'.*'dependency'"):
+        reshape(Sentence(["a"]), "left", "dependancy")
+    with pytest.raises(DataError, match="expected a sequence of words, got the string 'a film'"):
+        shaped_tree("a film", "left")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import nltk
 import pytest
 from hypothesis import given
 from strategies import odd_trees, trees
@@ -8,13 +9,20 @@ from graphsent.errors import DataError
 from graphsent.trees import (
     Tree,
     TreeError,
+    bracket_counts,
+    bracketed,
     collapse_unary,
+    debinarize,
     escape,
     expand_unary,
+    head_children,
+    head_words,
     map_tokens,
     relabel,
+    reshape,
     strip_function_tags,
     strip_traces,
+    to_dependency_tree,
     unescape,
 )
 
@@ -137,3 +145,23 @@ def test_map_tokens(tree):
 def test_escapes_are_inverse_to_each_other(escaped, plain):
     assert unescape(escaped) == plain
     assert escape(plain) == escaped
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(collapse_unary, expand_unary, debinarize, strip_function_tags, strip_traces, bracketed),
+        *(head_children, head_words, to_dependency_tree),
+        lambda tree: map_tokens(tree, str.lower),
+        lambda tree: relabel(tree, str.lower),
+        lambda tree: reshape(tree, "left"),
+        lambda tree: bracket_counts(tree, tree),
+    ],
+)
+def test_strings_and_nltk_trees_are_converted(function):
+    text = "(S (NP (DT The) (NN film)) (VP (VBZ is) (ADJP (JJ good))))"
+    expected = function(Tree.from_string(text))
+    for tree in (text, nltk.Tree.fromstring(text)):
+        assert str(function(tree)) == str(expected)
+    with pytest.raises(TreeError, match=r"expected a Tree, an nltk\.Tree or a bracketed string"):
+        function(5)
