@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
 
-IN_FEATS, HIDDEN_FEATS = 3, 4
+SIZES = 3, 4
 _SMALL = 12  # number of nodes below which graphs are used for finite differences
 
 BuildCell = Callable[[int, int], nn.Module]
@@ -31,12 +31,14 @@ class Case:
         arguments: Returns, for a graph, the float64 tensors that the cell takes besides features,
             by name, each with one row per node.
         takes_initial_state: Whether the cell takes initial states.
+        sizes: in_feats and hidden_feats.
     """
 
     build: BuildCell
     graphs: Mapping[str, dgl.DGLGraph]
     arguments: Arguments
     takes_initial_state: bool
+    sizes: tuple[int, int] = SIZES
 
     @cached_property
     def name(self) -> str:
@@ -45,7 +47,7 @@ class Case:
 
     def make(self) -> nn.Module:
         """A cell as built, in the default dtype."""
-        return self.build(IN_FEATS, HIDDEN_FEATS)
+        return self.build(*self.sizes)
 
     def cell(self, dtype: torch.dtype = torch.float64) -> nn.Module:
         """A cell with random parameters, none of them zero."""
@@ -67,16 +69,16 @@ class Case:
 
     def feat(self, graph: dgl.DGLGraph) -> Tensor:
         """Random features of all nodes, (num_nodes, in_feats) float64."""
-        return torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+        return torch.randn(graph.num_nodes(), self.sizes[0], dtype=torch.float64)
 
     def words(self, graph: dgl.DGLGraph) -> IndexedFeat:
         """Random features with shared rows, and no row for some nodes."""
         index = torch.randint(-1, 4, (graph.num_nodes(),))
-        return IndexedFeat(torch.randn(4, IN_FEATS, dtype=torch.float64), index)
+        return IndexedFeat(torch.randn(4, self.sizes[0], dtype=torch.float64), index)
 
     def initial_state(self, cell: nn.Module, graph: dgl.DGLGraph) -> Tensor | tuple[Tensor, ...]:
         """Random initial states of all nodes, each (num_nodes, hidden_feats) float64."""
-        shape = (graph.num_nodes(), HIDDEN_FEATS)
+        shape = (graph.num_nodes(), self.sizes[1])
         parts = [torch.randn(shape, dtype=torch.float64) for _ in state_names(cell)]
         return tuple(parts) if len(parts) > 1 else parts[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from graphsent._dgl import dgl
 from graphsent.cells import SlottedCell, TreeCell
 from graphsent.testing import module_checks as modules
 from graphsent.testing import propagation_checks as propagation
-from graphsent.testing.case import HIDDEN_FEATS, IN_FEATS, Arguments, BuildCell, Case
+from graphsent.testing.case import SIZES, Arguments, BuildCell, Case
 from graphsent.testing.example_graphs import example_graphs
 
 _WAYS = ("compiled", "torch")
@@ -74,12 +75,12 @@ def cell_checks(
     graphs: Mapping[str, dgl.DGLGraph] | None = None,
     arguments: Arguments | None = None,
     initial_state: bool | None = None,
+    sizes: tuple[int, int] = SIZES,
 ) -> list[Check]:
     """The checks of a cell, to be run one by one.
 
-    Cells are built with ``in_feats=3, hidden_feats=4``, and parameters are drawn uniformly from
-    -0.9 to 0.9. Results must be determined by inputs and parameters, so build a cell that has
-    dropout with probability 0. The checks verify that
+    Parameters are drawn uniformly from -0.9 to 0.9. Results must be determined by inputs and
+    parameters, so build a cell that has dropout with probability 0. The checks verify that
 
     * states and gradients equal those of DGL's own propagation, in float64 to 1e-10 (second-order
       gradients to 1e-9), in compiled code and in torch: over each graph, over a batch of all, with
@@ -99,19 +100,20 @@ def cell_checks(
             features, by name: float64 tensors with one row per node.
         initial_state: Whether the cell takes initial states; by default, a
             :class:`~graphsent.cells.TreeCell` does unless its ``no_initial_state`` says otherwise.
+        sizes: ``in_feats`` and ``hidden_feats`` of the cells that are built, by default 3 and 4.
 
     Raises:
         ValueError: ``graphs`` is empty.
     """
     with torch.random.fork_rng(devices=()):
-        cell = build(IN_FEATS, HIDDEN_FEATS)
+        cell = build(*sizes)
     if graphs is None:
         graphs = example_graphs(cell.num_slots if isinstance(cell, SlottedCell) else None)
     if not graphs:
         raise ValueError("expected at least one graph to check the cell on, got none")
     if initial_state is None:
         initial_state = isinstance(cell, TreeCell) and not cell.no_initial_state
-    case = Case(build, graphs, arguments or _nothing, initial_state)
+    case = Case(build, graphs, arguments or _nothing, initial_state, sizes)
     left_out = {
         propagation.agrees_with_dgl_from_initial_states: not initial_state,
         modules.reset_parameters: not modules.defines_reset(cell),
@@ -131,14 +133,15 @@ def check_cell(
     graphs: Mapping[str, dgl.DGLGraph] | None = None,
     arguments: Arguments | None = None,
     initial_state: bool | None = None,
+    sizes: tuple[int, int] = SIZES,
 ) -> None:
     """Runs all of :func:`cell_checks`, and takes the same arguments.
 
     Raises:
         AssertionError: A check fails; checks after the first failure are not run.
     """
-    checks = cell_checks(build, graphs=graphs, arguments=arguments, initial_state=initial_state)
-    for check in checks:
+    options: dict[str, Any] = {"arguments": arguments, "initial_state": initial_state}
+    for check in cell_checks(build, graphs=graphs, sizes=sizes, **options):
         try:
             check()
         except AssertionError as error:

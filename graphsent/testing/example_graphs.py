@@ -38,14 +38,15 @@ def renumbered(
     """The same graph with renumbered nodes and reordered edges.
 
     Args:
-        graph: The graph; edge data are kept, node data are not.
+        graph: The graph, whose node and edge data are kept.
         new_ids: New ID of each node, (num_nodes,) int64.
         edge_order: Old ID of each new edge, (num_edges,) int64.
     """
     sources, targets = (new_ids[ends[edge_order].long()] for ends in graph.edges())
     found = dgl.graph((sources, targets), num_nodes=graph.num_nodes())
-    for name, values in graph.edata.items():
-        found.edata[name] = values[edge_order]
+    found.edata.update({name: values[edge_order] for name, values in graph.edata.items()})
+    old_ids = new_ids.argsort()
+    found.ndata.update({name: values[old_ids] for name, values in graph.ndata.items()})
     return found
 
 

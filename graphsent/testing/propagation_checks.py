@@ -13,7 +13,7 @@ from torch.autograd.gradcheck import GradcheckError
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
 from graphsent.kernels.library import SWITCH
-from graphsent.testing.case import HIDDEN_FEATS, Case, gradients, states
+from graphsent.testing.case import Case, gradients, states
 from graphsent.testing.example_graphs import renumbered
 
 _BY_LEVELS = (
@@ -114,16 +114,15 @@ def numbering_does_not_matter(case: Case) -> None:
 
 def nodes_without_edges(case: Case) -> None:
     """A graph of two nodes without edges has two states, and an empty graph has none."""
-    cell = case.cell()
-    like = next(iter(case.graphs.values()))
+    cell, like = case.cell(), case.batch
     for count in (2, 0):
         graph = dgl.graph(([], []), num_nodes=count)
-        for name, values in like.edata.items():
-            graph.edata[name] = values[:0]
+        graph.edata.update({name: values[:0] for name, values in like.edata.items()})
+        graph.ndata.update({name: values[:count] for name, values in like.ndata.items()})
         feat = case.feat(graph)
         for engine in ("levels", "dgl"):
             h = states(cell, graph, feat, engine=engine, **case.arguments(graph))[0]
-            expected = (count, getattr(cell, "out_feats", HIDDEN_FEATS))
+            expected = (count, getattr(cell, "out_feats", case.sizes[1]))
             case.expect(
                 tuple(h.shape) == expected and h.dtype == feat.dtype,
                 f"{count} nodes without edges: expected h of shape {expected} and {feat.dtype}, "

@@ -27,8 +27,9 @@ from torch import Tensor, nn
 
 from graphsent import cells
 from graphsent.testing import Check, cell_checks
-from graphsent.testing.case import HIDDEN_FEATS, IN_FEATS, Case
+from graphsent.testing.case import SIZES, Case
 
+IN_FEATS, HIDDEN_FEATS = SIZES
 QUERY_FEATS = 5
 
 # The tree shapes that a cell accepts: how to draw one, and one of each kind.

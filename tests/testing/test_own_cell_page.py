@@ -13,7 +13,7 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.cells import AttentiveTreeLSTM, NaryTreeLSTM, TreeCell
-from graphsent.testing import example_graphs
+from graphsent.testing import check_cell, example_graphs
 
 MOST_LINES = 15
 SIZES = (3, 4)
@@ -147,3 +147,10 @@ def test_arguments_by_name_are_compiled():
     cell, feat = ByNames(3, 3), torch.randn(6, 3)
     assert cell.explain(graph).way in ("compiled", "traced")
     torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
+
+
+def test_a_cell_without_parameters_that_reads_node_data(cells):
+    graphs = {name: graph for name, graph in example_graphs(2).items() if name != "chain"}
+    for graph in graphs.values():
+        graph.ndata["is_product"] = torch.arange(graph.num_nodes()) % 2
+    check_cell(lambda *sizes: cells.Formula(*sizes, 2), graphs=graphs, sizes=(4, 4))
