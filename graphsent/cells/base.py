@@ -21,6 +21,7 @@ from graphsent.cells.validation import (
     check_signature,
     check_size,
     check_state,
+    failure,
     first_parameter,
     state_tuple,
 )
@@ -209,18 +210,7 @@ class TreeCell(nn.Module):
 
     def checked_combine(self, children: State, *inputs: Tensor) -> State:
         """Calls :meth:`combine`; raises a CellError if it fails or does not return a state."""
-        try:
-            state = self._called("combine", ("children", *self.input_names), children, *inputs)
-        except (IndexError, RuntimeError, ValueError) as error:
-            if type(error) not in (IndexError, RuntimeError, ValueError):
-                raise
-            shapes = [tuple(part.shape) for part in children]
-            raise CellError(
-                f"{type(self).__name__}.combine(children, ...) failed on children, a tuple of "
-                f"{' and '.join(self.state_names)}, of shapes {shapes}, that is "
-                "(num_nodes, num_children, hidden_feats), where num_children is that of the nodes, "
-                f"and in a SlottedCell always num_slots: {error}"
-            ) from error
+        state = self._called("combine", ("children", *self.input_names), children, *inputs)
         return check_state(self, "combine", state, children[0])
 
     def _called(self, method: str, names: Sequence[str], *arguments: Any) -> Any:
@@ -229,6 +219,10 @@ class TreeCell(nn.Module):
         except TypeError:
             check_signature(self, method, *names)
             raise
+        except (IndexError, RuntimeError, ValueError) as error:
+            if type(error) not in (IndexError, RuntimeError, ValueError):
+                raise
+            raise CellError(failure(self, method, names, arguments, error)) from error
 
     def check_initial_state(self, state: Tensor | Sequence[Tensor], like: Tensor) -> State:
         """The parts of an initial state, each of the shape, dtype and device of ``like``.

@@ -97,6 +97,25 @@ def check_signature(cell: Any, method: str, *names: str) -> None:
         ) from None
 
 
+def failure(
+    cell: Any, method: str, names: Sequence[str], arguments: Sequence[Any], error: Exception
+) -> str:
+    """Describes a call of a cell's method that failed, with the shapes of its arguments."""
+
+    def shown(name: str, argument: Any) -> str:
+        if isinstance(argument, Tensor):
+            return f"{name} of shape {tuple(argument.shape)}"
+        return (
+            f"{name}, a tuple of {' and '.join(cell.state_names)}, of shapes "
+            f"{[tuple(part.shape) for part in argument]}, that is (num_nodes, num_children, "
+            "hidden_feats), where num_children is that of the nodes, and in a SlottedCell always "
+            "num_slots"
+        )
+
+    given = "; ".join(map(shown, names, arguments))
+    return f"{type(cell).__name__}.{method} failed on {given}: {error}"
+
+
 def state_tuple(cell: Any) -> str:
     """The names of a cell's state as a Python tuple, for messages."""
     return f"({', '.join(cell.state_names)}{',' if len(cell.state_names) == 1 else ''})"
@@ -133,9 +152,14 @@ def check_state(cell: Any, method: str, state: Any, like: Tensor) -> tuple[Tenso
 
 def check_extra(cell: Any, extra: Mapping[str, Tensor], num_nodes: int) -> None:
     """Raises a CellError unless there are node data for every input name after x."""
+
+    def fits(values: Any) -> bool:
+        return isinstance(values, Tensor) and values.dim() > 0 and len(values) == num_nodes
+
     names = tuple(cell.input_names[1:])
-    if tuple(extra) != names or any(len(values) != num_nodes for values in extra.values()):
-        found = {name: described(values) for name, values in extra.items()}
+    is_dict = isinstance(extra, Mapping)
+    if not is_dict or tuple(extra) != names or not all(map(fits, extra.values())):
+        found = {n: described(part) for n, part in extra.items()} if is_dict else described(extra)
         raise CellError(
             f"expected {type(cell).__name__}.extra_inputs to return tensors of {num_nodes} rows "
             f"for {names}, the input_names after x, got {found}"

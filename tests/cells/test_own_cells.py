@@ -245,7 +245,8 @@ def test_state_names_that_do_not_match(engine):
 def test_inputs_besides_the_features(engine):
     names = {"input_names": ("x", "depth")}
     expected = "expected Mine.extra_inputs to return tensors of 7 rows for ('depth',), "
-    for extra in ({}, {"height": torch.zeros(7, 1)}, {"depth": torch.zeros(6, 1)}):
+    others = (None, [torch.zeros(7, 1)], {"depth": None}, {"depth": torch.tensor(7)})
+    for extra in ({}, {"height": torch.zeros(7, 1)}, {"depth": torch.zeros(6, 1)}, *others):
         cell = changed(**names, extra_inputs=lambda self, graph, device, extra=extra: extra)
         with raises(expected):
             cell(GRAPH, FEAT, engine=engine)
@@ -261,13 +262,21 @@ def test_a_combine_that_needs_two_children(engine):
 
     cell = changed(combine=combine)
     cell(GRAPH, FEAT, engine=engine)
-    message = (
-        "Mine.combine(children, ...) failed on children, a tuple of h, of shapes [(1, 1, 4)], "
-    )
+    message = "Mine.combine failed on children, a tuple of h, of shapes [(1, 1, 4)], that is "
     with raises(message) as caught:
         cell(graph, FEAT[:4], engine=engine)
-    assert "in a SlottedCell always num_slots: not enough values to unpack" in str(caught.value)
+    end = "in a SlottedCell always num_slots; x of shape (1, 4): not enough values to unpack"
+    assert end in str(caught.value)
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+@each_engine
+def test_start_and_project_that_fail(engine):
+    with raises("Mine.start failed on x of shape (") as caught:
+        changed(start=lambda self, x: (x @ torch.ones(5, 4),))(GRAPH, FEAT, engine=engine)
+    assert "cannot be multiplied" in str(caught.value)
+    with raises("Mine.project failed on feat of shape ("):
+        changed(project=lambda self, feat: feat.view(5, 5))(GRAPH, FEAT, engine=engine)
 
 
 @each_engine
