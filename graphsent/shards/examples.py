@@ -92,10 +92,11 @@ class ShardedExamples(Sequence[Any]):
         begin = block * BLOCK_SIZE
         try:
             return shard.block(begin, min(begin + BLOCK_SIZE, len(shard)))
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", None) or error
             raise ShardsFailed(
-                f"cannot read {error.filename}: {error.strerror or error}: was it removed "
-                "meanwhile? It is written again when the run is restarted, or resumed with --resume"
+                f"cannot read {shard.path}: {problem}: was it changed or removed meanwhile? It is "
+                "written again when the run is restarted, or resumed with --resume"
             ) from error
 
     def _joined(self, column: str) -> np.ndarray:

@@ -85,13 +85,16 @@ class Shard:
         path: The file.
         symbols: Words and labels.
 
+    Attributes:
+        path: The file.
+
     Raises:
         ValueError: The file is malformed or truncated.
         OSError: It cannot be read.
     """
 
     def __init__(self, path: Path, symbols: Symbols) -> None:
-        self._path, self._symbols = path, symbols
+        self.path, self._symbols = path, symbols
         self._num_examples = len(self.column("sizes"))
         self.block(0, 0)  # checks that all arrays exist
 
@@ -106,7 +109,7 @@ class Shard:
                 ``"depths"``, (num_examples,) see :func:`~graphsent.shards.size_of` and
                 :func:`~graphsent.shards.depth_of`.
         """
-        return self._array(MappedFile(self._path), name).copy()
+        return self._array(MappedFile(self.path), name).copy()
 
     @property
     def new_words(self) -> list[str]:
@@ -120,7 +123,7 @@ class Shard:
 
     def block(self, begin: int, end: int) -> Block:
         """The examples in the rows from ``begin`` to ``end`` (exclusive)."""
-        file = MappedFile(self._path)
+        file = MappedFile(self.path)
         schema = Schema.from_json(file.about.get("schema", ""))
         return Block(schema, lambda name: self._array(file, name), self._symbols, begin, end)
 
@@ -128,7 +131,7 @@ class Shard:
         try:
             return file.arrays[name]
         except KeyError as error:
-            raise ValueError(f"{self._path}: there is no array {error}") from None
+            raise ValueError(f"{self.path}: there is no array {error}") from None
 
 
 class Block:

@@ -123,7 +123,7 @@ class ShardSet:
         for number in itertools.count():
             try:
                 yield Shard(self._path(number), symbols)
-            except (FileNotFoundError, ValueError):
+            except (FileNotFoundError, ValueError, KeyError):
                 return
 
     def _make(

@@ -47,6 +47,7 @@ class ShardWriter:
         self._prepare = prepare
         self.words = {word: number for number, word in enumerate(words)}
         self.labels = {label: number for number, label in enumerate(labels)}
+        self._schema: Schema | None = None
 
     def arrays(self, examples: Iterator[Any]) -> tuple[Schema, dict[str, np.ndarray]] | None:
         """Builds the arrays of a shard, by name: see :class:`~graphsent.shards.shard.Shard`.
@@ -58,18 +59,19 @@ class ShardWriter:
             The schema of the examples, and the arrays; None if there are no examples.
 
         Raises:
-            DataError: They are of several kinds, or of a kind that shards cannot hold.
+            DataError: They are of several kinds, also in several shards, or of a kind that shards
+                cannot hold.
         """
         num_words, num_labels = len(self.words), len(self.labels)
-        schema, chunks = None, []
+        chunks = []
         while chunk := list(islice(examples, _CHUNK)):
             self._prepare(chunk)
             found, arrays = self._chunk(chunk)
-            if schema is not None and found != schema:
-                raise DataError(f"expected examples of one kind, got {found} after {schema}")
-            schema = found
+            if self._schema not in (None, found):
+                raise DataError(f"expected examples of one kind, got {found} after {self._schema}")
+            self._schema = found
             chunks.append(arrays)
-        if schema is None:
+        if self._schema is None or not chunks:
             return None
         joined = {
             name: np.concatenate([chunk[name] for chunk in chunks], axis=-1) for name in chunks[0]
@@ -77,7 +79,7 @@ class ShardWriter:
         joined["offsets"] = smallest(offsets_of(joined.pop("lengths")))
         joined["new_words"] = as_bytes(list(self.words)[num_words:])
         joined["new_labels"] = as_bytes(list(self.labels)[num_labels:])
-        return schema, joined
+        return self._schema, joined
 
     def _chunk(self, examples: Sequence[Any]) -> tuple[Schema, dict[str, np.ndarray]]:
         """The arrays of some examples; the last dimension grows with the number of examples."""

@@ -213,10 +213,14 @@ def test_memory_is_bounded(monkeypatch):
         assert len(os.listdir("/proc/self/fd")) <= num_open
 
 
-def test_shards_that_are_removed_while_they_are_read():
+def test_shards_that_are_changed_or_removed_while_they_are_read():
     read = stored(build("nbow", Vocabulary([]), {}), sentences(9, random.Random(7)))
-    for path in read._shards[0]._path.parent.iterdir():
-        path.unlink()
+    path = read._shards[0].path
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(ShardsFailed, match=r"000000.safetensors: .*truncated.* restarted"):
+        read[3]
+    for each in path.parent.iterdir():
+        each.unlink()
     with pytest.raises(
         ShardsFailed, match=r"000000.safetensors: No such file .* removed meanwhile"
     ):

@@ -192,6 +192,9 @@ def test_examples_that_shards_cannot_hold():
     mixed = [Sentence(["a"]), *trees(1, random.Random(0))]
     with pytest.raises(DataError, match="one kind, or pairs of them, got Sentence and Tree"):
         shards().open(lambda: iter(mixed), COLLATE)
+    mixed = [*sentences(SIZE, random.Random(0)), *trees(1, random.Random(0))]
+    with pytest.raises(DataError, match=r"expected examples of one kind, got .* after"):
+        shards(other=0).open(lambda: iter(mixed), COLLATE)
     with pytest.raises(DataError, match="got dict"):
         shards(other=1).open(lambda: iter([{"a": 1}]), lambda chunk: None)
     with pytest.raises(DataError, match="toy-train: no examples"):
