@@ -28,6 +28,7 @@ from graphsent.trees.shapes import SHAPES, reshape, shaped_dependency_tree, shap
 from graphsent.trees.transforms import (
     base_label,
     collapse_unary,
+    drop_words,
     expand_unary,
     map_tokens,
     relabel,
@@ -52,6 +53,7 @@ __all__ = [
     "bracketed",
     "collapse_unary",
     "debinarize",
+    "drop_words",
     "escape",
     "expand_unary",
     "head_children",

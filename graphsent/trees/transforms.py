@@ -71,16 +71,30 @@ def strip_traces(tree: TreeLike) -> Tree:
     Raises:
         TreeError: All tokens of the tree are traces.
     """
+    return drop_words(tree, lambda label, token: label == TRACE)
+
+
+def drop_words(tree: TreeLike, is_dropped: Callable[[str, str], bool]) -> Tree:
+    """The tree without some words, and without parents that are thereby left empty.
+
+    Args:
+        tree: Any tree.
+        is_dropped: Whether to drop a word, from the label of its node and its token.
+
+    Raises:
+        TreeError: All words are dropped.
+
+    Example:
+        >>> tree = Tree.from_string("(S (NP (DT The) (NN film)) (VP (VBZ works)) (. .))")
+        >>> print(drop_words(tree, lambda label, token: label in (".", ",", ":")))
+        (S (NP (DT The) (NN film)) (VP (VBZ works)))
+    """
     tree = as_tree(tree)
-    is_word = np.array(
-        [
-            token is not None and label != TRACE
-            for label, token in zip(tree.labels, tree.tokens, strict=True)
-        ]
-    )
-    keep = structure.has_words(tree.parents, is_word)
+    pairs = zip(tree.labels, tree.tokens, strict=True)
+    kept = [token is not None and not is_dropped(label, token) for label, token in pairs]
+    keep = structure.has_words(tree.parents, np.array(kept))
     if not keep[0]:
-        raise EmptyNode(f"nothing is left of {tree!r} without its traces: expected a word")
+        raise EmptyNode(f"nothing is left of {tree!r}: all of its words are dropped")
     return tree if keep.all() else select_nodes(tree, keep, tree.labels, tree.tokens)
 
 

@@ -13,6 +13,7 @@ from graphsent.trees import (
     bracketed,
     collapse_unary,
     debinarize,
+    drop_words,
     escape,
     expand_unary,
     head_children,
@@ -90,7 +91,7 @@ def test_strip_traces(before, after):
 
 
 def test_a_tree_of_traces():
-    with pytest.raises(TreeError, match=r"nothing is left of Tree.*: expected a word"):
+    with pytest.raises(TreeError, match=r"nothing is left of Tree.*: all of its words are dropped"):
         strip_traces(Tree.from_string("(S (NP (-NONE- *)))"))
 
 
@@ -165,3 +166,13 @@ def test_strings_and_nltk_trees_are_converted(function):
         assert str(function(tree)) == str(expected)
     with pytest.raises(TreeError, match=r"expected a Tree, an nltk\.Tree or a bracketed string"):
         function(5)
+
+
+def test_words_are_dropped_with_what_they_leave_empty():
+    tree = "(S (NP (DT The) (NN film)) (PRN (: -) (: -)) (VP (VBZ works)) (. .))"
+    found = drop_words(tree, lambda label, token: label in (".", ":"))
+    assert str(found) == "(S (NP (DT The) (NN film)) (VP (VBZ works)))"
+    assert str(drop_words(tree, lambda label, token: token != "film")) == "(S (NP (NN film)))"
+    assert drop_words(found, lambda label, token: False) is found
+    with pytest.raises(TreeError, match="all of its words are dropped"):
+        drop_words(tree, lambda label, token: True)
