@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
             kind = {"type": str, **kind}
         text = texts[name]
         if judges and name == "test":
-            kind = {**kind, "nargs": "?", "const": ""}
+            kind = {**kind, "nargs": "?", "const": "", "action": _SwitchOrFile}
             text = (
                 "Evaluate the best model on test at the end: on FILE, or on what is held out of "
                 "train."
@@ -59,6 +60,19 @@ def add_own_data(group: Any, *, judges: bool = False) -> None:
                 help=f"Instead of {flag(name)}: the file of one label, one sentence or tree per "
                 "line; repeat for each label.",
             )
+
+
+class _SwitchOrFile(argparse.Action):
+    """A flag that may name a file: alone it is ``""``, or the file that it named before."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
+    ) -> None:
+        """Raises a UsageError if the flag names another file than before."""
+        before = getattr(namespace, self.dest, None) or ""
+        if values and before and values != before:
+            raise UsageError(f"{option_string}: expected one file, got {before!r} and {values!r}")
+        setattr(namespace, self.dest, values or before)
 
 
 def is_asked_for(arguments: Sequence[str]) -> bool:

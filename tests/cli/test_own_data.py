@@ -74,6 +74,17 @@ def test_a_changed_file_of_a_split_is_noticed(tsv, tmp_path, capsys):
     assert "the corpus changed since this run began" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_test_file_is_kept_beside_a_bare_test(tsv, tmp_path, capsys, order):
+    other = tmp_path / "other.tsv"
+    other.write_text("pos\ta good tale\nneg\ta bad tale\n")
+    flags = [[f"--test={other}"], ["--test"]]
+    flags = [*flags[order], f"--out={tmp_path}/run", *flags[1 - order]]
+    assert main(["train", f"--train={tsv}", *NBOW, *flags]) == 0
+    assert "test 2 of other.tsv" in capsys.readouterr().out
+    assert RunConfig.load(tmp_path / "run" / "config.yaml").task_options["test"] == str(other)
+
+
 def test_without_a_test_split_only_dev_is_evaluated(tsv, tmp_path, capsys):
     out = tmp_path / "run"
     flags = [f"--train={tsv}", f"--dev={tsv}", "--split=0", *NBOW]
@@ -221,6 +232,7 @@ def test_a_configuration_of_a_run_is_reused(tsv, tmp_path):
         (["--train=b", "--dev=c", "--folds=all", "--split-seed=2"], "--split-seed has no effect"),
         (["--class=pos=a", "--class=neg=b", "--label-column=x"], "--label-column has no effect"),
         (["--class=pos=a", "--class=neg=b", "--text-column=x"], "--text-column has no effect"),
+        (["--train=b", "--test=c", "--test=d"], "--test: expected one file, got 'c' and 'd'"),
         (["--train=b", "--no-test"], "--no-test needs --test FILE"),
         (["--train=b", "--test", "--no-test"], "--no-test needs --test FILE"),
         ([], "--task is missing: .*; or --train FILE for your own data"),
