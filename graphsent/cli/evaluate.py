@@ -1,10 +1,12 @@
-"""Evaluate a trained model on a split of its task."""
+"""Evaluate a trained model on a split of its task, or on another file of your own data."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,20 @@ from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.several_runs import table
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.drawing import draw_confusion, write_page
-from graphsent.models import model_class
+from graphsent.errors import DataError
+from graphsent.models import Model, model_class
+from graphsent.pairs import TreePair
 from graphsent.tasks import Task, TaskData
 from graphsent.tasks.class_report import ClassReport
-from graphsent.training import RunDirectory, RunSet, evaluate, load_model, summary
+from graphsent.training import (
+    RunConfig,
+    RunDirectory,
+    RunSet,
+    TrainingError,
+    evaluate,
+    load_model,
+    summary,
+)
 from graphsent.training.figures import figures
 
 __all__ = ["run"]
@@ -37,6 +49,7 @@ def run(arguments: Any) -> None:
     _check_targets(arguments, [*kept, run_set.config, run_set.results])
     _check_asked(arguments, several=run_set.exists)
     judged = [_judge(path, arguments, several=run_set.exists) for path in paths]
+    _tell_changes(paths, judged)
     content = judged[0]
     if run_set.exists:
         split = arguments.split
@@ -59,6 +72,8 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     config = run.open()
     if config.task == "own" and arguments.data_dir is not None:
         raise UsageError("--data-dir is for published corpora, not for your own data")
+    if arguments.test is not None:
+        config = _with_test(config, arguments)
     import_from_here(config.task, config.model, config.parser)
     model = load_model(path, arguments.encoder, model_class(config.model))
     model.engine = arguments.engine
@@ -66,9 +81,11 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )
     _check_targets(arguments, data.source.paths())
+    if arguments.test is not None:
+        _check_pairs(model, data.splits[arguments.split], arguments.test)
     print(f"{which}data: {data.source.summary()}")
     model.keep_features(data.splits[arguments.split])
-    report = _report(task, arguments)
+    report = _report(task, model, arguments)
     values = evaluate(model, task, data.splits[arguments.split], report=report)
     print(f"{which}{arguments.split}: {figures(values)}")
     content = {
@@ -89,6 +106,64 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     return {**content, **class_results.describe(report)}
 
 
+def _with_test(config: RunConfig, arguments: Any) -> RunConfig:
+    """The configuration of a run on own data with another test file.
+
+    Raises:
+        UsageError: The run is not on own data.
+    """
+    if config.task != "own":
+        raise UsageError(
+            f"--test FILE is for models of your own data, but the task is {config.task}: expected "
+            "--split or --data-dir"
+        )
+    options = {name: each for name, each in config.task_options.items() if name != "fold"}
+    files = {"test": arguments.test, "test_trees": arguments.test_trees or []}
+    return replace(config, task_options={**options, **files})
+
+
+def _check_pairs(model: Model, examples: Sequence[Any], path: str) -> None:
+    """Raises a DataError if a model of pairs is to read single sentences, or the reverse."""
+    names = ("sentences", "pairs of sentences")
+    expected, found = model.examples == "pairs", isinstance(examples[0], TreePair)
+    if expected != found:
+        raise DataError(f"{path}: expected {names[expected]} as in training, got {names[found]}")
+
+
+def _tell_changes(paths: Sequence[Path], judged: Sequence[Mapping[str, Any]]) -> None:
+    """Names the files that have changed since training, in one line on standard error."""
+    changed: dict[str, None] = {}
+    for path, content in zip(paths, judged, strict=True):
+        before = _digests(_trained_on(path))
+        now = _digests(content["corpus"])
+        changed.update((file, None) for file in now if before.get(file, now[file]) != now[file])
+    if changed:
+        names = ", ".join(changed)
+        print(f"graphsent evaluate: changed since training: {names}", file=sys.stderr)
+
+
+def _trained_on(path: Path) -> Any:
+    """The description of the data that a run was trained on; None if it does not record any."""
+    try:
+        return RunDirectory(path).read_results().get("corpus")
+    except TrainingError:  # damaged, but not needed for anything else here
+        return None
+
+
+def _digests(described: Any) -> dict[str, str]:
+    """The SHA-256 of each file in a description of data, by path."""
+    if not isinstance(described, Mapping | list):
+        return {}
+    found: dict[str, str] = {}
+    if isinstance(described, Mapping):
+        if "path" in described and "sha256" in described:
+            found[str(described["path"])] = described["sha256"]
+        described = described.values()
+    for each in described:
+        found.update(_digests(each))
+    return found
+
+
 def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
     """Raises a UsageError if an output would overwrite one of the files to keep."""
     written: dict[str, str] = {}
@@ -101,7 +176,7 @@ def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
 
 
 def _check_asked(arguments: Any, *, several: bool) -> None:
-    """Raises a UsageError if the options of class reports are invalid."""
+    """Raises a UsageError if options are invalid or exclude each other."""
     if arguments.errors is not None and arguments.errors < 1:
         raise UsageError(f"--errors: expected at least 1, got {arguments.errors}")
     if arguments.page is not None and Path(arguments.page).suffix.lower() != ".html":
@@ -109,14 +184,18 @@ def _check_asked(arguments: Any, *, several: bool) -> None:
     confusion = arguments.confusion
     if confusion is not None and Path(confusion).suffix.lower() not in (".svg", ".png"):
         raise UsageError(f"--confusion {confusion}: expected a file name ending in .svg or .png")
+    if arguments.test_trees is not None and arguments.test is None:
+        raise UsageError("--test-trees needs --test FILE")
+    if arguments.test is not None and arguments.split != "test":
+        raise UsageError(f"--test FILE and --split {arguments.split} are mutually exclusive")
     for name in _OF_CLASSES if several else ():
         if getattr(arguments, name) is not None:
             raise UsageError(f"{flag(name)} is for a single run, such as {arguments.run}/fold-0")
 
 
-def _report(task: Task, arguments: Any) -> ClassReport | None:
+def _report(task: Task, model: Model, arguments: Any) -> ClassReport | None:
     if task.goal == "classification":
-        if arguments.page is not None and task.examples == "pairs":
+        if arguments.page is not None and model.examples == "pairs":
             raise UsageError(f"--page is for single sentences: the task {task.name!r} has pairs")
         number = len(task.label_names)
         if arguments.confusion is not None and number > _MOST_DRAWN:

@@ -1,4 +1,4 @@
-"""Evaluate a trained model on a split of its task.
+"""Evaluate a trained model on a split of its task, or on another file of your own data.
 
 Examples:
   graphsent evaluate runs/a --split test
@@ -8,6 +8,8 @@ Examples:
       draw the confusion matrix and list the most confident errors
   graphsent evaluate runs/a --page page.html
       write a page to browse and search all predictions and filter them by errors
+  graphsent evaluate runs/own --test more.tsv
+      evaluate a model of your own data on another labelled file
   graphsent evaluate runs/cr
       evaluate all runs of train --folds or --seeds, with mean and standard deviation
 """
@@ -34,6 +36,21 @@ def add_arguments(parser: Any) -> None:
     )
     parser.add_argument(
         "--split", choices=_SPLITS, default="test", help="Split to evaluate on (default: test)."
+    )
+    parser.add_argument(
+        "--test",
+        type=str,
+        metavar="FILE",
+        help="Evaluate a model of your own data on this labelled file, which is read as the files "
+        "of the run are: with the same columns, encoding and labels.",
+    )
+    parser.add_argument(
+        "--test-trees",
+        type=str,
+        nargs="+",
+        metavar="FILE",
+        help="File with the trees of the sentences of --test, as for graphsent train; two files "
+        "for pairs.",
     )
     parser.add_argument(
         "--data-dir",
