@@ -10,7 +10,7 @@ from typing import Any
 from graphsent._files import atomic_path
 from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.errors import FailedError
 from graphsent.tasks import get_task, load_vectors, task_options
 from graphsent.tasks.corpus import WORDS
@@ -27,15 +27,15 @@ def run(arguments: Any) -> None:
     """Prints the findings.
 
     Raises:
-        FailedError: There are bad lines.
+        FailedError: There are bad lines or other problems.
     """
     given = with_own_data({k: v for k, v in vars(arguments).items() if v is not None})
     check_target(arguments.json, "--json", arguments.vectors or ())
-    splits, label_names, problems = _read(given)
+    splits, label_names, bad_lines, problems = _read(given)
     inspections = {
         split: inspect_examples(examples, label_names) for split, examples in splits.items()
     }
-    content: dict[str, Any] = {"splits": {}, "bad_lines": problems}
+    content: dict[str, Any] = {"splits": {}, "bad_lines": bad_lines, "problems": problems}
     train = inspections.get("train", SplitInspection())
     for split, found in inspections.items():
         content["splits"][split] = found.to_dict()
@@ -60,14 +60,19 @@ def run(arguments: Any) -> None:
         with atomic_path(arguments.json) as temporary:
             text = json.dumps(content, indent=2, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
-    for problem in problems:
-        print(problem)
-    if problems:
-        raise FailedError(f"{len(problems):,} bad lines")
+    for message in (*bad_lines, *problems):
+        print(message)
+    if bad_lines or problems:
+        kinds = {"bad line": bad_lines, "problem": problems}
+        numbers = (counted(len(each), kind) for kind, each in kinds.items() if each)
+        raise FailedError(" and ".join(numbers))
 
 
-def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str, ...], list[str]]:
-    """The examples per split, the label names, and the problems found."""
+_Read = tuple[Mapping[str, Sequence[Any]], tuple[str, ...], list[str], list[str]]
+
+
+def _read(given: dict[str, Any]) -> _Read:
+    """The examples per split, the label names, the bad lines, and other problems."""
     own = {name: given[name] for name in task_options("own") if name in given}
     if "task" in given and given["task"] != "own":
         if own:
@@ -88,7 +93,7 @@ def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str
         )
         check_target(given.get("json"), "--json", data.source.paths())
         print(f"data: {data.source.summary()}")
-        return data.splits, _names(task), []
+        return data.splits, _names(task), [], []
     if "train" not in own:
         raise UsageError("--train FILE (or --class LABEL=FILE), or --task NAME, is missing")
     check_effects(given, own)
@@ -98,8 +103,8 @@ def _read(given: dict[str, Any]) -> tuple[Mapping[str, Sequence[Any]], tuple[str
     assert isinstance(task, OwnTask)
     check_target(given.get("json"), "--json", task.paths())
     task.tokenizer = given.get("tokenizer", task.tokenizer)
-    splits, problems = task.checked()
-    return splits, _names(task), problems
+    checked = task.checked()
+    return checked.examples, _names(task), checked.bad_lines, checked.problems
 
 
 def _names(task: Any) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from graphsent.tasks import (
 )
 from graphsent.tasks.corpus import WORDS
 from graphsent.tasks.parsed import num_without_tree
+from graphsent.tasks.scores import check_scores
 from graphsent.training.batching import seed_generators
 from graphsent.training.building import build_model, check_goal, check_tokenizer, chosen
 from graphsent.training.config import RunConfig
@@ -84,7 +85,7 @@ def prepare(
         progress: Whether to show progress bars while writing shards.
 
     Raises:
-        DataError: Task, corpus or vectors cannot be used.
+        DataError: Task, corpus or vectors cannot be used, or all scores of train or dev are equal.
         ModelError: The model rejects a value.
         ParserFailed: The parser does not work.
         ModuleNotFoundError: The package of the logger is not installed.
@@ -105,6 +106,9 @@ def prepare(
     echo(f"data: {data.source.summary()}")
     if "test" not in data.splits:
         echo("there is no test split: the model is evaluated on dev alone")
+    if task.goal == "regression":
+        for split in ("train", "dev"):
+            check_scores(split, data.splits[split], task.selection_metric)
     vocab, vectors = build_vocabulary(
         data.splits["train"],
         chain(data.splits["dev"], data.splits.get("test", ())),

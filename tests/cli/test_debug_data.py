@@ -91,6 +91,46 @@ def test_a_single_label_is_reported(tmp_path, look):
     assert "all 2 examples have the label 'pos'" in printed
 
 
+def test_one_bad_line_is_counted_as_one(tmp_path, look):
+    train = tmp_path / "train.tsv"
+    train.write_text("pos\tgood\nneg\tbad\nno tab\n")
+    _, printed, content = look(f"--train={train}", f"--dev={train}")
+    assert "debug-data: 1 bad line\n" in printed
+    assert content["problems"] == []
+
+
+def test_data_that_training_refuses(tmp_path, look, capsys):
+    """Each is one problem with the same message as in training."""
+    few, equal, several = (tmp_path / name for name in ("few.tsv", "equal.tsv", "several.tsv"))
+    few.write_text("pos\tgood\nneg\tbad\n")
+    equal.write_text("".join(f"{form}\tfilm {i}\n" for i in range(20) for form in ("2", "2.0")))
+    several.write_text("".join(f"{i % 4}\tplay {i}\n" for i in range(40)))
+    cases = [
+        ([f"--train={few}", f"--test={few}"], "too few distinct examples to hold out a dev split"),
+        ([f"--train={equal}", f"--dev={several}", "--regression"], "train: all scores are 2"),
+        ([f"--train={several}", f"--dev={equal}", "--regression"], "dev: all scores are 2"),
+    ]
+    for flags, message in cases:
+        status, printed, content = look(*flags)
+        assert status == 1
+        (problem,) = content["problems"]
+        assert message in problem
+        assert problem in printed
+        assert "debug-data: 1 problem\n" in printed
+        assert main(["train", *flags, "--model=nbow", f"--out={tmp_path}/run"]) == 2
+        assert problem in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_dev_split_of_one_class(tmp_path, look):
+    train, dev = tmp_path / "train.tsv", tmp_path / "dev.tsv"
+    train.write_text("".join(f"{'pn'[i % 2]}\tfilm {i}\n" for i in range(40)))
+    dev.write_text("p\tone play\np\tanother play\n")
+    status, printed, _ = look(f"--train={train}", f"--dev={dev}")
+    assert status == 1
+    assert "dev: all 2 examples have the label 'p': expected several" in printed
+
+
 def test_the_corpus_of_a_task(look, monkeypatch):
     monkeypatch.delenv("GRAPHSENT_DATA", raising=False)
     status, printed, content = look("--task=trec")

@@ -1,14 +1,14 @@
-"""Checks, orders and parses the labels found in a user's data."""
+"""Checks and orders the labels found in a user's data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from graphsent.errors import DataError
+from graphsent.tasks.scores import score_of
 
-__all__ = ["check_labels", "in_order", "score_of"]
+__all__ = ["check_labels", "in_order"]
 
-_LARGEST = 3e38  # of float32, in which models compute
 _FEW = 20  # fewer examples may all have different labels
 
 
@@ -47,12 +47,3 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
             f"{source}: {len(counts):,} different labels in {total:,} examples, such as "
             f"{next(iter(counts))[:40]!r}: if these are not classes, {hint}"
         )
-
-
-def score_of(label: str) -> float | None:
-    """The value of a label; None if it is not a number that fits into float32."""
-    try:
-        score = float(label)
-    except ValueError:
-        return None
-    return score if abs(score) < _LARGEST else None  # nan is not, either

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphsent._names import unknown
 from graphsent.errors import DataError
@@ -16,11 +16,13 @@ from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shape
 from graphsent.tasks.own import saved_splits
 from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
 from graphsent.tasks.own.labelling import kind_of, labelled
-from graphsent.tasks.own.labels import check_labels, in_order, score_of
+from graphsent.tasks.own.labels import check_labels, in_order
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
 from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
 from graphsent.tasks.own_source import OwnSource
+from graphsent.tasks.parses import root_label
+from graphsent.tasks.scores import check_scores, score_of
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
 if TYPE_CHECKING:
@@ -29,6 +31,21 @@ if TYPE_CHECKING:
 __all__ = ["OwnTask"]
 
 GoodRow = tuple[Path, OwnExample]
+
+
+class Checked(NamedTuple):
+    """A user's data as far as they can be read.
+
+    Attributes:
+        examples: Split -> its examples, as the files have them.
+        bad_lines: A message about each bad line, with its file and number.
+        problems: Why a model cannot be trained on these data, or the best epoch not be selected;
+            beyond a lack of labels, only known without bad lines.
+    """
+
+    examples: dict[str, list[Any]]
+    bad_lines: list[str]
+    problems: list[str]
 
 
 class OwnTask(Task):
@@ -110,18 +127,19 @@ class OwnTask(Task):
                 raise DataError(row.message)
             yield path, row
 
-    def checked(self) -> tuple[dict[str, list[Any]], list[str]]:
-        """The examples of each split, as the files have them, and the problems of all bad lines.
+    def checked(self) -> Checked:
+        """Reads everything as far as possible, and collects all that :meth:`load` would refuse.
 
         Raises:
             DataError: A file cannot be read, or lacks a column.
         """
+        bad_lines: list[str] = []
         problems: list[str] = []
         good: dict[str, list[GoodRow]] = {split: [] for split in SPLITS}
         for split in SPLITS:
             for path, row in self.rows(split):
                 if isinstance(row, BadLine):
-                    problems.append(row.message)
+                    bad_lines.append(row.message)
                 else:
                     good[split].append((path, row))
         if self._own.labels is None and not self._own.regression:
@@ -138,8 +156,32 @@ class OwnTask(Task):
                 try:
                     examples[split].append(self.example(row, path, kind_of(row.contents[0])))
                 except DataError as error:
-                    problems.append(str(error))
-        return examples, list(dict.fromkeys(problems))  # two splits may share a file
+                    bad_lines.append(str(error))
+        if not (bad_lines or problems):
+            problems.extend(self._problems(examples))
+        # Two splits may share a file.
+        return Checked(examples, list(dict.fromkeys(bad_lines)), problems)
+
+    def _problems(self, examples: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+        """Why a model cannot be trained on these examples, or the best epoch not be selected."""
+        for split, found in examples.items():
+            if not found:
+                yield self._no_examples(split)
+            elif self._own.regression and split != "test":
+                try:
+                    check_scores(split, found, self.selection_metric)
+                except DataError as error:
+                    yield str(error)
+            elif split == "dev":
+                labels = {
+                    each.label if isinstance(each, TreePair) else root_label(each) for each in found
+                }
+                if len(labels) == 1:
+                    label = self.label_names[int(labels.pop())]
+                    yield (
+                        f"dev: all {len(found):,} examples have the label {label!r}: expected "
+                        "several, to select the best epoch"
+                    )
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
         """The examples of another file with the same columns and labels; see :meth:`Task.read`."""
