@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from graphsent.tasks.own.splits import digest
 from graphsent.tasks.parses import root_label
 from graphsent.trees import unescape
 
-__all__ = ["SplitInspection", "describe_counts", "inspect_examples"]
+__all__ = ["SplitInspection", "describe_counts", "inspect_examples", "texts_in_train"]
 
 
 @dataclass
@@ -84,7 +84,6 @@ def inspect_examples(examples: Iterable[Any], label_names: Sequence[str]) -> Spl
     found = SplitInspection()
     for example in examples:
         is_pair = isinstance(example, TreePair)
-        sentences = example[:2] if is_pair else (example,)
         label = example.label if is_pair else root_label(example)
         if is_pair and not label_names:
             label = "" if example.score is None else f"{example.score:g}"
@@ -92,11 +91,26 @@ def inspect_examples(examples: Iterable[Any], label_names: Sequence[str]) -> Spl
             label = label_names[int(label)]
         found.examples += 1
         found.labels[label] += 1
-        text = digest([" ".join(map(unescape, each.words)) for each in sentences], 0)
-        found.texts.setdefault(text, Counter())[label] += 1
-        for each in sentences:
+        found.texts.setdefault(_text(example), Counter())[label] += 1
+        for each in _sentences(example):
             _add_sentence(found, each)
     return found
+
+
+def texts_in_train(splits: Mapping[str, Iterable[Any]]) -> dict[str, int]:
+    """How many examples of each other split have a text that also occurs in train.
+
+    Letter case, punctuation and blanks do not matter.
+    """
+    texts = {
+        split: Counter(map(_text, found)) for split, found in splits.items() if split != "train"
+    }
+    wanted = set().union(*texts.values())
+    seen = wanted.intersection(map(_text, splits["train"]))
+    return {
+        split: sum(count for text, count in found.items() if text in seen)
+        for split, found in texts.items()
+    }
 
 
 def describe_counts(counts: Counter[int]) -> dict[str, Any]:
@@ -111,6 +125,15 @@ def describe_counts(counts: Counter[int]) -> dict[str, Any]:
         "nine_tenths_up_to": int(ninth),
         "counts": {str(number): counts[number] for number in numbers.tolist()},
     }
+
+
+def _sentences(example: Any) -> tuple[Any, ...]:
+    return example[:2] if isinstance(example, TreePair) else (example,)
+
+
+def _text(example: Any) -> bytes:
+    """The SHA-256 of the letters and digits of an example."""
+    return digest([" ".join(map(unescape, each.words)) for each in _sentences(example)], 0)
 
 
 def _add_sentence(found: SplitInspection, sentence: Any) -> None:

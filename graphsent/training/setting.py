@@ -29,6 +29,7 @@ from graphsent.tasks import (
     resolve_data_dir,
 )
 from graphsent.tasks.corpus import WORDS
+from graphsent.tasks.inspection import texts_in_train
 from graphsent.tasks.parsed import num_without_tree
 from graphsent.tasks.scores import check_scores
 from graphsent.training.batching import seed_generators
@@ -106,6 +107,10 @@ def prepare(
     echo(f"data: {data.source.summary()}")
     if "test" not in data.splits:
         echo("there is no test split: the model is evaluated on dev alone")
+    if config.task == "own" and not config.stream:  # that would read all shards
+        for split, number in texts_in_train(data.splits).items():
+            if number:
+                echo(_in_train(split, number, len(data.splits[split])))
     if task.goal == "regression":
         for split in ("train", "dev"):
             check_scores(split, data.splits[split], task.selection_metric)
@@ -252,6 +257,12 @@ def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str
     )
     of_encoder = sizes["encoder_parameters"]
     return f"{text}, {of_encoder:,} in the encoder" if of_encoder else text
+
+
+def _in_train(split: str, number: int, total: int) -> str:
+    """A line about the texts of a split that are also in train."""
+    are = "is" if number == 1 else "are"
+    return f"{number:,} of the {total:,} texts of {split} {are} also in train"
 
 
 def _rare_words(vocab: Vocabulary, counts: Mapping[str, int]) -> str:

@@ -85,6 +85,18 @@ def test_a_test_file_is_kept_beside_a_bare_test(tsv, tmp_path, capsys, order):
     assert RunConfig.load(tmp_path / "run" / "config.yaml").task_options["test"] == str(other)
 
 
+def test_texts_that_are_also_in_train_are_counted(tsv, tmp_path, capsys):
+    other = tmp_path / "other.tsv"
+    other.write_text("pos\tA good film!\nneg\ta bad film\nneg\ta bad tale\n")
+    flags = [f"--train={tsv}", f"--dev={other}", *NBOW]
+    assert main(["train", *flags, f"--test={tsv}", f"--out={tmp_path}/a"]) == 0
+    printed = capsys.readouterr().out
+    assert "2 of the 3 texts of dev are also in train\n" in printed
+    assert "60 of the 60 texts of test are also in train\n" in printed
+    assert main(["train", f"--train={tsv}", *NBOW, f"--out={tmp_path}/b"]) == 0
+    assert "also in train" not in capsys.readouterr().out
+
+
 def test_without_a_test_split_only_dev_is_evaluated(tsv, tmp_path, capsys):
     out = tmp_path / "run"
     flags = [f"--train={tsv}", f"--dev={tsv}", "--split=0", *NBOW]
