@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ __all__ = ["run"]
 
 _MOST_LABELS = 30  # printed
 _MOST_ARITIES = 6
+_MOST_ALIKE = 10  # bad lines for the same reason
+_PLACE = re.compile(r"(.*?):\d+(?::\d+)?: ", re.DOTALL)  # file, line and column
+_DETAILS = re.compile(r"['\"].*|\d+", re.DOTALL)  # that the same reason has in each line
 
 
 def run(arguments: Any) -> None:
@@ -60,12 +64,27 @@ def run(arguments: Any) -> None:
         with atomic_path(arguments.json) as temporary:
             text = json.dumps(content, indent=2, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
-    for message in (*bad_lines, *problems):
+    for message in (*_grouped(bad_lines), *problems):
         print(message)
     if bad_lines or problems:
         kinds = {"bad line": bad_lines, "problem": problems}
         numbers = (counted(len(each), kind) for kind, each in kinds.items() if each)
         raise FailedError(" and ".join(numbers))
+
+
+def _grouped(bad_lines: Sequence[str]) -> list[str]:
+    """The messages about bad lines by file and reason; of many with the same ones, the first."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for message in bad_lines:
+        place = _PLACE.match(message)
+        file, end = (place[1], place.end()) if place else ("", 0)
+        groups[file, _DETAILS.sub("", message[end:])].append(message)
+    shown = []
+    for alike in groups.values():
+        shown += alike[:_MOST_ALIKE]
+        rest = len(alike) - _MOST_ALIKE
+        shown += [f"... and {counted(rest, 'more line')}"] if rest > 0 else []
+    return shown
 
 
 _Read = tuple[Mapping[str, Sequence[Any]], tuple[str, ...], list[str], list[str]]

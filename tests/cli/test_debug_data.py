@@ -91,6 +91,22 @@ def test_a_single_label_is_reported(tmp_path, look):
     assert "all 2 examples have the label 'pos'" in printed
 
 
+def test_many_lines_that_are_bad_for_one_reason(tmp_path, look):
+    train, dev = tmp_path / "train.tsv", tmp_path / "dev.tsv"
+    rows = [f"{'pn'[i % 2]}\tfilm {i}\n" for i in range(40)]
+    train.write_text("".join([*rows, *(f"no tab {i}\n" for i in range(30)), "p\tone\textra\n"]))
+    dev.write_text("".join([*rows, "no tab in dev\n"]))
+    status, printed, content = look(f"--train={train}", f"--dev={dev}")
+    assert status == 1
+    assert len(content["bad_lines"]) == 32
+    assert "train.tsv:50: no tab in 'no tab 9'" in printed
+    assert "train.tsv:51: " not in printed
+    assert "\n... and 20 more lines\n" in printed
+    assert "train.tsv:71: expected 2 columns" in printed
+    assert "dev.tsv:41: no tab in 'no tab in dev'" in printed
+    assert "32 bad lines" in printed
+
+
 def test_one_bad_line_is_counted_as_one(tmp_path, look):
     train = tmp_path / "train.tsv"
     train.write_text("pos\tgood\nneg\tbad\nno tab\n")

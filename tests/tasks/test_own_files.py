@@ -178,12 +178,14 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.tsv", "pos\tgo\0od\n", {}, r"a\.tsv:1:7: a NUL character"),
         ("a.tsv", b"pos\tcaf\xe9\n", {}, r"a\.tsv:1:8: 0xE9 is not valid UTF-8 .* latin-1"),
         ("a.tsv", "pos\tgood\n".encode("utf-16"), {}, r"a\.tsv:1:1: .* \(--encoding utf-16\)"),
+        ("a.tsv", b"\xff is not UTF-16\n", {}, r"a\.tsv:1:1: .* \(--encoding latin-1\)"),
         ("a.csv", b"label,text\npos,caf\xe9\n", {}, r"a\.csv:2:8: 0xE9 is not valid UTF-8"),
         ("a.csv", 'label,text\npos,"never closed\n', {}, r"a\.csv:2: .* is a quote never closed"),
         ("a.csv", 'label,text\npos,"a" b\n', {}, r"a\.csv:2: .* expected CSV"),
         ("a.csv", "label,text\npos," + "x" * (1 << 25) + "\n", {}, r"a\.csv:2: field larger"),
         ("a.jsonl", '{"label": 1, "text": "x"}\n{"label"\n', {}, r"a\.jsonl:2: expected one JSON"),
         ("a.jsonl", "[1, 2]\n", {}, "expected one JSON object per line, got"),
+        ("a.jsonl", '{"label": 1, "text": "x"}\n[1, 2]\n', {}, r"2: expected one JSON object"),
         ("a.jsonl", '{"label": "a\\tb", "text": "x"}\n', {}, "a label of one line, without tabs"),
         ("a.jsonl", '{"label": "a\\nb", "text": "x"}\n', {}, "a label of one line, without tabs"),
         ("a.jsonl", '{"label": 1, "text": 3}\n', {}, "expected a string as 'text', got 3"),
@@ -224,6 +226,27 @@ def test_a_wrong_encoding(write):
     path = write("a.tsv", "gut\tschöner Film\n".encode("latin-1"))
     with pytest.raises(DataError, match=r"near line 1: .* is this its encoding"):
         found(path, encoding="ascii")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", '[\n{"label": 1, "text": "x"},\n{"label": 2, "text": "y"}\n]\n', "a JSON array"),
+        ("a.json.gz", '\n [{"label": 1, "text": "x"}]', "a JSON array: expected one JSON object"),
+        ("a.csv", "label,text\npos,good\n".encode("utf-16"), "a UTF-16 byte-order mark"),
+        ("a", b"\xfe\xff" + "pos\tgood\n".encode("utf-16-be"), "a UTF-16 byte-order mark"),
+        ("a.tsv", "pos\tgood\rneg\tbad\r", "lines end in carriage returns alone"),
+        ("a.csv", "label,text\rpos,good\r", "lines end in carriage returns alone"),
+    ],
+)
+def test_a_file_of_another_format_is_one_error(write, name, content, message):
+    with pytest.raises(DataError, match=message):
+        list(read_examples(OwnFile(Path(write(name, content)))))
+
+
+def test_a_carriage_return_within_a_line(write):
+    assert len(found(write("a.tsv", "pos\tgood \r film\r\nneg\tbad\r\n"))) == 2
+    assert len(found(write("b.tsv", "pos\tgood film\r\n"))) == 1
 
 
 def test_reading_continues_after_bad_lines(write):

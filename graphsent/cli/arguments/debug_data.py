@@ -3,8 +3,9 @@ r"""Inspect and validate data before training on them.
 Reads your own data, given with the options of train, or the corpus of a task. Reports the number of
 examples and labels per split, sentence lengths, tree depths and numbers of children, words missing
 from train or from the word vectors, and texts that are duplicated within or across splits. Every
-bad line of your own data is listed, and other problems, such as equal scores or a dev split of one
-class; the exit status is 1 if there are any.
+bad line of your own data is listed (only the first of many that are bad for the same reason; --json
+has all), and other problems, such as equal scores or a dev split of one class; the exit status is 1
+if there are any.
 
 Examples:
   graphsent debug-data --train my.tsv

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +16,8 @@ from graphsent.trees.records import Line, Readable, lines_of
 __all__ = ["lines_in"]
 
 _UTF8 = "utf-8"
-_MARKS_OF_UTF16 = ("0xFF", "0xFE")  # how its byte-order mark begins
+_MARKS_OF_UTF16 = ("0xFF", "0xFE")  # how its byte-order mark of two bytes begins
+_UNDECODABLE = "\ufffd"
 
 
 def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
@@ -31,7 +33,8 @@ def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
 
     Raises:
         DataError: The file cannot be read, there is no such encoding, or bytes are invalid in an
-            encoding other than UTF-8.
+            encoding other than UTF-8; or the file as a whole is in UTF-16, or its lines end in
+            carriage returns alone.
     """
     try:
         if path.is_fifo():  # it may have no writer, and is empty when read again
@@ -40,17 +43,36 @@ def lines_in(path: Path, encoding: str | None) -> Iterator[list[Line]]:
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
     with stream:
-        for lines in lines_of(_in_utf8(stream, path, encoding or _UTF8), str(path)):
+        pieces = lines_of(_in_utf8(stream, path, encoding or _UTF8), str(path))
+        first = list(itertools.islice(pieces, 2))
+        _check_file([line for lines in first for line in lines], path, encoding)
+        for lines in itertools.chain(first, pieces):
             yield [_checked(line, path, encoding) for line in lines]
+
+
+def _check_file(lines: Sequence[Line], path: Path, encoding: str | None) -> None:
+    """Raises a DataError if the first lines show that no line of a file can be read."""
+    if lines and _is_utf16(lines[0]):
+        advice = "" if encoding is None else ", or the encoding by name (--encoding utf-16)"
+        raise DataError(f"{path}:1:1: a UTF-16 byte-order mark: expected UTF-8{advice}")
+    if len(lines) == 1 and "\r" in lines[0].text.rstrip("\r"):
+        raise DataError(
+            f"{path}:1: a file whose lines end in carriage returns alone: expected newlines"
+        )
+
+
+def _is_utf16(line: Line) -> bool:
+    """Whether an undecodable line begins with a byte-order mark of UTF-16."""
+    if not isinstance(line.error, UndecodableText):
+        return False
+    is_marked = line.error.message.startswith(_MARKS_OF_UTF16)
+    return is_marked and line.text.startswith(2 * _UNDECODABLE)
 
 
 def _checked(line: Line, path: Path, encoding: str | None) -> Line:
     text, error = line.text.removesuffix("\r"), line.error
     if error is not None and encoding is not None and "--encoding" not in error.message:
-        begins = line.number == error.column == 1
-        is_utf16 = begins and error.message.startswith(_MARKS_OF_UTF16)
-        name = "utf-16" if is_utf16 else "latin-1"
-        message = f"{error.message}, or the encoding by name (--encoding {name})"
+        message = f"{error.message}, or the encoding by name (--encoding latin-1)"
         error = UndecodableText(message, str(path), line.number, error.column)
     elif "\0" in text:
         message = "a NUL character: expected text"

@@ -128,13 +128,21 @@ class _Texts:
 
 
 def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
-    """One JSON object per line, with a label (string, number or Boolean) and text."""
-    columns = None
+    """One JSON object per line, with a label (string, number or Boolean) and text.
+
+    Raises:
+        DataError: The file holds an array instead.
+    """
+    columns, is_first = None, True
     for line in lines:
         if line.error is not None:
             yield BadLine(line.number, str(line.error))
         elif line.text.strip():
             where = f"{source}:{line.number}"
+            if is_first and line.text.lstrip().startswith("["):
+                message = "a JSON array: expected one JSON object per line"
+                raise DataError(f"{where}: {message}, got {line.text[:_SHOWN]!r}")
+            is_first = False
             try:
                 row = json.loads(line.text)
             except (ValueError, RecursionError) as error:
