@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,8 @@ from graphsent.tasks.parses import root_label
 
 __all__ = ["check_scores", "score_of"]
 
+# Python's float reads more: 1_000, digits of other scripts.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LARGEST = 3e38  # of float32, in which models compute
 _CORRELATIONS = ("pearson", "spearman")
 _WHY = {
@@ -20,12 +23,11 @@ _WHY = {
 
 
 def score_of(label: str) -> float | None:
-    """The value of a label; None if it is not a number that fits into float32."""
-    try:
-        score = float(label)
-    except ValueError:
+    """The value of a label in decimal notation; None for another, or if float32 cannot hold it."""
+    if not _NUMBER.fullmatch(label):
         return None
-    return score if abs(score) < _LARGEST else None  # nan is not, either
+    score = float(label)
+    return score if abs(score) < _LARGEST else None
 
 
 def check_scores(split: str, examples: Iterable[Any], selection_metric: str) -> None:

@@ -117,11 +117,11 @@ def resume(
     run = RunDirectory(out)
     config = run.open()  # before locking: there may be no directory
     if process_rank(config.training):
-        setting = _continued(run, epochs, encoder, progress=False, echo=unheard)
+        setting = _continued(run, epochs, encoder, test=test, progress=False, echo=unheard)
         return _follow(run, setting, resumed=True)
     with run.held():
         run.recover()
-        setting = _continued(run, epochs, encoder, progress=progress, echo=echo)
+        setting = _continued(run, epochs, encoder, test=test, progress=progress, echo=echo)
         setting.config.save(run.config)
         return _lead(run, setting, resumed=True, test=test, progress=progress, echo=echo)
 
@@ -131,6 +131,7 @@ def _continued(
     epochs: int | None,
     encoder: str | os.PathLike[str] | None,
     *,
+    test: bool,
     progress: bool,
     echo: Echo,
 ) -> Setting:
@@ -148,14 +149,16 @@ def _continued(
             f"got {config.training.epochs}"
         )
     planned = _planned_epochs(before)
+    advice = f"; for test: graphsent evaluate {run.path} --split test" if test else ""
     if before.get("finished") and planned is not None and done < planned:
         raise TrainingError(
             f"{run.path}: this run is complete: it stopped early, after {done} epochs, so that "
-            "more would not continue it; a new run may have more patience"
+            f"more would not continue it; a new run may have more patience{advice}"
         )
     # A run that was to be continued for more epochs, and was interrupted, is not complete.
     if before.get("finished") and config.training.epochs in (done, planned):
-        raise TrainingError(f"{run.path}: this run is complete; more epochs would continue it")
+        message = f"{run.path}: this run is complete; more epochs would continue it{advice}"
+        raise TrainingError(message)
     if before and "tokenizer" not in before:  # from a version without these options
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
     setting = prepare(config, echo, run.read_splits(), progress=progress)

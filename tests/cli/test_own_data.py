@@ -345,7 +345,7 @@ def test_regression(tmp_path, capsys):
     assert "test: pearson " in printed
     assert main(["evaluate", f"{tmp_path}/run"]) == 0
     good = path.read_text()
-    for label in ("many", "nan", "-inf", "1e39"):  # the last overflows in float32
+    for label in ("many", "nan", "-inf", "1_000", "١٢", "1e39"):  # the last overflows in float32
         path.write_text(f"{good}{label}\twords\n")
         assert main(["train", f"--train={path}", "--regression", *NBOW, f"{out}2"]) == 2
         error = f"my.tsv:61: expected a number as the label, got {label!r}"

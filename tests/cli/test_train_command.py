@@ -62,11 +62,24 @@ def test_a_run_is_not_replaced_unless_asked(trained, toy_data, tmp_path, capsys)
         assert main([*arguments, f"--out={tmp_path}/run", "--overwrite"]) == 0
 
 
+def test_a_configuration_is_copied_before_training(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "--config=kimcnn-trec", "--out=run"])
+    assert "graphsent config copy kimcnn-trec kimcnn-trec.yaml" in capsys.readouterr().err
+    assert main(["train", "--config=kimcnn-trek", "--out=run"]) == 2
+    assert "kimcnn-trek: cannot read the configuration" in capsys.readouterr().err
+
+
 def test_a_complete_run_resumes_only_with_more_epochs(toy_data, tmp_path, capsys):
     arguments = ["train", "--task=sst5", f"--data-dir={toy_data}", "--epochs=1", *TINY]
     assert main([*arguments, f"--out={tmp_path}/run"]) == 0
     assert main(["train", f"--resume={tmp_path}/run"]) == 2
-    assert "this run is complete" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "this run is complete" in error
+    assert "evaluate" not in error
+    assert main(["train", f"--resume={tmp_path}/run", "--test"]) == 2
+    assert f"graphsent evaluate {tmp_path}/run --split test\n" in capsys.readouterr().err
     assert main(["train", f"--resume={tmp_path}/run", "--epochs=2", "--test"]) == 0
     printed = capsys.readouterr().out
     assert "epoch 2/2: " in printed

@@ -190,6 +190,13 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.jsonl", '{"label": "a\\nb", "text": "x"}\n', {}, "a label of one line, without tabs"),
         ("a.jsonl", '{"label": 1, "text": 3}\n', {}, "expected a string as 'text', got 3"),
         ("a.jsonl", '{"label": [1], "text": "x"}\n', {}, "a string or a number as 'label', got"),
+        (
+            "a.jsonl",
+            '{"label": NaN, "text": "x"}\n',
+            {},
+            "a string or a number as 'label', got nan",
+        ),
+        ("a.jsonl", '{"label": -Infinity, "text": "x"}\n', {}, "or a number as 'label', got -inf"),
         ("a.txt", "(S (A a) (B b))\n(S (A a) (B b)\n", {}, r"a\.txt:2: "),
         ("a.txt", "(S a) (S b)\n", {}, "expected one bracketed tree, got 2 trees"),
         ("a.tsv", "p\t(S (A a) (B b))\np\tno tree\n", {}, r"a\.tsv:2: "),

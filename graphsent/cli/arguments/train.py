@@ -47,6 +47,7 @@ More examples:
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -232,6 +233,7 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
     if chosen.config:
         from graphsent.training import RunConfig
 
+        _check_is_file(chosen.config)
         config = RunConfig.load(chosen.config)
         chosen.task = chosen.task or config.task
         chosen.model = chosen.model or config.model
@@ -244,6 +246,19 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
             )
     chosen.model = chosen.model or DEFAULT_MODEL
     return chosen
+
+
+def _check_is_file(path: str) -> None:
+    """Raises a UsageError if the path is only the name of a configuration of the package."""
+    if os.path.exists(path):
+        return
+    from graphsent.reproduction import Catalogue
+
+    if path in Catalogue().configurations:
+        raise UsageError(
+            "--config: expected a file, got the name of a configuration: copy it first, with "
+            f"graphsent config copy {path} {path}.yaml"
+        )
 
 
 def _add_options(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -195,7 +196,8 @@ def _row_of_object(row: dict[str, Any], columns: Columns, line: int, where: str)
     if columns.label is not None:
         name = columns.names[columns.label]
         value = row.get(name)
-        if not isinstance(value, str | int | float):
+        is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+        if not (is_number or isinstance(value, str)):
             message = f"expected a string or a number as {name!r}, got {value!r:.40}"
             return BadLine(line, f"{where}: {message}")
         label = value.strip() if isinstance(value, str) else json.dumps(value)
